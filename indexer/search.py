@@ -12,7 +12,8 @@ from rerank.bag import Bag
 from rerank.bounds import wcd_floor
 from rerank.encoders.centroid import centroids
 from rerank.ranking import Distance, StageCounts
-from rerank.reranker import Query, nearest
+from rerank.query import Query
+from rerank.reranker import nearest
 
 DEFAULT_DEPTH = 20_000
 """How many candidates the first stage hands over where nobody says: smaller collections are searched exactly."""

@@ -5,6 +5,7 @@ distance. What is left is the rounding of the sums, for documents of up to n = 1
 
 - RWMD: float64 sums of n non-negative terms are off by n 2^-53 of their value: `SUM_MARGIN`.
 - One-pass dual: potentials are float32 differences, off by 2^-24 of their value, and so is their sum: `DUAL_MARGIN`.
+- Coarse dual: its costs are put together in float32 with two roundings more: `COARSE_MARGIN`.
 - Sinkhorn: no potential is larger than c, so sums are off by 2 n 2^-53 c, and the masses of both sides, which agree to
   n 2^-53, add as much again: `ABSOLUTE_MARGIN` times c.
 """
@@ -16,14 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import Bag, Bags
+from rerank.coarse import Coarse
+from rerank.cores import spread
 from rerank.cost import cost_floor, squared_error, squared_slack, vector_norms
-from rerank.threads import spread
+from rerank.query import Query
 
 _Array = NDArray[Any]
 _Arrays = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
 
 SUM_MARGIN = 1 - 1e-9
 DUAL_MARGIN = 1 - 2.0**-22
+COARSE_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
 _STEPS = 20
@@ -32,7 +36,7 @@ _SHARPNESS = 0.03
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A query against many bags: `cost` (v, h) is the cost floor, `nearest` (v,) its row minima.
+    """A query against many bags: `cost` (v, h) is the cost floor, 0 where the word is the same.
 
     `place` (v,) is the query's place of each word, -1 where it does not have it; `slack` how much the square of a cost
     can be above that of its floor.
@@ -41,27 +45,18 @@ class Problem:
     query: Bag
     bags: Bags
     cost: NDArray[np.float32]
-    nearest: NDArray[np.float32]
     place: NDArray[np.int32]
     slack: float
 
     @classmethod
     def of(
-        cls,
-        query: Bag,
-        query_vectors: NDArray[np.float32],
-        bags: Bags,
-        vectors: NDArray[np.float32],
-        norms: NDArray[np.float32] | None = None,
+        cls, query: Query, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
     ) -> "Problem":
-        """Compute the cost floor of a query with its own vectors (h, d) and a vocabulary (v, d) with its `norms`."""
+        """Compute the cost floor of a query and a vocabulary (v, d) with its `norms`."""
         lengths = vector_norms(vectors) if norms is None else norms
-        cost = query_cost(query, query_vectors, vectors, lengths)
-        place = np.full(len(vectors), -1, np.int32)
-        shared = np.flatnonzero(query.words < len(vectors))
-        place[query.words[shared]] = shared
-        slack = squared_slack(lengths, vector_norms(query_vectors), vectors.shape[1])
-        return cls(query, bags, cost, nearest_costs(cost), place, slack)
+        cost = query_cost(query, vectors, lengths)
+        slack = squared_slack(lengths, vector_norms(query.vectors), vectors.shape[1])
+        return cls(query.bag, bags, cost, query.places(len(vectors)), slack)
 
     def arrays(self, rows: NDArray[np.int64]) -> _Arrays:
         """Return what a kernel needs to look at the documents `rows`."""
@@ -70,24 +65,18 @@ class Problem:
 
 
 def query_cost(
-    query: Bag,
-    query_vectors: NDArray[np.float32],
-    vectors: NDArray[np.float32],
-    norms: NDArray[np.float32] | None = None,
+    query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
 ) -> NDArray[np.float32]:
-    """Return the cost floor (v, h) of a vocabulary (v, d) and the query's words (h, d); 0 where the word is the same.
-
-    Ids of the query of v or more are words that the vocabulary does not have.
-    """
-    cost = cost_floor(vectors, query_vectors, norms)
-    shared = np.flatnonzero(query.words < len(vectors))
-    cost[query.words[shared], shared] = 0
+    """Return the cost floor (v, h) of a vocabulary (v, d) and the query's words; 0 where the word is the same."""
+    cost = cost_floor(vectors, query.vectors, norms)
+    shared = query.shared(len(vectors))
+    cost[query.bag.words[shared], shared] = 0
     return cost
 
 
 def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the least cost (v,) of each word of the vocabulary."""
-    from rerank.kernels import row_minima
+    from rerank.kernels.costs import row_minima
 
     nearest = np.empty(len(cost), np.float32)
     spread(lambda first, last: row_minima(first, last, cost, nearest), len(cost))
@@ -102,7 +91,7 @@ def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float6
 
 def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the bound (n,) in which every word moves to the nearest query word: one pass over the bags."""
-    from rerank.kernels import document_sides
+    from rerank.kernels.relaxed import document_sides
 
     bound = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
@@ -113,12 +102,26 @@ def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float6
 
 def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the bound (m,) of the documents `rows` (m,) in which every query word moves to their nearest word."""
-    from rerank.kernels import query_sides
+    from rerank.kernels.relaxed import query_sides
 
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, rows)
     spread(lambda first, last: query_sides(first, last, *packed, cost, query.weights, bound), len(rows))
     bound *= SUM_MARGIN
+    return bound
+
+
+def coarse_dual(
+    coarse: Coarse, query: Bag, bags: Bags, rows: NDArray[np.int64], enough: float = np.inf
+) -> NDArray[np.float64]:
+    """Return `one_pass_dual` (m,) of the documents `rows` by coarse costs."""
+    from rerank.kernels.duals import coarse_duals
+
+    bound = np.empty(len(rows))
+    packed = (bags.starts, bags.words, bags.weights, rows)
+    costs = (coarse.base, coarse.above, coarse.step, coarse.where, coarse.place)
+    spread(lambda first, last: coarse_duals(first, last, *packed, *costs, query.weights, enough, bound), len(rows))
+    bound *= COARSE_MARGIN
     return bound
 
 
@@ -129,7 +132,7 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], enough: float = np.
     columns, and is left out where the first is above `enough`. Taking off what both bags have on a word changes
     nothing, for the ground cost is a metric.
     """
-    from rerank.kernels import one_pass_duals
+    from rerank.kernels.duals import one_pass_duals
 
     bound, posed = np.empty(len(rows)), problem.arrays(rows)
     spread(lambda first, last: one_pass_duals(first, last, *posed, enough, bound), len(rows))
@@ -137,16 +140,19 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], enough: float = np.
     return bound
 
 
-def sinkhorn(problem: Problem, rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def sinkhorn(
+    problem: Problem, rows: NDArray[np.int64], enough: float = np.inf
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return bounds from below and from above (m,) of the documents `rows`, by 20 steps of Sinkhorn's scaling.
 
     Potentials made feasible by c-transforms give the lower one, a plan made feasible by rounding the upper one
-    (Altschuler et al. 2017), whatever the convergence.
+    (Altschuler et al. 2017), whatever the convergence. Where the lower one is above `enough` after the first steps, it
+    is left at that, and the upper one is infinite.
     """
-    from rerank.kernels import sinkhorn_bounds
+    from rerank.kernels.sinkhorn import sinkhorn_bounds
 
     lower, upper, posed = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
-    choices = (_SHARPNESS, _STEPS, problem.slack)
+    choices = (_SHARPNESS, _STEPS, enough, problem.slack)
     spread(lambda first, last: sinkhorn_bounds(first, last, *posed, *choices, lower, upper), len(rows), small=4)
     largest = float(problem.cost.max(initial=0)) + np.sqrt(problem.slack)
     return lower * SUM_MARGIN - ABSOLUTE_MARGIN * largest, upper / SUM_MARGIN + ABSOLUTE_MARGIN * largest

@@ -1,104 +1,230 @@
 """The exact k nearest bags by a cascade of bounds, each dearer and tighter than the one before.
 
-RWMD for all, a one-pass dual for what it leaves, Sinkhorn's bounds for what that leaves, in the order of promise, and
-the transport problem itself for the few documents that no bound can tell from the k nearest. The k-th smallest upper
-bound found so far is the limit: whatever has a lower bound above it is out for certain.
+RWMD's document side for all; for what it leaves a dual over coarse costs, then Sinkhorn's bounds, in the order of
+promise; and the transport problem itself for the few documents that no bound can tell from the k nearest. The k-th
+smallest upper bound or distance found so far is the limit: whatever has a lower bound above it is out for certain.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from heapq import heappush, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank import bounds
+from rerank.bag import Bags
 from rerank.bounds import Problem
-from rerank.ranking import StageCounts
+from rerank.coarse import Coarse
+from rerank.query import Query, restricted
+from rerank.ranking import Nearest, StageCounts
+from rerank.transport import solve_bags
 
-_BLOCK = 32
+SCRATCH = 256 * 2**20
+"""Bytes that the costs of a whole vocabulary may take, one for each pair of words."""
+
+FINE = 64 * 2**20
+"""Bytes that a float32 cost matrix may take, and the vectors that it is made of."""
+
+_BLOCK = 32  # documents that Sinkhorn's bounds are computed for between two looks at the limit
+_AHEAD = 128  # documents whose costs are computed at a time
+_PORTION = 1024  # documents that are looked at coarsely before the limit is set anew
 
 Rows = NDArray[np.int64]
+RWMD, DUAL, SINKHORN, SOLVED = range(4)
+
+
+def never() -> bool:
+    """Never stop."""
+    return False
 
 
 class Cascade:
-    """One search for the `k` nearest; whatever is farther than `within` is of no interest."""
+    """One search for the `k` nearest; whatever is farther than `within` is of no interest.
 
-    def __init__(self, problem: Problem, k: int, within: float, settle: Callable[[int], float]) -> None:
-        self._problem, self._k, self._settle = problem, k, settle
-        self.exact: dict[int, float] = {}
-        n = len(problem.bags)
+    `stop` is asked now and then: once it says yes, the search ends as soon as there are k distances.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        bags: Bags,
+        vectors: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        k: int,
+        within: float = np.inf,
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
+        self._k, self.limit, self._stop = k, within, stop
+        self._most = most_words(query)
+        n = len(bags)
         self.floor = np.zeros(n)
-        self._upper = np.full(n, np.inf)
-        self._seen = np.zeros(n, bool)
-        self.limit = within
+        self.stage = np.full(n, RWMD, np.uint8)
+        self._uppers = np.empty(0)
+        self._exact: dict[int, float] = {}
 
-    def run(self) -> tuple[Rows, StageCounts]:
-        """Return the rows that may be among the nearest, and how many each bound threw out; `floor` bounds each.
+    def run(self) -> Nearest:
+        """Find them."""
+        every = np.arange(len(self._bags))
+        if len(every) > self._k:
+            self._throw_out(every)
+        return self._settle(every)
 
-        The counts' `solved` is left to who settles the rows.
-        """
-        n = len(self.floor)
-        every = np.arange(n)
-        if n <= self._k:
-            return every, StageCounts(candidates=n)
-        left = self._relaxed(every)
-        after_rwmd = len(left)
-        left = self._raise(left, bounds.one_pass_dual(self._problem, left, self.limit))
-        left, closer = self._closer_in_order(left)
-        counts = StageCounts(n, n - after_rwmd, after_rwmd - closer, closer - len(left))
-        return left, counts
-
-    def _relaxed(self, rows: Rows) -> Rows:
-        """Leave what RWMD cannot throw out; a few documents looked at closely set the limit for the others."""
-        problem = self._problem
-        self.floor[:] = bounds.document_side(problem.bags, problem.nearest)
-        rows = self._look_closer(rows)
-        rows = self._raise(rows, bounds.query_side(problem.bags, problem.cost, problem.query, rows))
-        return self._look_closer(rows)
-
-    def _look_closer(self, rows: Rows) -> Rows:
-        """Find both of Sinkhorn's bounds for the most promising rows that have none yet; return the rows still in."""
-        new = rows[~self._seen[rows]]
-        count = min(len(new), self._k + _BLOCK // 2)
-        self._sinkhorn(new[np.argpartition(self.floor[new], count - 1)[:count]] if count else new)
-        return rows[self.floor[rows] <= self.limit]
-
-    def _closer_in_order(self, rows: Rows) -> tuple[Rows, int]:
-        """Go through the rows by promise with Sinkhorn's bounds; return those still in, and how many were looked at."""
-        rows = rows[np.argsort(self.floor[rows], kind="stable")]
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            if self.floor[block[0]] > self.limit:
+    def _throw_out(self, rows: Rows) -> None:
+        """Raise the floors until they are above the limit wherever bounds can bring them there."""
+        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
+        self.floor[:] = bounds.document_side(self._bags, coarse.nearest)
+        self._look_closer(rows)
+        self._look_coarsely(coarse, self._in_order(rows))
+        rows = self._in_order(rows)
+        for start in range(0, len(rows), _AHEAD):
+            block = rows[start : start + _AHEAD]
+            if self.floor[block[0]] > self.limit or self._stop():
                 break
-            self._sinkhorn(block[~self._seen[block]])
+            self._bound_closely(block)
             if not start:
                 self._settle_best(rows)
-        closer = rows[self._seen[rows]]
-        return closer[self.floor[closer] <= self.limit], len(closer)
 
-    def distance(self, row: int) -> float:
-        """Return the exact distance of a row, solved once."""
-        if row not in self.exact:
-            self.exact[row] = self._settle(row)
-        return self.exact[row]
+    def _in_order(self, rows: Rows) -> Rows:
+        """Return the rows still in, the most promising first."""
+        left = rows[self.floor[rows] <= self.limit]
+        return left[np.argsort(self.floor[left], kind="stable")]
+
+    def _look_coarsely(self, coarse: Coarse, rows: Rows) -> None:
+        """Find the coarse dual of rows in the order of their floors; a closer look between sets the limit.
+
+        One direction is enough for almost all: the other is for the few that it leaves.
+        """
+        size, start = _PORTION, 0
+        while start < len(rows) and self.floor[rows[start]] <= self.limit and not self._stop():
+            portion = rows[start : start + size]
+            portion = portion[self.floor[portion] <= self.limit]
+            self._bound_coarsely(coarse, portion, -np.inf)
+            self._look_closer(portion)
+            start, size = start + size, 4 * size
+        rest = rows[(self.stage[rows] == DUAL) & (self.floor[rows] <= self.limit)]
+        self._bound_coarsely(coarse, rest, np.inf)
+
+    def _bound_coarsely(self, coarse: Coarse, rows: Rows, enough: float) -> None:
+        """Find the coarse dual of rows; where the whole vocabulary is too much, over the words of some at a time."""
+        if len(coarse.above):
+            self._raise(rows, bounds.coarse_dual(coarse, self._query.bag, self._bags, rows, enough), DUAL)
+            return
+        for block in fitting(self._bags, rows, self._most):
+            query, bags, vectors, norms = self._among(block)
+            own = Coarse.of(query, vectors, norms, sys.maxsize)
+            self._raise(block, bounds.coarse_dual(own, query.bag, bags, np.arange(len(block)), enough), DUAL)
+
+    def _look_closer(self, rows: Rows) -> None:
+        """Find Sinkhorn's bounds of the most promising rows that have none yet: they set the limit for the others."""
+        new = rows[(self.stage[rows] < SINKHORN) & (self.floor[rows] <= self.limit)]
+        count = min(len(new), self._k + _BLOCK // 2)
+        if count:
+            self._bound_closely(new[np.argpartition(self.floor[new], count - 1)[:count]])
+
+    def _bound_closely(self, rows: Rows) -> None:
+        """Find the dual and Sinkhorn's bounds of rows, as long as each is promising."""
+        rows = rows[(self.stage[rows] < SINKHORN) & (self.floor[rows] <= self.limit)]
+        for block in fitting(self._bags, rows, self._most):
+            problem = Problem.of(*self._among(block))
+            order = np.argsort(self.floor[block], kind="stable")
+            for start in range(0, len(order), _BLOCK):
+                promising = order[start : start + _BLOCK]
+                promising = promising[self.floor[block[promising]] <= self.limit]
+                if len(promising):
+                    self._sinkhorn(problem, promising, block[promising])
+
+    def _among(self, rows: Rows) -> tuple[Query, Bags, NDArray[np.float32], NDArray[np.float32]]:
+        """Return the query and the bags of rows over the words that these use, with the words' vectors and norms."""
+        query, bags, used = restricted(self._query, self._bags.take(rows), len(self._vectors))
+        return query, bags, np.ascontiguousarray(self._vectors[used]), self._norms[used]
+
+    def _sinkhorn(self, problem: Problem, places: Rows, rows: Rows) -> None:
+        """Bound rows from both sides, and lower the limit to the k-th smallest upper bound."""
+        lower, upper = bounds.sinkhorn(problem, places, self.limit)
+        self._raise(rows, lower, SINKHORN)
+        self._uppers = np.sort(np.append(self._uppers, upper[np.isfinite(upper)]))[: self._k]
+        if len(self._uppers) == self._k:
+            self.limit = min(self.limit, float(self._uppers[-1]))
 
     def _settle_best(self, rows: Rows) -> None:
         """Solve the k most promising: their distances are a tighter limit than any upper bound, and wanted anyway."""
-        seen = rows[self._seen[rows]]
+        seen = rows[self.stage[rows] == SINKHORN]
         best = seen[np.argsort(self.floor[seen], kind="stable")[: self._k]]
         if len(best) == self._k:
-            self.limit = min(self.limit, max(self.distance(row) for row in best.tolist()))
+            self.limit = min(self.limit, max(self._distance(row) for row in best.tolist()))
 
-    def _sinkhorn(self, rows: Rows) -> None:
-        """Bound rows from both sides, and lower the limit to the k-th smallest upper bound."""
-        lower, upper = bounds.sinkhorn(self._problem, rows)
+    def _raise(self, rows: Rows, lower: NDArray[np.float64], stage: int) -> None:
+        """Take a better lower bound."""
         self.floor[rows] = np.maximum(self.floor[rows], lower)
-        self._upper[rows] = upper
-        self._seen[rows] = True
-        known = self._upper[np.isfinite(self._upper)]
-        if len(known) >= self._k:
-            self.limit = min(self.limit, float(np.partition(known, self._k - 1)[self._k - 1]))
+        self.stage[rows] = np.maximum(self.stage[rows], stage)
 
-    def _raise(self, rows: Rows, lower: NDArray[np.float64]) -> Rows:
-        """Take a better lower bound, and return the rows still in."""
-        self.floor[rows] = np.maximum(self.floor[rows], lower)
-        return rows[self.floor[rows] <= self.limit]
+    def _distance(self, row: int) -> float:
+        """Return the exact distance of a row, solved once."""
+        if row not in self._exact:
+            bag = self._bags[row]
+            vectors = self._vectors[bag.words]
+            self._exact[row] = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
+            self.stage[row] = SOLVED
+        return self._exact[row]
+
+    def _settle(self, rows: Rows) -> Nearest:
+        """Solve rows in the order of their floors until the next cannot be among the nearest."""
+        rows = self._in_order(rows)
+        best, _ = best_first(rows, self.floor[rows], self._distance, self._k, self.limit, self._stop)
+        counts = StageCounts(len(self.floor), *np.bincount(self.stage, minlength=4).tolist())
+        return Nearest(*best, counts, self._possible(best[1]))
+
+    def _possible(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the smallest floors (at most k) below the last distance of rows not solved: none if it is proven."""
+        last = distances[-1] if len(distances) == self._k else self.limit
+        open_ = np.sort(self.floor[(self.stage != SOLVED) & (self.floor < last)])
+        return open_[: self._k]
+
+
+def most_words(query: Query) -> int:
+    """Return how many words documents may have together for their costs and vectors to be at hand at once."""
+    longest: int = max(query.vectors.shape)
+    return max(1, FINE // (4 * longest))
+
+
+def fitting(bags: Bags, rows: Rows, most: int) -> Iterator[Rows]:
+    """Cut rows into blocks of at most so many words; a row may have more alone."""
+    words = np.cumsum(bags.starts[rows + 1] - bags.starts[rows])
+    start = 0
+    while start < len(rows):
+        done = words[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(words, done + most, "right")))
+        yield rows[start:stop]
+        start = stop
+
+
+def best_first(
+    rows: Rows,
+    floor: NDArray[np.float64],
+    settle: Callable[[int], float],
+    k: int,
+    within: float,
+    stop: Callable[[], bool] = never,
+) -> tuple[tuple[Rows, NDArray[np.float64]], int]:
+    """Settle rows in the order of their floor (n,) until the next cannot be among the best `k`; say how many were.
+
+    The search ends when the next bound is not below the k-th distance found: nothing that is left can be nearer (Kusner
+    et al. 2015, section 4). Equal distances are kept in the order of their rows.
+    """
+    worst_first: list[tuple[float, int]] = []  # a heap of (-distance, -row)
+    settled = 0
+    for place in np.argsort(floor, kind="stable").tolist():
+        full = len(worst_first) == k
+        if floor[place] > within or (full and (floor[place] >= -worst_first[0][0] or stop())):
+            break
+        row = int(rows[place])
+        entry = (-settle(row), -row)
+        settled += 1
+        if not full:
+            heappush(worst_first, entry)
+        elif entry > worst_first[0]:
+            heapreplace(worst_first, entry)
+    best = sorted((-distance, -row) for distance, row in worst_first)
+    return (np.array([row for _, row in best], np.int64), np.array([found for found, _ in best])), settled

@@ -3,6 +3,9 @@
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 Distance = Literal["wmd", "pwmd", "rwmd", "wcd"]
 DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "wcd")
 
@@ -52,6 +55,20 @@ class StageCounts:
     def as_dict(self) -> dict[str, int]:
         """Return the counts by name, in the order of the stages."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """Rows of bags, nearest first, with their distances (k,) float64, and what each stage did.
+
+    `possible` (at most k,) are the smallest lower bounds of other rows that are below the last distance, in order:
+    none, unless the search was stopped before it was done.
+    """
+
+    rows: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    counts: StageCounts
+    possible: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)

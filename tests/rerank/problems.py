@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rerank.bag import Bag, Bags
-from rerank.reranker import Query
+from rerank.query import Query
 
 VECTORS = ("normal", "lattice", "zeros", "twins", "equal", "offset")
 WEIGHTS = ("equal", "normal", "orders")

@@ -7,16 +7,18 @@ from numpy.typing import NDArray
 from rerank import bounds
 from rerank.bag import Bag, Bags
 from rerank.bounds import query_cost, rwmd, wcd, wcd_floor
-from rerank.cost import cost_floor
+from rerank.cascade import SCRATCH
+from rerank.coarse import Coarse
+from rerank.cost import cost_floor, vector_norms
 from rerank.encoders.centroid import centroids
-from rerank.reranker import Query
+from rerank.query import Query
 from tests import naive
 from tests.rerank.problems import Problem, make_bag, make_vectors, problems
 
 
 def _rwmd(problem: Problem) -> list[float]:
     query = problem.query
-    cost = query_cost(query.bag, query.vectors, problem.vectors)
+    cost = query_cost(query, problem.vectors)
     found: list[float] = rwmd(problem.packed, cost, query.bag).tolist()
     return found
 
@@ -39,10 +41,17 @@ def _never_above(problem: Problem) -> None:
 
 
 def _closer(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the one-pass dual and both of Sinkhorn's bounds of every bag."""
-    posed = bounds.Problem.of(problem.query.bag, problem.query.vectors, problem.packed, problem.vectors)
+    """Return the larger of both one-pass duals, and both of Sinkhorn's bounds, of every bag."""
+    posed = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
-    return bounds.one_pass_dual(posed, rows), *bounds.sinkhorn(posed, rows)
+    dual, coarse = bounds.one_pass_dual(posed, rows), _coarse(problem)
+    return np.maximum(dual, coarse), *bounds.sinkhorn(posed, rows)
+
+
+def _coarse(problem: Problem, enough: float = np.inf) -> NDArray[np.float64]:
+    """Return the one-pass dual of every bag over coarse costs."""
+    made = Coarse.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH)
+    return bounds.coarse_dual(made, problem.query.bag, problem.packed, np.arange(len(problem.bags)), enough)
 
 
 @settings(max_examples=60)
@@ -87,6 +96,10 @@ def test_bounds_are_tight_for_ordinary_vectors(dim: int) -> None:
     np.testing.assert_allclose(_rwmd(problem), expected, rtol=1e-4)
     dual, lower, upper = _closer(problem)
     assert np.all(dual >= (1 - 1e-4) * np.array(expected))
+    posed = bounds.Problem.of(problem.query, problem.packed, vectors)
+    fine = bounds.one_pass_dual(posed, np.arange(len(bags)))
+    np.testing.assert_allclose(_coarse(problem), fine, rtol=0.02)
+    assert np.all(_coarse(problem, -np.inf) <= _coarse(problem))
     whole = np.array([naive.wmd(query, vectors[query.words], bag, vectors) for bag in bags])
     assert np.mean(lower / whole) > 0.97
     assert np.mean(upper / whole) < 1.1
@@ -100,7 +113,7 @@ def test_rwmd_is_the_larger_side() -> None:
     one, two = Bag.of([0], [1]), Bag.of([0, 1], [1, 3])
     for query, bag in ((one, two), (two, one)):
         assert sorted(naive.rwmd_sides(query, vectors[query.words], bag, vectors)) == [0, 0.75]
-        cost = query_cost(query, vectors[query.words], vectors)
+        cost = query_cost(Query(query, vectors[query.words]), vectors)
         assert rwmd(Bags.of([bag]), cost, query).tolist() == pytest.approx([0.75], rel=1e-5)
 
 
@@ -109,7 +122,7 @@ def test_the_same_word_costs_nothing() -> None:
     query = Bag.of([1, 4, 6], [1, 1, 1])
     # Were the vectors of words 1 and 4 not their own, they would cost something: it is the word that counts.
     own = np.ones((3, 5), np.float32)
-    cost = query_cost(query, own, vectors)
+    cost = query_cost(Query(query, own), vectors)
     expected = cost_floor(vectors, own)
     assert np.all(expected > 1)
     expected[1, 0] = expected[4, 1] = 0

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank import reranker
+from rerank import cascade
 from rerank.bag import Bags
-from rerank.reranker import Nearest, Query, nearest
+from rerank.query import Query
+from rerank.ranking import Nearest
+from rerank.reranker import nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
 
@@ -48,7 +50,8 @@ def test_the_cascade_is_brute_force(seed: int, kind: str, weights: str, k: int) 
 def test_a_problem_too_large_for_one_matrix_is_searched_in_portions(seed: int, kind: str, k: int) -> None:
     query, bags, vectors = _crowd(seed, kind, "normal")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reranker, "SCRATCH", 4 * len(query.bag) * 30)
+        patch.setattr(cascade, "SCRATCH", 64 * 30)
+        patch.setattr(cascade, "FINE", 4 * len(query.bag) * 30)
         found = nearest(query, bags, vectors, k)
     _check(found, query, bags, vectors, k)
 

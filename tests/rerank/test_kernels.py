@@ -7,20 +7,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from numpy.typing import NDArray
 
-from rerank import bounds, kernels
-from rerank.cost import cost_floor
+from rerank import bounds
+from rerank.cascade import SCRATCH
+from rerank.coarse import Coarse
+from rerank.cost import cost_floor, exact_cost, vector_norms
+from rerank.kernels import costs, duals, relaxed, sinkhorn
 from tests.rerank.problems import Problem, problems
 
 Result = list[NDArray[np.float64]]
+_KERNELS = (costs, duals, relaxed, sinkhorn)
 
 
 def _all_bounds(problem: Problem) -> Result:
-    posed = bounds.Problem.of(problem.query.bag, problem.query.vectors, problem.packed, problem.vectors)
+    posed = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
-    relaxed = bounds.rwmd(posed.bags, posed.cost, posed.query)
+    sides = bounds.rwmd(posed.bags, posed.cost, posed.query)
     floor = cost_floor(problem.vectors, problem.query.vectors).astype(np.float64)
-    dual = bounds.one_pass_dual(posed, rows, enough=float(np.median(relaxed)))
-    return [floor, relaxed, dual, bounds.one_pass_dual(posed, rows), *bounds.sinkhorn(posed, rows)]
+    dual = bounds.one_pass_dual(posed, rows, enough=float(np.median(sides)))
+    coarse = Coarse.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH)
+    rough = [bounds.coarse_dual(coarse, posed.query, posed.bags, rows, enough) for enough in (-np.inf, np.inf)]
+    apart = exact_cost(problem.vectors, problem.query.vectors)
+    closer = bounds.sinkhorn(posed, rows)
+    return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer]
 
 
 @pytest.fixture
@@ -29,9 +37,10 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
 
     def run(problem: Problem) -> Result:
         with monkeypatch.context() as patch, np.errstate(all="ignore"):
-            for name, compiled in vars(kernels).items():
-                if hasattr(compiled, "py_func"):
-                    patch.setattr(kernels, name, compiled.py_func)
+            for module in _KERNELS:
+                for name, compiled in list(vars(module).items()):
+                    if hasattr(compiled, "py_func"):
+                        patch.setattr(module, name, compiled.py_func)
             return _all_bounds(problem)
 
     return run

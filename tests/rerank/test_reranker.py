@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank import BagError, Embedding, NoKnownWords, Reranker, StageCounts
-from rerank import reranker as reranker_module
+from rerank import BagError, Embedding, NoKnownWords, Reranker, StageCounts, cascade
 from rerank.bag import Bag, Bags
-from rerank.ranking import DISTANCES, Distance
-from rerank.reranker import Nearest, Query, nearest
+from rerank.query import Query
+from rerank.ranking import DISTANCES, Distance, Nearest
+from rerank.reranker import nearest
 from tests import naive
 from tests.rerank.problems import Problem, make_bag, make_vectors, make_weights, problems
 
@@ -123,7 +123,8 @@ def test_a_problem_searched_in_portions_gives_the_same(monkeypatch: pytest.Monke
     whole = nearest(query, packed, problem.vectors, 8)
     # A portion must hold any single bag: those have up to 50 words.
     matrix = 4 * len(query.bag) * len(packed.words)
-    monkeypatch.setattr(reranker_module, "SCRATCH", max(matrix // portions, 4 * len(query.bag) * 50))
+    monkeypatch.setattr(cascade, "SCRATCH", 0)
+    monkeypatch.setattr(cascade, "FINE", max(matrix // portions, 4 * len(query.bag) * 50))
     sizes, take = [], Bags.take
 
     def counted(bags: Bags, rows: NDArray[np.int64]) -> Bags:
@@ -142,7 +143,8 @@ def test_a_problem_searched_in_portions_gives_the_same(monkeypatch: pytest.Monke
 def test_a_bag_larger_than_a_portion_is_a_portion(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = _random(11, 20, 5, 4, 8)
     whole = nearest(problem.query, problem.packed, problem.vectors, 6)
-    monkeypatch.setattr(reranker_module, "SCRATCH", 16)
+    monkeypatch.setattr(cascade, "SCRATCH", 0)
+    monkeypatch.setattr(cascade, "FINE", 16)
     found = nearest(problem.query, problem.packed, problem.vectors, 6)
     assert found.rows.tolist() == whole.rows.tolist()
 

@@ -1,0 +1,76 @@
+"""What every word of a vocabulary costs a query, in little more than a byte for each pair: enough for most documents.
+
+Beside the least cost of each word, by how much the others are above it: rounded down, and cut off where they are too
+large to matter, so that they stay bounds of the exact ones. A byte is a quarter of the memory that has to be read, and
+four times as many fit into a vector instruction.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.cores import spread
+from rerank.cost import UNIT_ROUNDOFF, cost_blocks, cost_floor
+from rerank.query import Query
+
+_LANES = 64  # columns are filled up to whole vectors, for loops over the remainder take longer than the rest
+_SAMPLE = 128
+_FAR = np.float32(1e30)  # farther than any vector: `embedding.LONGEST` is 1e15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coarse:
+    """The least cost `nearest` (v,) float32 of each word, and by how much each is `above` (v, w) uint8 its `base` (v,).
+
+    `base` is the least cost but for the word itself: what both bags have of a word does not move, and the rest of it is
+    in one of them only. `where` (v,) is its column; `place` (v,) the query's place of each word, -1 where it does not
+    have it. No `base + above * step` is above the exact cost. `above` has no rows where the bytes were more than the
+    caller wanted to spend: then `nearest` is all that is known.
+    """
+
+    nearest: NDArray[np.float32]
+    base: NDArray[np.float32]
+    above: NDArray[np.uint8]
+    where: NDArray[np.int32]
+    place: NDArray[np.int32]
+    step: float
+
+    @classmethod
+    def of(cls, query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32], spend: int) -> "Coarse":
+        """Compute the costs of a vocabulary (v, d) with its `norms`, in at most `spend` bytes for the matrix."""
+        v, width = len(vectors), -(-len(query.bag) // _LANES) * _LANES
+        rows = v if v * width <= spend else 0
+        inverse = np.float32(1 / _unit(query, vectors, norms))
+        # The difference, the product and the reciprocal are rounded: a whole number may be too large by that.
+        step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
+        base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
+        made = cls(base.copy(), base, above, where, query.places(v), step)
+        for part, block in cost_blocks(vectors, query.vectors, norms):
+            made._fill(part, block, inverse)
+        made.nearest[:] = base
+        made.nearest[made.place >= 0] = 0
+        return made
+
+    def _fill(self, part: slice, block: NDArray[np.float32], inverse: np.float32) -> None:
+        """Fill in what is kept of a block of costs."""
+        from rerank.kernels.costs import bytes_above, row_minima
+
+        place, base, above, where = self.place[part], self.base[part], self.above[part], self.where[part]
+        own = np.flatnonzero(place >= 0)
+        block[own, place[own]] = _FAR
+
+        def work(first: int, last: int) -> None:
+            row_minima(first, last, block, base)
+            if len(above):
+                bytes_above(first, last, block, base, inverse, above, where)
+
+        spread(work, len(block))
+
+
+def _unit(query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:
+    """Return a step with which almost all differences fit into a byte, as seen by a sample."""
+    stride = max(1, len(vectors) // _SAMPLE)
+    sample = cost_floor(vectors[::stride], query.vectors, norms[::stride])
+    largest = float(np.ptp(sample, axis=1).max(initial=0))
+    return max(largest, 1e-30) / 255

@@ -1,0 +1,53 @@
+"""Spreading loops over the cores: kernels let go of Python's lock, so plain threads do."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from threading import local
+
+_BLOCKS = 8  # blocks for each thread: rows differ in length, and who is done first takes the next
+_here = local()
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Keep the loops of this thread to itself: others have work of their own."""
+    before = getattr(_here, "alone", False)
+    _here.alone = True
+    try:
+        yield
+    finally:
+        _here.alone = before
+
+
+def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
+    """Do `work(first, last)` for ranges that make up 0 to n, on all cores unless n is `small`."""
+    threads = cores()
+    if n < small or threads == 1 or getattr(_here, "alone", False):
+        work(0, n)
+        return
+    block = max(1, -(-n // (threads * _BLOCKS)))
+    turns = count()
+
+    def drain() -> None:
+        while (first := next(turns) * block) < n:
+            work(first, min(first + block, n))
+
+    others = [pool().submit(drain) for _ in range(threads - 1)]
+    drain()
+    for other in others:
+        other.result()
+
+
+@cache
+def pool() -> ThreadPoolExecutor:
+    """Return the threads that are kept for the next loop."""
+    return ThreadPoolExecutor(cores(), "moverank")

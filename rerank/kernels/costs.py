@@ -1,0 +1,73 @@
+"""Costs of words: from float32 products to bounded distances, to one byte each, and exact ones in float64."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from rerank.kernels.flags import MINIMA, SUMS
+
+# Squares of vectors shorter than 1e-15 underflow float32: whatever is lost is less than this.
+_TINY = np.float32(1e-30)
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def distances_from_products(first, last, products, norms, query_norms, error, shrink):  # type: ignore[no-untyped-def]
+    """Turn inner products (v, h) in place into floors of Euclidean distances; all in float32.
+
+    `error` times the square of the sum of both norms is taken off the squares; the roots are multiplied by `shrink`.
+    """
+    for i in range(first, last):
+        row, norm = products[i], norms[i]
+        for j in range(len(query_norms)):
+            both = norm + query_norms[j]
+            square = (
+                norm * norm + query_norms[j] * query_norms[j] - np.float32(2) * row[j] - error * (both * both) - _TINY
+            )
+            row[j] = shrink * math.sqrt(max(square, np.float32(0)))
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
+    """Fill `nearest` (v,) with the least of each row of `cost` (v, h)."""
+    for i in range(first, last):
+        row = cost[i]
+        least = row[0]
+        for j in range(1, len(row)):
+            least = min(least, row[j])
+        nearest[i] = least
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def bytes_above(first, last, cost, base, inverse, above, where):  # type: ignore[no-untyped-def]
+    """Fill `above` (v, w), w >= h columns, with how much each cost is above the row's `base` (v,).
+
+    In whole numbers up to 255 of a unit whose reciprocal is `inverse`, rounded down; the columns from h on are 255.
+    `where` (v,) int32 is the first column that is not above.
+    """
+    h, w = cost.shape[1], above.shape[1]
+    top = np.float32(255)
+    for i in range(first, last):
+        row, out, least = cost[i], above[i], base[i]
+        for j in range(h):
+            out[j] = np.uint8(min((row[j] - least) * inverse, top))
+        for j in range(h, w):
+            out[j] = 255
+        at = np.int32(h)
+        for j in range(h):
+            at = min(at, np.int32(j) if row[j] == least else np.int32(h))
+        where[i] = at
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n, m) float64 with the distances of float32 vectors (n, d) and (m, d), taken of differences."""
+    for i in range(first, last):
+        source = sources[i]
+        for j in range(len(targets)):
+            target = targets[j]
+            square = 0.0
+            for x in range(len(source)):
+                apart = np.float64(source[x]) - np.float64(target[x])
+                square += apart * apart
+            out[i, j] = math.sqrt(square)

@@ -1,0 +1,224 @@
+"""Bounds from both sides by Sinkhorn's scaling: any potentials give a lower bound, any plan an upper one."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from rerank.kernels.duals import without_overlap
+from rerank.kernels.flags import MINIMA, SUMS
+
+# exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, where the true exponential does not.
+_SQUARINGS = 8
+_FIRST = 8  # steps after which the potentials are looked at for the first time
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sinkhorn_bounds(  # type: ignore[no-untyped-def]
+    first, last, starts, words, weights, rows, cost, place, query_weights, sharpness, steps, enough, slack, lower, upper
+):
+    """Fill `lower` and `upper` (m,) with bounds of the distance from at most `steps` of Sinkhorn's scaling.
+
+    `lower` is the dual value of the potentials, made feasible by c-transforms; the scaling ends early where it is above
+    `enough`, and `upper` is infinity then. `upper` is the cost of the plan, made feasible by rounding (Altschuler et
+    al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + slack), which is never below the exact one. The
+    regularisation is `sharpness` times the mean cost of the one-pass dual.
+    """
+    h = cost.shape[1]
+    for r in range(first, last):
+        start, stop = starts[rows[r]], starts[rows[r] + 1]
+        kept, left = np.empty(stop - start, np.int32), np.empty(stop - start)
+        columns, right = np.empty(h, np.int32), np.empty(h)
+        n, m = without_overlap(words, weights, start, stop, place, query_weights, kept, left, columns, right)
+        lower[r], upper[r] = 0.0, 0.0
+        if n == 0 or m == 0:
+            continue
+        local = np.empty((n, m), np.float32)
+        for p in range(n):
+            row = cost[kept[p]]
+            for c in range(m):
+                local[p, c] = row[columns[c]]
+        left, right = left[:n], right[:m]
+        u, v = _one_pass(local)
+        scale = _scale_of(u, v, left, right) * sharpness
+        kernel = _kernel(local, u, v, np.float32(1.0 / scale))
+        f, g = np.ones(n, np.float32), np.ones(m, np.float32)
+        narrow_left, narrow_right = left.astype(np.float32), right.astype(np.float32)
+        _scale(kernel, narrow_left, narrow_right, min(_FIRST, steps), f, g)
+        lower[r] = _dual_value(local, left, right, u, f, scale)
+        upper[r] = np.inf
+        if steps > _FIRST and lower[r] <= enough:
+            _scale(kernel, narrow_left, narrow_right, steps - _FIRST, f, g)
+            lower[r] = max(lower[r], _dual_value(local, left, right, u, f, scale))
+        if lower[r] <= enough:
+            upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def _one_pass(local):  # type: ignore[no-untyped-def]
+    """Return the feasible potentials (n,) and (m,) of one pass: each row and each column has a tight entry."""
+    n, m = local.shape
+    u, v = np.empty(n, np.float32), np.full(m, np.inf, np.float32)
+    for p in range(n):
+        row = local[p]
+        least = row[0]
+        for c in range(1, m):
+            least = min(least, row[c])
+        u[p] = least
+        for c in range(m):
+            v[c] = min(v[c], row[c] - least)
+    return u, v
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale_of(u, v, left, right):  # type: ignore[no-untyped-def]
+    """Return the mean cost that potentials stand for: the unit of the regularisation."""
+    total, mass = 0.0, 0.0
+    for p in range(len(u)):
+        total += left[p] * u[p]
+        mass += left[p]
+    for c in range(len(v)):
+        total += right[c] * v[c]
+    return max(total / mass, 1e-30)
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
+    """Return exp((u + v - cost) sharp) (n, m), nearly."""
+    n, m = local.shape
+    kernel = np.empty((n, m), np.float32)
+    share = np.float32(sharp / 2**_SQUARINGS)
+    for p in range(n):
+        row, out = local[p], kernel[p]
+        for c in range(m):
+            x = max(np.float32(1) + (u[p] + v[c] - row[c]) * share, np.float32(0))
+            for _ in range(_SQUARINGS):
+                x *= x
+            out[c] = x
+    return kernel
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
+def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
+    """Scale the kernel's rows to `left` and its columns to `right`, in turn, by factors `f` and `g`."""
+    n, m = kernel.shape
+    sums = np.empty(m, np.float32)
+    for _ in range(steps):
+        sums[:] = np.float32(0)
+        for p in range(n):
+            row = kernel[p]
+            total = np.float32(0)
+            for c in range(m):
+                total += row[c] * g[c]
+            factor = left[p] / total
+            f[p] = factor
+            for c in range(m):
+                sums[c] += row[c] * factor
+        for c in range(m):
+            g[c] = right[c] / sums[c]
+
+
+@njit(cache=True, nogil=True)
+def _dual_value(local, left, right, u, f, scale):  # type: ignore[no-untyped-def]
+    """Return the dual value of the potentials u + scale log f, completed and then improved by a c-transform each.
+
+    A factor that the scaling has spoilt leaves its row's potential as it was: any potential gives a bound.
+    """
+    n = len(u)
+    moved = np.empty(n)
+    for p in range(n):
+        step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
+        moved[p] = u[p] + step
+    return _completed_value(local, left, right, moved)
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def _completed_value(local, left, right, moved):  # type: ignore[no-untyped-def]
+    """Return the dual value of the rows' potentials `moved` (n,), completed by both c-transforms."""
+    n, m = local.shape
+    v = np.full(m, np.inf)
+    for p in range(n):
+        row, potential = local[p], moved[p]
+        for c in range(m):
+            v[c] = min(v[c], row[c] - potential)
+    # Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums exact.
+    lowest = v.min()
+    value = 0.0
+    for c in range(m):
+        v[c] -= lowest
+        value += right[c] * v[c]
+    for p in range(n):
+        row = local[p]
+        least = np.inf
+        for c in range(m):
+            least = min(least, row[c] - v[c])
+        value += left[p] * least
+    return value
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyped-def]
+    """Return the cost of the scaled kernel after rounding it to a plan, infinity where the scaling has spoilt it.
+
+    The columns are scaled once more, in float64, so that none has more than its mass but for rounding.
+    """
+    n, m = local.shape
+    g = np.zeros(m)
+    for p in range(n):
+        row, scaled = kernel[p], np.float64(f[p])
+        for c in range(m):
+            g[c] += row[c] * scaled
+    for c in range(m):
+        g[c] = right[c] / g[c]
+        if not (g[c] < 1e100):  # so that no product below overflows
+            return np.inf
+    cost, missing = 0.0, 0.0
+    short, sent = np.empty(n), np.zeros(m)
+    for p in range(n):
+        total = _dot(kernel[p], g)
+        factor = min(np.float64(f[p]), left[p] / total) if total > 0.0 else 0.0
+        cost += _send(kernel[p], g, factor, local[p], slack, sent)
+        rest = max(left[p] - factor * total, 0.0)
+        short[p] = rest
+        missing += rest
+    over, lacking = 0.0, 0.0
+    for c in range(m):
+        over = max(over, sent[c] - right[c])
+        sent[c] = max(right[c] - sent[c], 0.0)
+        lacking += sent[c]
+    # A column may be overfull by rounding only: more than that is no plan.
+    if not (over < 1e-12):
+        return np.inf
+    if missing > 0.0 and lacking > 0.0:
+        for p in range(n):
+            cost += _fill(sent, short[p] / lacking, local[p], slack)
+    return cost
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _dot(row, g):  # type: ignore[no-untyped-def]
+    """Return the product of a row and the columns' factors."""
+    total = 0.0
+    for c in range(len(g)):
+        total += row[c] * g[c]
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
+    """Send a row's mass, add it to the columns' `sent` (m,), and return what it costs."""
+    cost = 0.0
+    for c in range(len(g)):
+        mass = factor * row[c] * g[c]
+        sent[c] += mass
+        cost += mass * math.sqrt(np.float64(costs[c]) * np.float64(costs[c]) + slack)
+    return cost
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
+    """Return what it costs to fill up all columns by a share of what they lack."""
+    cost = 0.0
+    for c in range(len(lacking)):
+        cost += lacking[c] * share * math.sqrt(np.float64(costs[c]) * np.float64(costs[c]) + slack)
+    return cost

@@ -1,0 +1,47 @@
+"""A query: a bag whose words may be unknown to the vocabulary that is searched."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.bag import Bag, Bags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Query:
+    """A bag with its own word vectors (h, d) float32: ids that the vocabulary does not have are v or more."""
+
+    bag: Bag
+    vectors: NDArray[np.float32]
+
+    def shared(self, v: int) -> NDArray[np.intp]:
+        """Return the places in the bag of words that a vocabulary of v words has."""
+        return np.flatnonzero(self.bag.words < v)
+
+    def places(self, v: int) -> NDArray[np.int32]:
+        """Return the place (v,) in the bag of each word of the vocabulary, -1 where the bag does not have it."""
+        place = np.full(v, -1, np.int32)
+        shared = self.shared(v)
+        place[self.bag.words[shared]] = shared
+        return place
+
+
+def restricted(query: Query, bags: Bags, v: int) -> tuple[Query, Bags, NDArray[np.int64]]:
+    """Restrict a vocabulary of v words to those that the bags use; also return which (u,) they are, increasing."""
+    used = np.zeros(v, bool)
+    used[bags.words] = True
+    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    kept = np.flatnonzero(used)
+    # A query word keeps its identity where the bags have it; any other gets an id beyond, in the same order.
+    same = np.zeros(len(query.bag), bool)
+    shared = query.shared(v)
+    same[shared] = used[query.bag.words[shared]]
+    ids = len(kept) + np.arange(len(query.bag), dtype=np.int32)
+    ids[same] = place[query.bag.words[same]]
+    order = np.argsort(ids)
+    return (
+        Query(Bag(ids[order], query.bag.weights[order]), query.vectors[order]),
+        Bags(bags.starts, place[bags.words], bags.weights),
+        kept,
+    )
