@@ -16,6 +16,7 @@ from rerank import bounds
 from rerank.bag import Bags
 from rerank.bounds import Problem
 from rerank.coarse import Coarse
+from rerank.cores import blas_alone
 from rerank.query import Query, restricted
 from rerank.ranking import Nearest, StageCounts
 from rerank.transport import solve_bags
@@ -67,9 +68,10 @@ class Cascade:
     def run(self) -> Nearest:
         """Find them."""
         every = np.arange(len(self._bags))
-        if len(every) > self._k:
-            self._throw_out(every)
-        return self._settle(every)
+        with blas_alone():
+            if len(every) > self._k:
+                self._throw_out(every)
+            return self._settle(every)
 
     def _throw_out(self, rows: Rows) -> None:
         """Raise the floors until they are above the limit wherever bounds can bring them there."""

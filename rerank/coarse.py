@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cores import spread
-from rerank.cost import UNIT_ROUNDOFF, cost_blocks, cost_floor
+from rerank.cores import blas_alone, spread
+from rerank.cost import UNIT_ROUNDOFF, Filler, cost_floor, floor_of
 from rerank.query import Query
 
 _LANES = 64  # columns are filled up to whole vectors, for loops over the remainder take longer than the rest
 _SAMPLE = 128
+_CACHED = 2**18  # costs that are looked at again at once: a megabyte
 _FAR = np.float32(1e30)  # farther than any vector: `embedding.LONGEST` is 1e15
 
 
@@ -46,26 +47,28 @@ class Coarse:
         step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
         base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
         made = cls(base.copy(), base, above, where, query.places(v), step)
-        for part, block in cost_blocks(vectors, query.vectors, norms):
-            made._fill(part, block, inverse)
+        fill = floor_of(vectors, query.vectors, norms)
+        with blas_alone():
+            spread(lambda first, last: made._fill(first, last, len(query.bag), fill, inverse), v)
         made.nearest[:] = base
         made.nearest[made.place >= 0] = 0
         return made
 
-    def _fill(self, part: slice, block: NDArray[np.float32], inverse: np.float32) -> None:
-        """Fill in what is kept of a block of costs."""
+    def _fill(self, first: int, last: int, h: int, fill: Filler, inverse: np.float32) -> None:
+        """Fill in the words from one to another, so few costs at a time that they stay in the cache."""
         from rerank.kernels.costs import bytes_above, row_minima
 
-        place, base, above, where = self.place[part], self.base[part], self.above[part], self.where[part]
-        own = np.flatnonzero(place >= 0)
-        block[own, place[own]] = _FAR
-
-        def work(first: int, last: int) -> None:
-            row_minima(first, last, block, base)
-            if len(above):
-                bytes_above(first, last, block, base, inverse, above, where)
-
-        spread(work, len(block))
+        size = max(1, _CACHED // h)
+        for start in range(first, last, size):
+            part = slice(start, min(start + size, last))
+            place, base = self.place[part], self.base[part]
+            block = np.empty((len(place), h), np.float32)
+            fill(part.start, part.stop, block)
+            own = np.flatnonzero(place >= 0)
+            block[own, place[own]] = _FAR
+            row_minima(0, len(block), block, base)
+            if len(self.above):
+                bytes_above(0, len(block), block, base, inverse, self.above[part], self.where[part])
 
 
 def _unit(query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:

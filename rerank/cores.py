@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
-from threading import local
+from threading import Lock, local
+from typing import Any
 
 _BLOCKS = 8  # blocks for each thread: rows differ in length, and who is done first takes the next
 _here = local()
@@ -26,6 +27,49 @@ def one_core() -> Iterator[None]:
         yield
     finally:
         _here.alone = before
+
+
+@contextmanager
+def blas_alone() -> Iterator[None]:
+    """Keep BLAS to the thread that calls it, for this process: it is called by several, each for a part.
+
+    Its own threads wait for more work by spinning, on the cores that ours need.
+    """
+    _Blas.enter()
+    try:
+        yield
+    finally:
+        _Blas.leave()
+
+
+class _Blas:
+    """How many want BLAS to have one thread: the first says so to it, the last takes it back."""
+
+    _lock = Lock()
+    _wanted = 0
+    _limit: Any = None
+
+    @classmethod
+    def enter(cls) -> None:
+        with cls._lock:
+            cls._wanted += 1
+            if cls._wanted == 1:
+                cls._limit = _blas_libraries().limit(limits=1, user_api="blas")
+
+    @classmethod
+    def leave(cls) -> None:
+        with cls._lock:
+            cls._wanted -= 1
+            if not cls._wanted:
+                cls._limit.restore_original_limits()
+
+
+@cache
+def _blas_libraries() -> Any:
+    """Return the handles of what BLAS there is in the process."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:

@@ -1,15 +1,17 @@
 """The ground cost: Euclidean distance of word vectors, exact for a pair, bounded from below for a vocabulary."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cores import spread
+from rerank.cores import blas_alone, spread
+
+Filler = Callable[[int, int, NDArray[np.float32]], None]
+"""Fills an array (n, h) with costs of the n words from one to another."""
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
-_CACHED = 4 * 2**20  # bytes of a block of costs that is looked at again at once
 
 
 def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -38,41 +40,35 @@ def squared_error(
 
 
 def cost_floor(
-    vectors: NDArray[np.float32],
-    query_vectors: NDArray[np.float32],
-    norms: NDArray[np.float32] | None = None,
-    out: NDArray[np.float32] | None = None,
+    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
 ) -> NDArray[np.float32]:
     """Return (v, h) float32 distances of vocabulary (v, d) and query (h, d) that are never above the exact ones.
 
     One matrix product; its error bound is taken off the squares, and two more roundings off the roots. So every bound
     computed from the result is a bound of the exact distance, whatever float32 did to vectors of a length under
-    `embedding.LONGEST`. `norms` (v,) are the vocabulary's, where they are at hand; `out` (v, h) is
-    filled where it is given.
+    `embedding.LONGEST`. `norms` (v,) are the vocabulary's, where they are at hand.
     """
-    from rerank.kernels.costs import distances_from_products
-
-    lengths = vector_norms(vectors) if norms is None else norms
-    floor = np.empty((len(vectors), len(query_vectors)), np.float32) if out is None else out
-    np.matmul(vectors, query_vectors.T, out=floor)
-    factor, shrink = np.float32((vectors.shape[1] + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
-    ours = vector_norms(query_vectors)
-    spread(lambda first, last: distances_from_products(first, last, floor, lengths, ours, factor, shrink), len(vectors))
+    floor = np.empty((len(vectors), len(query_vectors)), np.float32)
+    fill = floor_of(vectors, query_vectors, vector_norms(vectors) if norms is None else norms)
+    with blas_alone():
+        spread(lambda first, last: fill(first, last, floor[first:last]), len(vectors))
     return floor
 
 
-def cost_blocks(
+def floor_of(
     vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32]
-) -> Iterator[tuple[slice, NDArray[np.float32]]]:
-    """Yield the cost floor block by block, each with its rows: small enough to stay in the cache.
+) -> Filler:
+    """Return what fills in the cost floor of some words."""
+    from rerank.kernels.costs import distances_from_products
 
-    A block is overwritten by the next.
-    """
-    size = max(64, _CACHED // (4 * max(1, len(query_vectors))))
-    room = np.empty((min(size, len(vectors)), len(query_vectors)), np.float32)
-    for start in range(0, len(vectors), size):
-        rows = slice(start, min(start + size, len(vectors)))
-        yield rows, cost_floor(vectors[rows], query_vectors, norms[rows], room[: rows.stop - start])
+    factor, shrink = np.float32((vectors.shape[1] + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
+    ours = vector_norms(query_vectors)
+
+    def fill(first: int, last: int, out: NDArray[np.float32]) -> None:
+        np.matmul(vectors[first:last], query_vectors.T, out=out)
+        distances_from_products(0, last - first, out, norms[first:last], ours, factor, shrink)
+
+    return fill
 
 
 def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
