@@ -7,8 +7,8 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,7 +41,13 @@ Depth = Annotated[
     int | None,
     typer.Option(min=1, help="How many candidates the first stage hands over. [default: 20000]", show_default=False),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Compare every document: the result is proven.")]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Compare every document, after the first stage's if --depth is given.")
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Stop then, and say how wrong the result may be. [default: never]"),
+]
 Distance = Annotated[
     Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
     typer.Option(help="wmd: all parts alike; pwmd: by rank. [default: pwmd if the collection has a gamma, else wmd]"),
@@ -221,6 +227,7 @@ def search(
     distance: Distance = None,
     gamma: Gamma = None,
     where: Where = None,
+    budget: Budget = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     queries: Annotated[
         str | None,
@@ -229,19 +236,14 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to a text."""
-    from indexer import Collection, UsageError
-    from indexer.formatters.output import print_answers
+    from indexer import UsageError
     from indexer.readers.queries import read_queries
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
-    options = _options(k, depth, exact, distance, gamma, where, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
     asked = [(None, query)] if query is not None else read_queries(queries or "-")
-    with Collection.open(index) as collection:
-        questions = ((id_, text, collection.search) for id_, text in asked)
-        answered = print_answers(questions, options, flows=explain, as_json=as_json)
-    if not answered:
-        sys.exit(1)
+    _answer(index, "search", asked, options, flows=explain, as_json=as_json)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -254,19 +256,14 @@ def similar(
     distance: Distance = None,
     gamma: Gamma = None,
     where: Where = None,
+    budget: Budget = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one of the collection's own, which is left out."""
-    from indexer import Collection
-    from indexer.formatters.output import print_answers
-
-    options = _options(k, depth, exact, distance, gamma, where, explained=explain or not as_json)
-    with Collection.open(index) as collection:
-        asked = ((key if len(keys) > 1 or as_json else None, key, collection.similar) for key in keys)
-        answered = print_answers(asked, options, flows=explain, as_json=as_json)
-    if not answered:
-        sys.exit(1)
+    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    asked = [(key if len(keys) > 1 or as_json else None, key) for key in keys]
+    _answer(index, "similar", asked, options, flows=explain, as_json=as_json)
 
 
 @app.command(epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `... --html why.html`')
@@ -275,24 +272,36 @@ def explain(
     key: Annotated[str, typer.Argument(help="The key of a document.")],
     index: Index = Path("moverank.index"),
     gamma: Gamma = None,
+    why_not: Annotated[
+        bool, typer.Option("--why-not", help="Say where the document falls out of a search, and by what bound.")
+    ] = False,
+    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: how many hits the search has.")] = 10,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="With --why-not: its candidates. [default: all]", show_default=False)
+    ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows into an HTML page.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance: which word moved where, and at what cost."""
     from indexer import Collection
-    from indexer.formatters.objects import explanation_object
-    from indexer.formatters.output import print_object, write_page
+    from indexer.formatters.objects import explanation_object, why_not_object
+    from indexer.formatters.output import print_object, tell_of_compiling, write_page
     from indexer.formatters.page import explanation_page
-    from indexer.formatters.terminal import explanation_view, print_view
+    from indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
     with Collection.open(index) as collection:
+        tell_of_compiling()
         explanation = collection.explain(query, key, gamma=gamma)
+        asked: Options = {"k": k, "depth": depth, "exact": depth is None, "gamma": gamma}
+        why = collection.why_not(query, key, **asked) if why_not else None
     if html is not None:
         write_page(html, explanation_page(explanation, query, key))
     if as_json:
-        print_object(explanation_object(explanation))
-    else:
-        print_view(explanation_view(explanation))
+        print_object(explanation_object(explanation) | (why_not_object(why) if why else {}))
+        return
+    print_view(explanation_view(explanation))
+    if why:
+        print_view(why_not_view(why))
 
 
 @app.command(epilog="Example: `moverank remove thread-17 thread-18`")
@@ -420,6 +429,38 @@ def _interruptible() -> Iterator[None]:
         sys.exit(1)
 
 
+def _answer(
+    path: Path,
+    how: Literal["search", "similar"],
+    asked: Sequence[tuple[str | None, str]],
+    options: "Options",
+    *,
+    flows: bool,
+    as_json: bool,
+) -> None:
+    """Print the answers to questions (id, text or key); the only one may have no id."""
+    from indexer import Collection
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_answer, print_answers, tell_of_compiling
+    from indexer.progress import silent
+
+    with Collection.open(path) as collection:
+        tell_of_compiling()
+        id_, text = asked[0]
+        if id_ is None:
+            began = time.perf_counter()
+            ranking = getattr(collection, how)(text, **options)
+            print_answer(ranking, time.perf_counter() - began, flows=flows, as_json=as_json)
+            return
+        named = [(str(id_), text) for id_, text in asked]
+        rankings = getattr(collection, f"{how}_many")([text for _, text in named], **options)
+        # A bar between answers on the same terminal would only be in the way.
+        with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
+            answered = print_answers(named, rankings, flows=flows, as_json=as_json, progress=bars)
+    if not answered:
+        sys.exit(1)
+
+
 def _options(
     k: int,
     depth: int | None,
@@ -427,6 +468,7 @@ def _options(
     distance: Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
     gamma: float | None,
     where: list[str] | None,
+    budget: float | None,
     *,
     explained: bool,
 ) -> "Options":
@@ -447,4 +489,5 @@ def _options(
         "gamma": gamma,
         "where": fields or None,
         "explained": explained,
+        "budget": budget,
     }

@@ -13,6 +13,7 @@ from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import CollectionError, LockedError, PruneRefused, TooFewWords, UnknownKey
 from indexer.folding import fold_if_due
+from indexer.neighbours import Neighbours
 from indexer.place import DATABASE, VECTORS, exists, locked
 from indexer.place import remove as remove_place
 from indexer.progress import Progress, silent
@@ -27,6 +28,7 @@ from rerank.embedding import Embedding
 from rerank.explain import Explanation
 from rerank.ranking import Distance, Ranking
 from rerank.text import Tokenizer
+from rerank.why_not import WhyNot
 
 
 class Options(TypedDict, total=False):
@@ -39,6 +41,7 @@ class Options(TypedDict, total=False):
     gamma: float | None
     where: dict[str, list[str]] | None
     explained: bool
+    budget: float | None
 
 
 class Collection:
@@ -228,14 +231,22 @@ class Collection:
         `k` (10): hits wanted. `depth`: how many candidates the first stage hands over (20,000); `exact`: all documents.
         `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD. `gamma`:
         sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
-        one of them in every field named are candidates. `explained`: hits carry their flows. Raises NoKnownWords,
-        UsageError, CollectionError.
+        one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after
+        which the search ends with what it has; `Ranking.largest_error` then says what may be missing. `exact` with a
+        `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError, CollectionError.
         """
         return self._opened().search(query, Asked(**options))
 
     def search_many(self, queries: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
-        """Answer one query after the other; see `search`."""
-        return (self.search(query, **options) for query in queries)
+        """Answer many queries in their order, quicker than one by one; see `search`.
+
+        One without any known word has no hits, and says so in `Ranking.problem`.
+        """
+        return self._opened().search_many(queries, Asked(**options))
+
+    def similar_many(self, keys: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many stored ones, quicker than one by one; see `search_many`."""
+        return self._opened().similar_many(keys, Asked(**options))
 
     def similar(self, key: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a stored one, which is left out; see `search`. Raises UnknownKey."""
@@ -244,6 +255,17 @@ class Collection:
     def explain(self, query: str, key: str, *, gamma: float | None = None) -> Explanation:
         """Return the exact distance of a text and a document, and the flows behind it. Raises UnknownKey."""
         return self._opened().explain(query, key, gamma)
+
+    def why_not(self, query: str, key: str, **options: Unpack[Options]) -> WhyNot:
+        """Say where a document falls out of a search with these options: each bound of it, and what it had to beat.
+
+        Raises UnknownKey, and what `search` raises.
+        """
+        return self._opened().why_not(query, key, Asked(**options))
+
+    def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> Neighbours:
+        """Find the exact `k` nearest others of every document that has a bag: as many searches as documents."""
+        return self._opened().neighbours(k, gamma, progress)
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""

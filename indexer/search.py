@@ -1,156 +1,163 @@
 """From a query to the nearest documents: first stage, rerank, and what is proven of the result."""
 
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice, repeat
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.segment import Segment
+from indexer.candidates import allowed_rows, candidates
+from indexer.request import Outcome, Request, Words
 from indexer.view import LiveSegment, View
-from rerank.bag import Bag
-from rerank.bounds import wcd_floor
-from rerank.encoders.centroid import centroids
-from rerank.ranking import Distance, StageCounts
+from rerank.cascade import SCRATCH, never
+from rerank.coarse import Coarse
+from rerank.cores import blas_alone, cores, one_core, pool
 from rerank.query import Query
+from rerank.ranking import StageCounts, largest_error
 from rerank.reranker import nearest
 
-DEFAULT_DEPTH = 20_000
-"""How many candidates the first stage hands over where nobody says: smaller collections are searched exactly."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
-    """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d)."""
-
-    texts: tuple[str, ...]
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    vectors: NDArray[np.float32]
-
-    def over(self, segment: Segment) -> Query:
-        """Give the words the ids that a segment has for them; those that it does not have get ids beyond its own."""
-        v = len(segment.word_ids)
-        places = np.searchsorted(segment.word_ids, self.ids)
-        there = np.isin(self.ids, segment.word_ids)
-        words = np.where(there, places, v + np.arange(len(self.ids))).astype(np.int32)
-        order = np.argsort(words)
-        return Query(Bag(words[order], self.weights[order]), self.vectors[order])
-
-    def centroid(self) -> NDArray[np.float32]:
-        """Return the mean (d,) of the word vectors."""
-        mean: NDArray[np.float32] = (self.weights @ self.vectors.astype(np.float64)).astype(np.float32)
-        return mean
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
-    """What is wanted: `k` documents among the `depth` nearest by first stage (None: all), by a distance.
-
-    `own` says that `gamma` and weights are those that the first stage was made with, so that its distance is WCD.
-    `allowed` (n,) are the only ids that may be found, None for all; `without` is one that may not.
-    """
-
-    k: int
-    depth: int | None
-    distance: Distance
-    gamma: float
-    own: bool
-    allowed: NDArray[np.int64] | None = None
-    without: int | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """Document ids (k,) with their distances, nearest first, and what is proven of them."""
+class _Found:
+    """Ids and distances, nearest first, the stages' counts, and lower bounds of what was left undone."""
 
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
-    certified: bool
-    scope: Literal["collection", "candidates"]
     counts: StageCounts
+    possible: NDArray[np.float64]
+
+    def joined(self, other: "_Found", k: int) -> "_Found":
+        """Return the k nearest of both."""
+        ids, distances = np.append(self.ids, other.ids), np.append(self.distances, other.distances)
+        best = np.lexsort((ids, distances))[:k]
+        possible = np.append(self.possible, other.possible)
+        return _Found(ids[best], distances[best], self.counts + other.counts, possible)
 
 
-def search(view: View, words: Words, request: Request, stage_gamma: float) -> Outcome:
+_NOTHING = _Found(np.empty(0, np.int64), np.empty(0), StageCounts(), np.empty(0))
+
+_SHARING = 4  # questions that share a product: of many, the costs would not stay in the cache until they are used
+_AHEAD = 2  # such groups for each core that are begun before an answer is waited for
+
+Question = tuple[Words, Request]
+
+Prepared = tuple[Query, Coarse] | None
+"""A query over a segment's words, with its costs: None where they are not of use."""
+
+
+def search(
+    view: View, words: Words, request: Request, stage_gamma: float, prepared: Sequence[Prepared] = ()
+) -> Outcome:
     """Find the nearest documents of a view; `stage_gamma` is the gamma that the first stage's centroids have."""
-    chosen = [_allowed_rows(part, request) for part in view.segments]
-    total = sum(map(len, chosen))
-    floor = None
-    if request.depth is not None and request.depth < total:
-        chosen, floor = _candidates(view, words, chosen, request.depth, stage_gamma)
-    ids, distances, counts = _nearest(view, words, chosen, request)
-    proven = floor is None or bool(
-        request.own and request.distance != "rwmd" and len(distances) == request.k and floor >= distances[-1]
-    )
-    return Outcome(ids, distances, proven, "collection" if proven else "candidates", counts)
+    began = time.monotonic()
+    stop = partial(_over, began + request.budget) if request.budget is not None else never
+    chosen = [allowed_rows(part, request) for part in view.segments]
+    ready = prepared or [None] * len(chosen)
+    if not _narrowed(request, chosen):
+        found, floor = _nearest(view, words, chosen, request, stop, ready), np.inf
+    else:
+        some, floor = candidates(view, words, chosen, request.depth or 0, stage_gamma)
+        found = _nearest(view, words, some, request, stop, [None] * len(some))
+        if not (request.own and request.distance != "rwmd"):
+            floor = 0.0
+        if request.prove and not _proven(found, floor, request.k):
+            rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
+            found = found.joined(_nearest(view, words, rest, request, stop, ready, found), request.k)
+            floor = np.inf
+    proven = _proven(found, floor, request.k)
+    possible = np.append(found.possible, np.full(request.k if np.isfinite(floor) else 0, floor))
+    error = 0.0 if proven else largest_error(found.distances, possible, request.k)
+    scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
+    return Outcome(found.ids, found.distances, proven, scope, found.counts, error, time.monotonic() - began)
 
 
-def _allowed_rows(part: LiveSegment, request: Request) -> NDArray[np.int64]:
-    """Return the rows that may be found."""
-    live = part.live
-    if request.allowed is not None:
-        live = live & np.isin(part.segment.ids, request.allowed)
-    if request.without is not None:
-        live = live & (part.segment.ids != request.without)
-    return np.flatnonzero(live)
+def search_many(
+    view: View, questions: Iterable[Question | str], stage_gamma: float
+) -> Iterator[tuple[Question | str, Outcome | None]]:
+    """Answer questions in order, several side by side; a text says why there is no question, and has no outcome.
 
-
-def _candidates(
-    view: View, words: Words, chosen: list[NDArray[np.int64]], depth: int, gamma: float
-) -> tuple[list[NDArray[np.int64]], float]:
-    """Cut the chosen rows down to the `depth` nearest by centroid.
-
-    Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known.
+    The first is answered alone, for it builds what the others share.
     """
-    centroid = words.centroid()
-    found = [_stage(part, rows, centroid, depth, gamma) for part, rows in zip(view.segments, chosen, strict=True)]
-    squares = np.concatenate([squared for _, squared in found])
-    kept = np.argsort(squares, kind="stable")[:depth]
-    origin = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
-    rows = np.concatenate([rows for rows, _ in found])
-    exact = all(part.stage is None or part.stage.exact for part in view.segments)
-    floor = 0.0
-    if exact and len(kept):
-        longest = max(float(part.norms.max(initial=0)) for part in view.segments)
-        last = squares[kept[-1:]].astype(np.float32)
-        norm = np.float32(np.linalg.norm(centroid))
-        floor = float(wcd_floor(last, np.array([longest], np.float32), norm, len(centroid))[0])
-    return [np.sort(rows[kept[origin[kept] == i]]) for i in range(len(found))], floor
+    remaining = iter(questions)
+    waiting: deque[tuple[list[Question | str], Future[list[Outcome]]]] = deque()
+    for size in chain([1], repeat(_SHARING)):
+        some = list(islice(remaining, size))
+        if some:
+            real = [question for question in some if not isinstance(question, str)]
+            waiting.append((some, pool().submit(_search_several, view, real, stage_gamma)))
+        while waiting and (len(waiting) > _AHEAD * cores() or not some or size == 1):
+            told, found = waiting.popleft()
+            outcomes = iter(found.result())
+            yield from ((one, None if isinstance(one, str) else next(outcomes)) for one in told)
+        if not some:
+            return
 
 
-def _stage(
-    part: LiveSegment, rows: NDArray[np.int64], centroid: NDArray[np.float32], depth: int, gamma: float
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return up to `depth` of a segment's rows with their squared distances from the query's centroid.
+def _search_several(view: View, asked: Sequence[Question], stage_gamma: float) -> list[Outcome]:
+    """Answer some questions on one core; they share their product with the vocabulary."""
+    if not asked:
+        return []
+    with one_core(), blas_alone():
+        prepared = [_prepare(part, asked) for part in view.segments]
+        return [
+            search(view, *question, stage_gamma, [queries[i] for queries in prepared])
+            for i, question in enumerate(asked)
+        ]
 
-    The tail has no index: it is short, so every distance is computed.
-    """
-    if part.stage is None or len(rows) <= depth:
-        means = centroids(part.bags(rows, gamma), part.segment.vectors)
-        return rows, np.square(means - centroid).sum(axis=1)
-    allowed = np.zeros(len(part.segment.ids), bool)
-    allowed[rows] = True
-    found = part.stage.nearest(centroid, depth, lambda ids: allowed[np.searchsorted(part.segment.ids, ids)])
-    return np.searchsorted(part.segment.ids, found.ids), found.squares
+
+def _prepare(part: LiveSegment, asked: Sequence[Question]) -> Sequence[Prepared]:
+    """Compute the costs of all queries over a segment's words, where each is going to look at all of its documents."""
+    vectors, norms = part.segment.vectors, part.norms
+    whole = all(not _narrowed(request, [allowed_rows(part, request)]) for _, request in asked)
+    exact = all(request.distance in ("wmd", "pwmd") for _, request in asked)
+    if not (whole and exact and len(part.segment.counts.words) >= len(vectors)):
+        return [None] * len(asked)
+    queries = [words.over(part.segment) for words, _ in asked]
+    made = Coarse.of_many(queries, vectors, norms, SCRATCH // len(queries))
+    return list(zip(queries, made, strict=True))
+
+
+def _over(deadline: float) -> bool:
+    return time.monotonic() > deadline
+
+
+def _narrowed(request: Request, chosen: Sequence[NDArray[np.int64]]) -> bool:
+    """Say whether the first stage has to choose candidates: there are more documents than wanted."""
+    return request.depth is not None and request.depth < sum(map(len, chosen))
+
+
+def _proven(found: _Found, floor: float, k: int) -> bool:
+    """Say whether nothing that is left can be nearer than the last hit: others are not nearer than `floor`."""
+    complete = np.isinf(floor) or (len(found.distances) == k and floor >= found.distances[-1])
+    return bool(complete and largest_error(found.distances, found.possible, k) == 0.0)
 
 
 def _nearest(
-    view: View, words: Words, chosen: list[NDArray[np.int64]], request: Request
-) -> tuple[NDArray[np.int64], NDArray[np.float64], StageCounts]:
-    """Rerank the chosen rows of each segment, and join the results."""
-    ids, distances, counts = [np.empty(0, np.int64)], [np.empty(0)], StageCounts()
-    within = np.inf
-    for part, rows in zip(view.segments, chosen, strict=True):
+    view: View,
+    words: Words,
+    chosen: Sequence[NDArray[np.int64]],
+    request: Request,
+    stop: Callable[[], bool],
+    prepared: Sequence[Prepared],
+    before: _Found = _NOTHING,
+) -> _Found:
+    """Rerank the chosen rows of each segment; what is farther than the k-th found `before` is of no interest."""
+    found = _NOTHING
+    for part, rows, ready in zip(view.segments, chosen, prepared, strict=True):
         if not len(rows):
             continue
+        known = before.joined(found, request.k).distances
+        within = float(known[-1]) if len(known) == request.k else np.inf
         bags = part.bags(rows, request.gamma)
-        query = words.over(part.segment)
-        found = nearest(query, bags, part.segment.vectors, request.k, request.distance, within, part.norms)
-        ids.append(part.segment.ids[rows[found.rows]])
-        distances.append(found.distances)
-        counts += found.counts
-        if len(found.distances) == request.k:
-            within = min(within, float(found.distances[-1]))
-    every, apart = np.concatenate(ids), np.concatenate(distances)
-    best = np.lexsort((every, apart))[: request.k]
-    return every[best], apart[best], counts
+        query, coarse = ready or (words.over(part.segment), None)
+        vectors = part.segment.vectors
+        near = nearest(query, bags, vectors, request.k, request.distance, within, part.norms, stop, coarse)
+        ids = part.segment.ids[rows[near.rows]]
+        found = found.joined(_Found(ids, near.distances, near.counts, near.possible), request.k)
+    return found

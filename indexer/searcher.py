@@ -1,13 +1,17 @@
 """Answers questions from one opened view of a collection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indexer.candidates import is_candidate
 from indexer.errors import UnknownKey, UsageError
-from indexer.search import DEFAULT_DEPTH, Request, Words, search
+from indexer.neighbours import Neighbours
+from indexer.progress import Progress
+from indexer.request import DEFAULT_DEPTH, Outcome, Request, Words
+from indexer.search import Question, search, search_many
 from indexer.settings import Settings
 from indexer.snippet import snippet
 from indexer.store import Reader
@@ -19,6 +23,7 @@ from rerank.explain import Explanation, explain
 from rerank.lexicon import UNKNOWN
 from rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking
 from rerank.text import Tokenizer
+from rerank.why_not import WhyNot, bounds_of
 
 PAPER_GAMMA = 0.75
 """The sensitivity of Trapp et al. 2017 (section 5), where P-WMD is asked for and nobody names another."""
@@ -35,6 +40,7 @@ class Asked:
     gamma: float | None = None
     where: Mapping[str, Sequence[str]] | None = None
     explained: bool = False
+    budget: float | None = None
 
 
 class Searcher:
@@ -46,15 +52,63 @@ class Searcher:
 
     def search(self, query: str, asked: Asked) -> Ranking:
         """Find the documents nearest to a text."""
-        request = self._request(asked)
-        return self._rank(self._query_words(query), request, asked)
+        return self._answer(*self._searched(query, self._request(asked)), asked)
 
     def similar(self, key: str, asked: Asked) -> Ranking:
         """Find the documents nearest to a stored one, itself left out."""
-        request = self._request(asked)
+        return self._answer(*self._resembled(key, self._request(asked)), asked)
+
+    def search_many(self, queries: Iterable[str], asked: Asked) -> Iterator[Ranking]:
+        """Answer many texts."""
+        return self._answer_many(queries, self._searched, asked)
+
+    def similar_many(self, keys: Iterable[str], asked: Asked) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many stored ones."""
+        return self._answer_many(keys, self._resembled, asked)
+
+    def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
+        """Find the nearest of every document."""
+        request = self._request(Asked(k=k, exact=True, gamma=gamma))
+        documents = [
+            (part, row, id_)
+            for part in self._view.segments
+            for row, id_ in zip(np.flatnonzero(part.live).tolist(), part.segment.ids[part.live].tolist(), strict=True)
+        ]
+        questions = (
+            (_row_words(part, row, request.gamma), replace(request, without=id_)) for part, row, id_ in documents
+        )
+        ids = np.array([id_ for _, _, id_ in documents], np.int64)
+        order = np.argsort(ids)
+        places, distances = np.full((len(ids), k), -1), np.full((len(ids), k), np.inf)
+        for place, (_, outcome) in enumerate(search_many(self._view, questions, self._settings.gamma)):
+            if outcome is not None:
+                found = len(outcome.ids)
+                places[place, :found] = order[np.searchsorted(ids[order], outcome.ids)]
+                distances[place, :found] = outcome.distances
+            progress("Finding neighbours", place + 1, len(ids), "documents")
+        shown = self._reader.shown(ids.tolist())
+        return Neighbours(tuple(shown[id_][0] for id_ in ids.tolist()), places, distances)
+
+    def _searched(self, query: str, request: Request) -> Question:
+        return self._query_words(query), request
+
+    def _resembled(self, key: str, request: Request) -> Question:
         id_, part, row = self._document(key)
-        words = self._stored_words(part, row, request.gamma)
-        return self._rank(words, replace(request, without=id_), asked)
+        return self._stored_words(part, row, request.gamma), replace(request, without=id_)
+
+    def _answer(self, words: Words, request: Request, asked: Asked) -> Ranking:
+        return self._ranking(search(self._view, words, request, self._settings.gamma), words, request, asked)
+
+    def _answer_many(
+        self, asking: Iterable[str], understand: Callable[[str, Request], Question], asked: Asked
+    ) -> Iterator[Ranking]:
+        request = self._request(asked)
+        questions = (_understood(text, request, understand) for text in asking)
+        for question, outcome in search_many(self._view, questions, self._settings.gamma):
+            if isinstance(question, str) or outcome is None:
+                yield Ranking((), certified=False, scope="collection", problem=str(question))
+            else:
+                yield self._ranking(outcome, *question, asked)
 
     def explain(self, query: str, key: str, gamma: float | None) -> Explanation:
         """Explain the distance of a text and a document."""
@@ -62,21 +116,32 @@ class Searcher:
         _, part, row = self._document(key)
         return _explain(self._query_words(query), self._stored_words(part, row, used))
 
+    def why_not(self, query: str, key: str, asked: Asked) -> WhyNot:
+        """Say where a document fell out of a search."""
+        request, words = self._request(asked), self._query_words(query)
+        id_, part, row = self._document(key)
+        outcome = search(self._view, words, request, self._settings.gamma)
+        kth = float(outcome.distances[-1]) if len(outcome.distances) == request.k else np.inf
+        known = bounds_of(words.over(part.segment), part.bags(np.array([row]), request.gamma)[0], part.segment.vectors)
+        distance = _explain(words, self._stored_words(part, row, request.gamma)).distance
+        candidate = is_candidate(self._view, words, request, self._settings.gamma, id_)
+        return WhyNot.of(request.k, kth, distance, known, candidate=candidate, hit=id_ in outcome.ids)
+
     def _request(self, asked: Asked) -> Request:
         if asked.k < 1:
             raise UsageError(f"k must be 1 or more, not {asked.k}")
-        if asked.exact and asked.depth is not None:
-            raise UsageError("exact means every document, depth only the nearest ones: choose one")
+        if asked.budget is not None and not asked.budget > 0:
+            raise UsageError(f"the budget must be a number of seconds above 0, not {asked.budget}")
         if asked.depth is not None and asked.depth < asked.k:
             raise UsageError(f"depth must be at least k, which is {asked.k}, not {asked.depth}: hits are candidates")
         distance, gamma = resolve(asked.distance, asked.gamma, self._settings.gamma)
         own = self._settings.weights == "tf" and gamma == self._settings.gamma
-        depth = None if asked.exact else asked.depth or max(DEFAULT_DEPTH, asked.k)
+        depth = asked.depth or (None if asked.exact else max(DEFAULT_DEPTH, asked.k))
         allowed = _matching(self._reader, asked.where) if asked.where else None
-        return Request(asked.k, depth, distance, gamma, own, allowed)
+        return Request(asked.k, depth, distance, gamma, own, asked.exact, allowed, budget=asked.budget)
 
-    def _rank(self, words: Words, request: Request, asked: Asked) -> Ranking:
-        outcome = search(self._view, words, request, self._settings.gamma)
+    def _ranking(self, outcome: Outcome, words: Words, request: Request, asked: Asked) -> Ranking:
+        """Tell what people are shown of the documents found."""
         ids = outcome.ids.tolist()
         shown, texts = self._reader.shown(ids), self._reader.texts(ids)
         hits = []
@@ -85,7 +150,8 @@ class Searcher:
             about = [flow.target for flow in flows] or words.texts
             key, title, label = shown[id_]
             hits.append(Hit(key, distance, title, label, snippet(texts.get(id_, []), title, about), flows))
-        return Ranking(tuple(hits), outcome.certified, outcome.scope, outcome.counts)
+        proven = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
+        return Ranking(tuple(hits), *proven)
 
     def _flows(self, words: Words, id_: int, request: Request) -> tuple[Flow, ...]:
         """Return the flows behind a hit; the relaxed distances have no plan to show."""
@@ -132,10 +198,23 @@ class Searcher:
 
     def _stored_words(self, part: LiveSegment, row: int, gamma: float) -> Words:
         """Return the words of a stored document."""
-        bag = part.bags(np.array([row]), gamma)[0]
-        ids = part.segment.word_ids[bag.words]
-        texts = self._reader.word_texts(ids.tolist())
-        return Words(tuple(texts[id_] for id_ in ids.tolist()), ids, bag.weights, part.segment.vectors[bag.words])
+        words = _row_words(part, row, gamma)
+        texts = self._reader.word_texts(words.ids.tolist())
+        return replace(words, texts=tuple(texts[id_] for id_ in words.ids.tolist()))
+
+
+def _row_words(part: LiveSegment, row: int, gamma: float) -> Words:
+    """Return the words of a stored document, without their texts."""
+    bag = part.bags(np.array([row]), gamma)[0]
+    return Words((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words])
+
+
+def _understood(text: str, request: Request, understand: Callable[[str, Request], Question]) -> Question | str:
+    """Return what a text or key asks for, or why it cannot be answered."""
+    try:
+        return understand(text, request)
+    except (NoKnownWords, UnknownKey) as error:
+        return str(error)
 
 
 def resolve(distance: Distance | None, gamma: float | None, own: float) -> tuple[Distance, float]:

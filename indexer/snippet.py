@@ -1,6 +1,7 @@
 """The piece of a document that is shown with a hit."""
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from rerank.text import Tokenizer
 
@@ -16,12 +17,18 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
     words = _without_title("\n".join(texts).strip(), title).split()
     if not words:
         return ""
-    wanted, tokenizer = frozenset(about), Tokenizer()
-    hits = [not wanted.isdisjoint(tokenizer.words(word)) for word in words[:_WORDS]]
+    wanted = frozenset(about)
+    hits = [not wanted.isdisjoint(_parts(word)) for word in words[:_WORDS]]
     start, end = _best_window([len(word) for word in words[:_WORDS]], hits, length)
     shown = " ".join(words[start:end])
     whole = end == len(words) and len(shown) <= length
     return ("… " if start else "") + shown[:length] + ("" if whole else " …")
+
+
+@lru_cache(1 << 16)
+def _parts(word: str) -> tuple[str, ...]:
+    """Return the words within what stands between two spaces; kept, for most are seen again."""
+    return tuple(Tokenizer().words(word))
 
 
 def _without_title(body: str, title: str) -> str:

@@ -9,6 +9,7 @@ from rerank.errors import BagError, EmbeddingError, NoKnownWords, RerankError, T
 from rerank.explain import Explanation
 from rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts
 from rerank.reranker import Reranker
+from rerank.why_not import WhyNot
 
 __all__ = [
     "DISTANCES",
@@ -27,4 +28,5 @@ __all__ = [
     "Reranker",
     "StageCounts",
     "TransportError",
+    "WhyNot",
 ]

@@ -22,7 +22,7 @@ def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
     from rerank.kernels.costs import exact_distances
 
     cost = np.empty((len(sources), len(targets)))
-    spread(lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=32)
+    spread(lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256)
     return cost
 
 
@@ -55,9 +55,7 @@ def cost_floor(
     return floor
 
 
-def floor_of(
-    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32]
-) -> Filler:
+def floor_of(vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> Filler:
     """Return what fills in the cost floor of some words."""
     from rerank.kernels.costs import distances_from_products
 

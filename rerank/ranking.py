@@ -77,10 +77,24 @@ class Ranking:
 
     `certified`: proven that no document of the collection (of those that the filter leaves, if there was one) that is
     not in the list is nearer than its last hit. `scope` says what the list is exact for: the "collection", or only the
-    "candidates" of the first stage.
+    "candidates" of the first stage. `largest_error`: how much farther than the true k-th nearest document the last hit
+    may be; 0 where it is certified. `seconds` is how long it took. `problem` says why a query of a batch has no answer.
     """
 
     hits: tuple[Hit, ...]
     certified: bool
     scope: Literal["collection", "candidates"]
     counts: StageCounts = field(default_factory=StageCounts)
+    largest_error: float = 0.0
+    seconds: float = 0.0
+    problem: str | None = None
+
+
+def largest_error(distances: NDArray[np.float64], possible: NDArray[np.float64], k: int) -> float:
+    """Return how much farther than the true k-th nearest the last of `distances` (k,) may be.
+
+    `possible` are lower bounds of the distances of other documents. 0 where there are fewer than k, all of them found.
+    """
+    if len(distances) < k:
+        return 0.0
+    return float(max(0.0, distances[-1] - np.sort(np.concatenate([distances, possible]))[k - 1]))

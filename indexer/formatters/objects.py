@@ -6,6 +6,7 @@ from typing import Any
 from indexer.documents import Changes
 from rerank.explain import Explanation
 from rerank.ranking import Flow, Hit, Ranking
+from rerank.why_not import WhyNot
 
 
 def changes_object(changes: Changes) -> dict[str, int]:
@@ -20,6 +21,7 @@ def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -
         "hits": [_hit_object(rank, hit) for rank, hit in enumerate(ranking.hits, start=1)],
         "certified": ranking.certified,
         "scope": ranking.scope,
+        "largest_error": ranking.largest_error,
         "counts": ranking.counts.as_dict(),
         "seconds": round(seconds, 6),
     }
@@ -28,6 +30,11 @@ def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -
 def explanation_object(explanation: Explanation) -> dict[str, Any]:
     """Return a distance and its flows."""
     return {"distance": explanation.distance, "flows": [_flow_object(flow) for flow in explanation.flows]}
+
+
+def why_not_object(why: WhyNot) -> dict[str, Any]:
+    """Return where a document fell out; JSON has no infinity, so what there was nothing to beat is null."""
+    return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
 
 def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:

@@ -2,47 +2,53 @@
 
 import json
 import sys
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from indexer.documents import Changes
-from indexer.errors import IndexerError, UnknownKey
+from indexer.errors import IndexerError
 from indexer.formatters.objects import changes_object, ranking_object
 from indexer.formatters.terminal import changes_view, print_view, ranking_view, shown
-from rerank.errors import NoKnownWords
+from indexer.progress import Progress
 from rerank.ranking import Ranking
 
-Question = tuple[str | None, str, Callable[..., Ranking]]
-"""The id of a query where there are several, its text or key, and how to ask."""
 
-
-def print_answers(asked: Iterable[Question], options: Mapping[str, Any], *, flows: bool, as_json: bool) -> bool:
-    """Print the answer to each question; one without an answer does not stop the others. Say whether all had one."""
-    failed = False
-    for id_, text, ask in asked:
-        began = time.perf_counter()
-        try:
-            ranking = ask(text, **options)
-        except (NoKnownWords, UnknownKey) as error:
-            if id_ is None:
-                raise
-            failed = True
-            note(f"{id_}: {error}")
-            if as_json:
-                print_object({"query": id_, "error": str(error)})
-            continue
-        seconds = time.perf_counter() - began
-        if as_json:
-            print_object(ranking_object(ranking, seconds, id_))
-            continue
-        if id_ is not None:
-            typer.secho(shown(f"{id_}: {text}" if id_ != text else id_), bold=True)
+def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
+    """Print the answer to the only question."""
+    if as_json:
+        print_object(ranking_object(ranking, seconds))
+    else:
         print_view(ranking_view(ranking, seconds, flows=flows))
-    return not failed
+
+
+def print_answers(
+    asked: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, flows: bool, as_json: bool, progress: Progress
+) -> bool:
+    """Print the answers to questions (id, text), in their order; say whether all have one."""
+    answered = True
+    for done, ((id_, text), ranking) in enumerate(zip(asked, rankings, strict=True), start=1):
+        progress("Searching", done, len(asked), "queries")
+        if ranking.problem:
+            answered = False
+            note(f"{id_}: {ranking.problem}")
+            if as_json:
+                print_object({"query": id_, "error": ranking.problem})
+        elif as_json:
+            print_object(ranking_object(ranking, ranking.seconds, id_))
+        else:
+            typer.secho(shown(f"{id_}: {text}" if id_ != text else id_), bold=True)
+            print_view(ranking_view(ranking, ranking.seconds, flows=flows))
+    return answered
+
+
+def tell_of_compiling() -> None:
+    """Say so when kernels have to be compiled: the first search on a machine takes some seconds more."""
+    from rerank.kernels import when_compiling
+
+    when_compiling(lambda: note("compiling for this machine: this takes some seconds, once"))
 
 
 def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:

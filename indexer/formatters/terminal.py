@@ -12,6 +12,7 @@ from rich.text import Text
 from indexer.documents import Changes
 from rerank.explain import Explanation
 from rerank.ranking import Flow, Hit, Ranking
+from rerank.why_not import WhyNot
 
 _INDENT = (0, 0, 0, 12)
 _MOVES = 4
@@ -60,6 +61,8 @@ def _verdict(ranking: Ranking, seconds: float) -> str:
         found = "No document to compare: none has a word with a vector, or none is what --where asks for"
     elif ranking.certified:
         found = "Certified: no other document is nearer"
+    elif ranking.scope == "collection":
+        found = f"Not certified: the time was up; the last hit is at most {ranking.largest_error:.4f} too far"
     else:
         found = f"Not certified: exact among {counts.candidates:,} candidates; --exact proves it for all documents"
     return f"{found}. {counts.candidates:,} compared, {counts.solved:,} solved, {seconds:.2f} s."
@@ -82,6 +85,26 @@ def flow_table(flows: Sequence[Flow]) -> Table:
 def explanation_view(explanation: Explanation) -> RenderableType:
     """Show a distance and where it comes from."""
     return Group(Text(f"distance {explanation.distance:.6f}", style="bold"), flow_table(explanation.flows))
+
+
+_FELL_OUT = {
+    "first stage": "It is not among the candidates of the first stage: --exact would have looked at it",
+    "rwmd": "RWMD, a lower bound, is above that already",
+    "dual": "The dual bound is above that already",
+    "sinkhorn": "Sinkhorn's lower bound is above that already",
+    "solved": "No bound could tell: the distance itself is larger, or the same and a document before it was kept",
+    "hit": "It is one of the hits",
+}
+
+
+def why_not_view(why: WhyNot) -> RenderableType:
+    """Show each bound of a document beside what it had to beat."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for name, value in [*why.bounds.items(), ("distance", why.distance)]:
+        above = Text("above", style="red") if value > why.kth else Text("")
+        table.add_row(Text(name.replace("_", ", "), style="dim"), f"{value:.6f}", above)
+    beaten = f"the distance of hit {why.k} is {why.kth:.6f}" if why.kth < float("inf") else "there are fewer hits"
+    return Group(Text(f"why not: {beaten}. {_FELL_OUT[why.stage]}.", style="bold"), table)
 
 
 def changes_view(changes: Changes, seconds: float) -> str:

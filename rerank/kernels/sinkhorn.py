@@ -54,6 +54,32 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
             upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
 
 
+@njit(cache=True, nogil=True, error_model="numpy")
+def near_potentials(cost, left, right, sharpness, steps):  # type: ignore[no-untyped-def]
+    """Return feasible potentials (n,) and (m,) of a cost (n, m) float64, near the best by Sinkhorn's scaling."""
+    local = cost.astype(np.float32)
+    u, v = _one_pass(local)
+    scale = _scale_of(u, v, left, right) * sharpness
+    f, g = np.ones(len(left), np.float32), np.ones(len(right), np.float32)
+    kernel = _kernel(local, u, v, np.float32(1.0 / scale))
+    _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f, g)
+    return _completed(cost, _moved(u, f, scale))
+
+
+@njit(cache=True, nogil=True, fastmath=MINIMA)
+def _completed(cost, moved):  # type: ignore[no-untyped-def]
+    """Complete the rows' potentials (n,) by both c-transforms."""
+    n, m = cost.shape
+    u, v = np.full(n, np.inf), np.full(m, np.inf)
+    for p in range(n):
+        for c in range(m):
+            v[c] = min(v[c], cost[p, c] - moved[p])
+    for p in range(n):
+        for c in range(m):
+            u[p] = min(u[p], cost[p, c] - v[c])
+    return u, v
+
+
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def _one_pass(local):  # type: ignore[no-untyped-def]
     """Return the feasible potentials (n,) and (m,) of one pass: each row and each column has a tight entry."""
@@ -122,14 +148,19 @@ def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
 def _dual_value(local, left, right, u, f, scale):  # type: ignore[no-untyped-def]
     """Return the dual value of the potentials u + scale log f, completed and then improved by a c-transform each.
 
-    A factor that the scaling has spoilt leaves its row's potential as it was: any potential gives a bound.
+    Any potential gives a bound, one that the scaling has spoilt a poor one.
     """
-    n = len(u)
-    moved = np.empty(n)
-    for p in range(n):
+    return _completed_value(local, left, right, _moved(u, f, scale))
+
+
+@njit(cache=True, nogil=True)
+def _moved(u, f, scale):  # type: ignore[no-untyped-def]
+    """Return u + scale log f (n,), and u itself where the scaling has spoilt the factor."""
+    moved = np.empty(len(u))
+    for p in range(len(u)):
         step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
         moved[p] = u[p] + step
-    return _completed_value(local, left, right, moved)
+    return moved
 
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)

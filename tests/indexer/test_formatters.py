@@ -1,5 +1,6 @@
 import io
 import json
+import math
 from html.parser import HTMLParser
 
 import pytest
@@ -7,7 +8,7 @@ from rich.console import Console, RenderableType
 
 from indexer.documents import Changes
 from indexer.formatters.bars import Bars
-from indexer.formatters.objects import changes_object, explanation_object, ranking_object
+from indexer.formatters.objects import changes_object, explanation_object, ranking_object, why_not_object
 from indexer.formatters.page import explanation_page
 from indexer.formatters.terminal import (
     changes_view,
@@ -17,9 +18,11 @@ from indexer.formatters.terminal import (
     print_view,
     ranking_view,
     shown,
+    why_not_view,
 )
 from rerank.explain import Explanation
 from rerank.ranking import Flow, Hit, Ranking, StageCounts
+from rerank.why_not import WhyNot
 
 FLOWS = (Flow("cat", "dog", 0.5, 2.0, 0.8), Flow("cat", "bird", 0.25, 1.0, 0.2), Flow("red", "red", 0.25, 0.0, 0.0))
 HIT = Hit("key/1", 1.25, "Title", "pets", "a dog and a bird", FLOWS)
@@ -37,7 +40,7 @@ def _printed(view: RenderableType) -> str:
 
 def test_a_ranking_as_an_object_has_the_keys_of_the_contract() -> None:
     told = ranking_object(RANKING, 0.1234567)
-    assert list(told) == ["hits", "certified", "scope", "counts", "seconds"]
+    assert list(told) == ["hits", "certified", "scope", "largest_error", "counts", "seconds"]
     assert told["counts"] == {"candidates": 1200, "rwmd": 1190, "dual": 5, "sinkhorn": 2, "solved": 3}
     hit = told["hits"][0]
     assert (hit["rank"], hit["key"], hit["title"], hit["distance"]) == (1, "key/1", "Title", 1.25)
@@ -98,6 +101,26 @@ def test_a_hit_without_a_title_is_named_by_its_key_once() -> None:
 def test_what_is_not_proven_is_said() -> None:
     ranking = Ranking((HIT,), certified=False, scope="candidates", counts=COUNTS)
     assert "Not certified: exact among 1,200 candidates; --exact proves it" in _printed(ranking_view(ranking, 1))
+
+
+def test_what_time_did_not_allow_is_said() -> None:
+    ranking = Ranking((HIT,), certified=False, scope="collection", counts=COUNTS, largest_error=0.125)
+    text = _printed(ranking_view(ranking, 1))
+    assert "Not certified: the time was up; the last hit is at most 0.1250 too far" in text
+
+
+@pytest.mark.parametrize("kth", [0.45, math.inf])
+def test_why_a_document_is_no_hit(kth: float) -> None:
+    why = WhyNot.of(3, kth, 0.7, {"rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}, candidate=True, hit=False)
+    told = why_not_object(why)["why_not"]
+    assert list(told) == ["k", "kth", "distance", "bounds", "stage"]
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    text = _printed(why_not_view(why))
+    if kth == 0.45:
+        assert "the distance of hit 3 is 0.450000. The dual bound is above that already." in text
+        assert text.count("above") == 4
+    else:
+        assert "there are fewer hits" in text
 
 
 def test_an_empty_ranking_says_why() -> None:

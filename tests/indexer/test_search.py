@@ -161,6 +161,43 @@ def test_no_certificate_is_wrong_where_it_is_close(
     assert certified > 20 if exact else certified <= 6 * 3
 
 
+@pytest.mark.parametrize("query", ["lark", "ant dog", "elk fox gnu"])
+@pytest.mark.parametrize("faiss", FACTORIES)
+def test_exact_after_candidates_is_exact(searched: Searched, faiss: str, query: str) -> None:
+    collection, twin = searched.of(faiss=faiss, gamma=0.0)
+    ranking = collection.search(query, k=5, depth=8, exact=True)
+    assert (ranking.certified, ranking.scope) == (True, "collection")
+    check_exact(ranking, twin.distances(query), 5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
+    k=st.integers(1, 70),
+    depth=st.none() | st.integers(70, 80),
+    looks=st.integers(0, 6),
+)
+def test_a_search_that_is_stopped_says_how_wrong_it_may_be(
+    searched: Searched, query: str, k: int, depth: int | None, looks: int
+) -> None:
+    collection, twin = searched.of(faiss="IDMap2,Flat", gamma=0.0)
+    expected = twin.distances(query)
+    with pytest.MonkeyPatch.context() as patch:
+        # The clock stands still for some looks, and then the time is up.
+        clock = iter([0.0] * looks)
+        patch.setattr("indexer.search.time.monotonic", lambda: next(clock, 2.0))
+        ranking = collection.search(query, k=k, depth=depth, budget=1)
+    check_honest(ranking, expected, k)
+    assert len(ranking.hits) == min(k, len(expected))
+
+
+def test_a_budget_that_is_enough_changes_nothing(searched: Searched) -> None:
+    collection, _ = searched.of(faiss="IDMap2,Flat", gamma=0.0)
+    plain, generous = collection.search("ant dog", k=5), collection.search("ant dog", k=5, budget=1000)
+    assert generous.certified
+    assert generous.hits == plain.hits
+
+
 def test_certified_is_a_plain_truth_value(searched: Searched) -> None:
     """Or JSON could not hold it."""
     collection, _ = searched.of(faiss="IDMap2,Flat", gamma=0.0)
@@ -170,9 +207,11 @@ def test_certified_is_a_plain_truth_value(searched: Searched) -> None:
 
 def test_first_stage_distances_of_another_gamma_prove_nothing(searched: Searched) -> None:
     collection, _ = searched.of(faiss="IDMap2,Flat", gamma=0.0)
-    assert not collection.search("lark", k=3, depth=4, gamma=0.5).certified
+    # But that nothing is nearer than 0, where the query's own words are found.
+    assert collection.search("lark", k=3, depth=4, gamma=0.5).certified
+    assert not collection.search("lark", k=4, depth=5, gamma=0.5).certified
     tfidf, _ = searched.of(faiss="IDMap2,Flat", gamma=0.0, weights="tfidf")
-    assert not tfidf.search("lark", k=3, depth=4).certified
+    assert not tfidf.search("lark", k=4, depth=5).certified
 
 
 @pytest.mark.parametrize("faiss", FACTORIES)
@@ -276,7 +315,8 @@ def test_words_that_no_document_has_are_words_of_the_query(collection: Collectio
         ({"k": 0}, "k must be 1 or more, not 0"),
         ({"k": 3, "depth": 2}, "depth must be at least k, which is 3, not 2"),
         ({"k": 3, "depth": 0}, "depth must be at least k"),
-        ({"exact": True, "depth": 50}, "choose one"),
+        ({"budget": 0}, "the budget must be a number of seconds above 0, not 0"),
+        ({"budget": math.nan}, "the budget must be a number of seconds above 0"),
         ({"distance": "cosine"}, "there is no distance 'cosine': choose one of wmd, pwmd, rwmd, wcd"),
         ({"gamma": -0.5}, "gamma must be a number of 0 or more, not -0.5"),
         ({"gamma": math.nan}, "gamma must be a number"),
@@ -317,12 +357,6 @@ def test_which_distance_and_gamma_are_meant(
     distance: Any, gamma: float | None, own: float, meant: tuple[str, float]
 ) -> None:
     assert resolve(distance, gamma, own) == meant
-
-
-def test_many_queries_one_after_the_other(searched: Searched) -> None:
-    collection, _ = searched.of(faiss="IDMap2,Flat", gamma=0.0)
-    rankings = collection.search_many(iter(["ant", "dog"]), k=2)
-    assert [*rankings] == [collection.search("ant", k=2), collection.search("dog", k=2)]
 
 
 def _flow_words(text: str) -> set[str]:

@@ -140,8 +140,13 @@ def check_honest(ranking: Ranking, expected: Mapping[str, float], k: int) -> Non
     assert distances == sorted(distances)
     for hit in ranking.hits:
         assert close(hit.distance, expected[hit.key]), f"{hit} is {expected[hit.key]} away"
-    assert (ranking.scope == "collection") == bool(ranking.certified)
+    assert ranking.scope == "collection" or not ranking.certified
+    assert ranking.largest_error >= 0
+    if len(keys) == k:
+        too_far = distances[-1] - sorted(expected.values())[k - 1]
+        assert too_far <= ranking.largest_error or close(too_far, ranking.largest_error)
     if ranking.certified:
+        assert ranking.largest_error == 0
         last = distances[-1] if len(keys) == k else math.inf
         others = [distance for key, distance in expected.items() if key not in keys]
         assert all(other >= last or close(other, last) for other in others)

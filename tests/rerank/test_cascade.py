@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rerank import cascade
 from rerank.bag import Bags
 from rerank.query import Query
-from rerank.ranking import Nearest
+from rerank.ranking import Nearest, largest_error
 from rerank.reranker import nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
@@ -72,3 +72,22 @@ def test_nothing_farther_than_asked_for_is_settled() -> None:
     assert some.distances[:5].tolist() == near.distances[:5].tolist()
     assert some.counts.solved <= near.counts.solved
     assert nearest(query, bags, vectors, 10, within=-1.0).counts.solved == 0
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice"]), st.integers(0, 12), st.sampled_from([1, 7]))
+def test_what_was_not_done_is_bounded(seed: int, kind: str, looks: int, k: int) -> None:
+    query, bags, vectors = _crowd(seed, kind, "normal")
+    left = iter([False] * looks)
+    found = nearest(query, bags, vectors, k, stop=lambda: next(left, True))
+    exact = np.array([naive.wmd(query.bag, query.vectors, bag, vectors) for bag in bags])
+    assert len(found.rows) == k
+    np.testing.assert_allclose(exact[found.rows], found.distances, rtol=1e-9, atol=1e-12)
+    best = np.sort(exact)[k - 1]
+    assert best >= np.sort(np.append(found.distances, found.possible))[k - 1] - 1e-12
+    assert found.distances[-1] - best <= largest_error(found.distances, found.possible, k) + 1e-12
+
+
+def test_a_search_that_is_done_leaves_nothing_possible() -> None:
+    query, bags, vectors = _crowd(5, "normal", "normal")
+    assert len(nearest(query, bags, vectors, 4).possible) == 0

@@ -1,0 +1,72 @@
+"""What is asked of a collection, and what it answers, in numbers."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer.segment import Segment
+from rerank.bag import Bag
+from rerank.query import Query
+from rerank.ranking import Distance, StageCounts
+
+DEFAULT_DEPTH = 20_000
+"""How many candidates the first stage hands over where nobody says: smaller collections are searched exactly."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d)."""
+
+    texts: tuple[str, ...]
+    ids: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    vectors: NDArray[np.float32]
+
+    def over(self, segment: Segment) -> Query:
+        """Give the words the ids that a segment has for them; those that it does not have get ids beyond its own."""
+        v = len(segment.word_ids)
+        places = np.searchsorted(segment.word_ids, self.ids)
+        there = np.isin(self.ids, segment.word_ids)
+        words = np.where(there, places, v + np.arange(len(self.ids))).astype(np.int32)
+        order = np.argsort(words)
+        return Query(Bag(words[order], self.weights[order]), self.vectors[order])
+
+    def centroid(self) -> NDArray[np.float32]:
+        """Return the mean (d,) of the word vectors."""
+        mean: NDArray[np.float32] = (self.weights @ self.vectors.astype(np.float64)).astype(np.float32)
+        return mean
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What is wanted: `k` documents among the `depth` nearest by first stage (None: all), by a distance.
+
+    `prove` goes on with all others when the candidates are done. `own` says that `gamma` and weights are those that the
+    first stage was made with, so that its distance is WCD. `allowed` (n,) are the only ids that may be found, None for
+    all; `without` is one that may not. After `budget` seconds the search ends with what it has.
+    """
+
+    k: int
+    depth: int | None
+    distance: Distance
+    gamma: float
+    own: bool
+    prove: bool = False
+    allowed: NDArray[np.int64] | None = None
+    without: int | None = None
+    budget: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """Document ids (k,) with their distances, nearest first, and what is proven of them; see `Ranking`."""
+
+    ids: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    certified: bool
+    scope: Literal["collection", "candidates"]
+    counts: StageCounts
+    largest_error: float
+    seconds: float
