@@ -30,8 +30,7 @@ DUAL_MARGIN = 1 - 2.0**-22
 COARSE_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
-_STEPS = 20
-_SHARPNESS = 0.03
+_STEPS = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,16 +142,16 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], enough: float = np.
 def sinkhorn(
     problem: Problem, rows: NDArray[np.int64], enough: float = np.inf
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bounds from below and from above (m,) of the documents `rows`, by 20 steps of Sinkhorn's scaling.
+    """Return bounds from below and from above (m,) of the documents `rows`, by Sinkhorn's scaling.
 
     Potentials made feasible by c-transforms give the lower one, a plan made feasible by rounding the upper one
-    (Altschuler et al. 2017), whatever the convergence. Where the lower one is above `enough` after the first steps, it
-    is left at that, and the upper one is infinite.
+    (Altschuler et al. 2017), whatever the convergence. Where the lower one is above `enough` after
+    half of the steps, it is left at that, and the upper one is infinite.
     """
     from rerank.kernels.sinkhorn import sinkhorn_bounds
 
     lower, upper, posed = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
-    choices = (_SHARPNESS, _STEPS, enough, problem.slack)
+    choices = (_STEPS, enough, problem.slack)
     spread(lambda first, last: sinkhorn_bounds(first, last, *posed, *choices, lower, upper), len(rows), small=4)
     largest = float(problem.cost.max(initial=0)) + np.sqrt(problem.slack)
     return lower * SUM_MARGIN - ABSOLUTE_MARGIN * largest, upper / SUM_MARGIN + ABSOLUTE_MARGIN * largest

@@ -13,7 +13,7 @@ from rerank.errors import TransportError
 
 _ITERATIONS = 10_000_000
 # Sinkhorn's potentials as a start save the simplex a fifth of its time.
-_SHARPNESS, _STEPS = 0.02, 30
+_STEPS = 20
 _one_by_one = Lock()
 # The simplex ends at a vertex whose potentials are exact but for rounding; a larger gap means that it did not end.
 _GAP = 1e-9
@@ -39,9 +39,9 @@ def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float6
     from rerank.kernels.sinkhorn import near_potentials
 
     # The solver's tolerance is absolute: costs of 1e-12 would all be the same to it.
-    largest = float(cost.max()) or 1.0
-    scaled = cost / largest
-    start = near_potentials(scaled, source_weights, target_weights, _SHARPNESS, _STEPS)
+    largest = float(cost.max())
+    scaled = cost / (largest or 1.0)
+    start = None if not largest else near_potentials(scaled, source_weights, target_weights, _STEPS)
     # Filters of warnings belong to the whole process; POT, which keeps Python's lock, is never faster with two threads.
     with _one_by_one, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result code and the gap say the same, and cannot be overlooked

@@ -10,19 +10,19 @@ from rerank.kernels.flags import MINIMA, SUMS
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, where the true exponential does not.
 _SQUARINGS = 8
-_FIRST = 8  # steps after which the potentials are looked at for the first time
+# A coarse regularisation comes near quickly, a finer one from there nearer: each relative to the one-pass dual.
+_SHARPNESS = (0.03, 0.01)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sinkhorn_bounds(  # type: ignore[no-untyped-def]
-    first, last, starts, words, weights, rows, cost, place, query_weights, sharpness, steps, enough, slack, lower, upper
+    first, last, starts, words, weights, rows, cost, place, query_weights, steps, enough, slack, lower, upper
 ):
-    """Fill `lower` and `upper` (m,) with bounds of the distance from at most `steps` of Sinkhorn's scaling.
+    """Fill `lower` and `upper` (m,) with bounds of the distance, from twice `steps` of Sinkhorn's scaling.
 
-    `lower` is the dual value of the potentials, made feasible by c-transforms; the scaling ends early where it is above
-    `enough`, and `upper` is infinity then. `upper` is the cost of the plan, made feasible by rounding (Altschuler et
-    al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + slack), which is never below the exact one. The
-    regularisation is `sharpness` times the mean cost of the one-pass dual.
+    `lower` is the dual value of the potentials, made feasible by c-transforms; half of the steps have to do where it is
+    above `enough`, and `upper` is infinity then. `upper` is the cost of the plan, made feasible by rounding (Altschuler
+    et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + slack), which is never below the exact one.
     """
     h = cost.shape[1]
     for r in range(first, last):
@@ -40,43 +40,67 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
                 local[p, c] = row[columns[c]]
         left, right = left[:n], right[:m]
         u, v = _one_pass(local)
-        scale = _scale_of(u, v, left, right) * sharpness
-        kernel = _kernel(local, u, v, np.float32(1.0 / scale))
-        f, g = np.ones(n, np.float32), np.ones(m, np.float32)
-        narrow_left, narrow_right = left.astype(np.float32), right.astype(np.float32)
-        _scale(kernel, narrow_left, narrow_right, min(_FIRST, steps), f, g)
-        lower[r] = _dual_value(local, left, right, u, f, scale)
+        unit = _mean_cost(u, v, left, right)
         upper[r] = np.inf
-        if steps > _FIRST and lower[r] <= enough:
-            _scale(kernel, narrow_left, narrow_right, steps - _FIRST, f, g)
-            lower[r] = max(lower[r], _dual_value(local, left, right, u, f, scale))
+        for sharpness in _SHARPNESS:
+            kernel, f, moved = _moved_by_scaling(local, left, right, u, v, unit * sharpness, steps)
+            fine_u, fine_v = _completed(local, moved)
+            lower[r] = max(lower[r], _dual_value(fine_u, fine_v, left, right))
+            if lower[r] > enough:
+                break
+            u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
         if lower[r] <= enough:
             upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def near_potentials(cost, left, right, sharpness, steps):  # type: ignore[no-untyped-def]
+def near_potentials(cost, left, right, steps):  # type: ignore[no-untyped-def]
     """Return feasible potentials (n,) and (m,) of a cost (n, m) float64, near the best by Sinkhorn's scaling."""
     local = cost.astype(np.float32)
     u, v = _one_pass(local)
-    scale = _scale_of(u, v, left, right) * sharpness
+    unit = _mean_cost(u, v, left, right)
+    for sharpness in _SHARPNESS:
+        _, _, moved = _moved_by_scaling(local, left, right, u, v, unit * sharpness, steps)
+        fine_u, fine_v = _completed(cost, moved)
+        u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
+    return fine_u, fine_v
+
+
+@njit(cache=True, nogil=True)
+def _moved_by_scaling(local, left, right, u, v, scale, steps):  # type: ignore[no-untyped-def]
+    """Scale the kernel that potentials make; return it, its rows' factors (n,), and the rows' potentials (n,) by these.
+
+    A factor that the scaling has spoilt leaves its row's potential as it was.
+    """
     f, g = np.ones(len(left), np.float32), np.ones(len(right), np.float32)
     kernel = _kernel(local, u, v, np.float32(1.0 / scale))
     _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f, g)
-    return _completed(cost, _moved(u, f, scale))
+    moved = np.empty(len(u))
+    for p in range(len(u)):
+        step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
+        moved[p] = u[p] + step
+    return kernel, f, moved
 
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def _completed(cost, moved):  # type: ignore[no-untyped-def]
-    """Complete the rows' potentials (n,) by both c-transforms."""
+    """Complete the rows' potentials (n,) by both c-transforms: the result is feasible, whatever they were.
+
+    Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums exact.
+    """
     n, m = cost.shape
-    u, v = np.full(n, np.inf), np.full(m, np.inf)
+    u, v = np.empty(n), np.full(m, np.inf)
     for p in range(n):
+        row, potential = cost[p], moved[p]
         for c in range(m):
-            v[c] = min(v[c], cost[p, c] - moved[p])
+            v[c] = min(v[c], row[c] - potential)
+    v -= v.min()
     for p in range(n):
+        row = cost[p]
+        least = np.inf
         for c in range(m):
-            u[p] = min(u[p], cost[p, c] - v[c])
+            least = min(least, row[c] - v[c])
+        u[p] = least
     return u, v
 
 
@@ -97,7 +121,7 @@ def _one_pass(local):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _scale_of(u, v, left, right):  # type: ignore[no-untyped-def]
+def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
     """Return the mean cost that potentials stand for: the unit of the regularisation."""
     total, mass = 0.0, 0.0
     for p in range(len(u)):
@@ -145,45 +169,13 @@ def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _dual_value(local, left, right, u, f, scale):  # type: ignore[no-untyped-def]
-    """Return the dual value of the potentials u + scale log f, completed and then improved by a c-transform each.
-
-    Any potential gives a bound, one that the scaling has spoilt a poor one.
-    """
-    return _completed_value(local, left, right, _moved(u, f, scale))
-
-
-@njit(cache=True, nogil=True)
-def _moved(u, f, scale):  # type: ignore[no-untyped-def]
-    """Return u + scale log f (n,), and u itself where the scaling has spoilt the factor."""
-    moved = np.empty(len(u))
-    for p in range(len(u)):
-        step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
-        moved[p] = u[p] + step
-    return moved
-
-
-@njit(cache=True, nogil=True, fastmath=MINIMA)
-def _completed_value(local, left, right, moved):  # type: ignore[no-untyped-def]
-    """Return the dual value of the rows' potentials `moved` (n,), completed by both c-transforms."""
-    n, m = local.shape
-    v = np.full(m, np.inf)
-    for p in range(n):
-        row, potential = local[p], moved[p]
-        for c in range(m):
-            v[c] = min(v[c], row[c] - potential)
-    # Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums exact.
-    lowest = v.min()
+def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
+    """Return the value of potentials."""
     value = 0.0
-    for c in range(m):
-        v[c] -= lowest
+    for p in range(len(u)):
+        value += left[p] * u[p]
+    for c in range(len(v)):
         value += right[c] * v[c]
-    for p in range(n):
-        row = local[p]
-        least = np.inf
-        for c in range(m):
-            least = min(least, row[c] - v[c])
-        value += left[p] * least
     return value
 
 
