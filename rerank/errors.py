@@ -3,7 +3,9 @@
 RerankError
 ├── BagError         a bag breaks its own rules (ids not increasing, weights not positive, ...)
 ├── EmbeddingError   vectors are ragged, not finite, or their words are not distinct
+├── EncoderError     an encoder or its options are unknown, or what it is given does not fit together
 ├── NoKnownWords     a text has no word with a vector: it has no place in the space
+├── ScorerError      a scorer or its options are unknown, or what it is given does not fit together
 └── TransportError   the solver did not reach the optimum
 """
 
@@ -20,8 +22,16 @@ class EmbeddingError(RerankError, ValueError):
     """An embedding breaks its own rules."""
 
 
+class EncoderError(RerankError, ValueError):
+    """An encoder cannot be had like that, or was given what does not fit together."""
+
+
 class NoKnownWords(RerankError, ValueError):  # noqa: N818 - named after what happened, as in `rerank.NoKnownWords`
     """A text has no word with a vector."""
+
+
+class ScorerError(RerankError, ValueError):
+    """A scorer cannot be had like that, or was given what does not fit together."""
 
 
 class TransportError(RerankError, RuntimeError):

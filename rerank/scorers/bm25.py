@@ -1,0 +1,52 @@
+"""Okapi BM25 (Robertson et al. 1995, TREC-3)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.scorers.options import Number, Option, check_options
+from rerank.scorers.postings import Postings
+from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
+
+K1 = Number("k1", 1.2, 0, 1000)
+B = Number("b", 0.75, 0, 1)
+K3 = Number("k3", np.inf, 0, np.inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bm25:
+    """The score sum over the query's terms of `idf * tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl)) * weight(qtf)`.
+
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5)) is Lucene's, which is never negative. The query's own count weighs
+    qtf (k3 + 1) / (qtf + k3): qtf itself with the default of k3 = infinity, and 1 with k3 = 0.
+    """
+
+    name: ClassVar[str] = "bm25"
+    ascending: ClassVar[bool] = False
+    needs_vectors: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = (K1, B, K3)
+
+    impacts: Postings
+    k3: float
+
+    @classmethod
+    def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
+        """See `Scorer.fit`; what a term adds to a document is computed here, once."""
+        check_options(cls.name, cls.options, options)
+        k1, b = K1.read(options), B.read(options)
+        raw = Postings.of(counts, statistics)
+        df = statistics.document_frequencies
+        idf = np.log1p((statistics.documents - df + 0.5) / (df + 0.5))
+        saturation = k1 * (1 - b + b * raw.sums(raw.values) / statistics.average_length)
+        tf = raw.values * (k1 + 1) / (raw.values + saturation[raw.documents])
+        return cls(raw.with_values(tf * raw.spread(idf)), K3.read(options))
+
+    def score(self, query: TermQuery) -> NDArray[np.float64]:
+        """Return the scores (n,) of every document, 0 for those that share no term."""
+        weights = query.counts
+        if np.isfinite(self.k3):
+            weights = weights * (self.k3 + 1) / (weights + self.k3)
+        return self.impacts.weighted_sums(query.terms, weights)

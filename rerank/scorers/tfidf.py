@@ -1,0 +1,42 @@
+"""Bag of words with idf: distance of normalised tf-idf vectors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.scorers.options import Option, check_options
+from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
+from rerank.scorers.vector_space import NORM, VectorSpace
+from rerank.weights import inverse_document_frequency
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tfidf:
+    """The distance of counts times idf that are brought to length 1, in L1 or L2.
+
+    The idf is smoothed, ln((1 + N) / (1 + df)) + 1: a query term that the collection has not weighs the most, and keeps
+    its share of the query (Sato et al. 2022).
+    """
+
+    name: ClassVar[str] = "tfidf"
+    ascending: ClassVar[bool] = True
+    needs_vectors: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = (NORM,)
+
+    space: VectorSpace
+    documents: int
+
+    @classmethod
+    def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
+        """See `Scorer.fit`."""
+        check_options(cls.name, cls.options, options)
+        idf = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
+        return cls(VectorSpace.of(counts, statistics, idf, options), statistics.documents)
+
+    def score(self, query: TermQuery) -> NDArray[np.float64]:
+        """Return the distances (n,) of every document."""
+        idf = inverse_document_frequency(query.document_frequencies, self.documents)
+        return self.space.distances(query.terms, query.counts * idf)

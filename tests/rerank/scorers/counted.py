@@ -1,0 +1,117 @@
+"""Collections of counted texts, and the segments and queries that scorers take."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.scorers import Scorer, Statistics, TermCounts, TermQuery, WordVectors, choose, translation_normalisers
+from rerank.scorers.translation import Translation
+
+Counts = Mapping[str, float]
+Vectors = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Texts as counts by term, and the vectors of the terms that have one."""
+
+    documents: Sequence[Counts]
+    vectors: Vectors
+
+    @cached_property
+    def document_frequencies(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for document in self.documents:
+            for term in document:
+                found[term] = found.get(term, 0) + 1
+        return found
+
+    @cached_property
+    def collection_frequencies(self) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for document in self.documents:
+            for term, count in document.items():
+                found[term] = found.get(term, 0.0) + count
+        return found
+
+    def word_vectors(self, terms: Sequence[str]) -> WordVectors:
+        dim = len(next(iter(self.vectors.values()), np.zeros(1)))
+        # What stands in the row of an unknown term must not matter.
+        rows = [self.vectors.get(term, np.full(dim, 0.5, np.float32)) for term in terms]
+        return WordVectors(
+            np.array(rows, np.float32).reshape(len(rows), dim),
+            np.array([term in self.vectors for term in terms], bool),
+        )
+
+    def segment(self, rows: Iterable[int] | None = None, seed: int | None = None) -> "Segment":
+        """Take some documents, or all; a segment has the terms of its documents, shuffled by a seed."""
+        chosen = range(len(self.documents)) if rows is None else list(rows)
+        terms = sorted({term for row in chosen for term in self.documents[row]})
+        if seed is not None:
+            terms = [terms[i] for i in np.random.default_rng(seed).permutation(len(terms))]
+        return Segment(self, tuple(chosen), tuple(terms))
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Some documents of a collection, and the terms that they are made of."""
+
+    collection: Counted
+    rows: tuple[int, ...]
+    terms: tuple[str, ...]
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        return {term: i for i, term in enumerate(self.terms)}
+
+    @cached_property
+    def counts(self) -> TermCounts:
+        rows = [
+            sorted((self.ids[term], count) for term, count in self.collection.documents[row].items())
+            for row in self.rows
+        ]
+        entries = [entry for row in rows for entry in row]
+        return TermCounts(
+            np.cumsum([0, *map(len, rows)], dtype=np.int64),
+            np.array([term for term, _ in entries], np.int32),
+            np.array([count for _, count in entries], np.float64),
+            self.collection.word_vectors(self.terms),
+        )
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        whole = self.collection
+        return Statistics(
+            len(whole.documents),
+            sum(whole.collection_frequencies.values()),
+            np.array([whole.document_frequencies[term] for term in self.terms], np.int64),
+            np.array([whole.collection_frequencies[term] for term in self.terms], np.float64),
+        )
+
+    def query(self, counts: Counts) -> TermQuery:
+        terms, whole = list(counts), self.collection
+        return TermQuery(
+            np.array([self.ids.get(term, -1) for term in terms], np.int32),
+            np.array([counts[term] for term in terms], np.float64),
+            np.array([whole.document_frequencies.get(term, 0) for term in terms], np.int64),
+            np.array([whole.collection_frequencies.get(term, 0.0) for term in terms], np.float64),
+            whole.word_vectors(terms),
+        )
+
+    def fit(self, name: str, options: Mapping[str, str]) -> Scorer:
+        """Fit a scorer; one that translates gets the normalisers of the whole collection's vocabulary."""
+        kind = choose(name, options)
+        whole = sorted(self.collection.document_frequencies)
+        if kind is not Translation or set(whole) == set(self.terms):
+            return kind.fit(self.counts, self.statistics, options)
+        mine, all_words = self.collection.word_vectors(self.terms), self.collection.word_vectors(whole)
+        sums = dict(zip(whole, translation_normalisers(all_words.vectors, all_words.known), strict=True))
+        normalisers = np.array([sums[term] for term in self.terms], np.float64)
+        assert len(normalisers) == len(mine)
+        return Translation.fit(self.counts, self.statistics, options, normalisers)
+
+    def score(self, name: str, options: Mapping[str, str], query: Counts) -> NDArray[np.float64]:
+        return self.fit(name, options).score(self.query(query))
