@@ -43,8 +43,7 @@ def never() -> bool:
 class Cascade:
     """One search for the `k` nearest; whatever is farther than `within` is of no interest.
 
-    `stop` is asked now and then: once it says yes, the search ends as soon as there are k distances. `coarse` are the
-    query's costs, where they are at hand.
+    `stop` is asked now and then: once it says yes, the search ends as soon as there are k distances.
     """
 
     def __init__(
@@ -56,9 +55,7 @@ class Cascade:
         k: int,
         within: float = np.inf,
         stop: Callable[[], bool] = never,
-        coarse: Coarse | None = None,
     ) -> None:
-        self._coarse = coarse
         self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
         self._k, self.limit, self._stop = k, within, stop
         self._most = most_words(query)
@@ -78,7 +75,7 @@ class Cascade:
 
     def _throw_out(self, rows: Rows) -> None:
         """Raise the floors until they are above the limit wherever bounds can bring them there."""
-        coarse = self._coarse or Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
+        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
         self.floor[:] = bounds.document_side(self._bags, coarse.nearest)
         self._look_closer(rows)
         self._look_coarsely(coarse, self._in_order(rows))

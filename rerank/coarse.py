@@ -5,14 +5,13 @@ large to matter, so that they stay bounds of the exact ones. A byte is a quarter
 four times as many fit into a vector instruction.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.cores import blas_alone, spread
-from rerank.cost import UNIT_ROUNDOFF, cost_floor, floor_of
+from rerank.cost import UNIT_ROUNDOFF, cost_floor, product_margins, vector_norms
 from rerank.query import Query
 
 _LANES = 64  # columns are filled up to whole vectors, for loops over the remainder take longer than the rest
@@ -41,54 +40,24 @@ class Coarse:
     @classmethod
     def of(cls, query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32], spend: int) -> "Coarse":
         """Compute the costs of a vocabulary (v, d) with its `norms`, in at most `spend` bytes for the matrix."""
-        return cls.of_many([query], vectors, norms, spend)[0]
+        from rerank.kernels.costs import coarse_costs
 
-    @classmethod
-    def of_many(
-        cls, queries: Sequence[Query], vectors: NDArray[np.float32], norms: NDArray[np.float32], spend: int
-    ) -> "list[Coarse]":
-        """Compute the costs for several queries, by one matrix product for all: quicker than one for each."""
-        made, inverses = [], []
-        for query in queries:
-            v, width = len(vectors), -(-len(query.bag) // _LANES) * _LANES
-            rows = v if v * width <= spend else 0
-            inverse = np.float32(1 / _unit(query, vectors, norms))
-            # The difference, the product and the reciprocal are rounded: a whole number may be too large by that.
-            step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
-            base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
-            made.append(cls(base.copy(), base, above, where, query.places(v), step))
-            inverses.append(inverse)
-        every = np.concatenate([query.vectors for query in queries])
-        ends = np.cumsum([len(query.bag) for query in queries])
-        columns = [slice(end - len(query.bag), end) for query, end in zip(queries, ends.tolist(), strict=True)]
-        fill = floor_of(vectors, every, norms)
-        size = max(1, _CACHED // len(every))
-
-        def work(first: int, last: int) -> None:
-            for start in range(first, last, size):
-                costs = np.empty((min(start + size, last) - start, len(every)), np.float32)
-                fill(start, start + len(costs), costs)
-                for one, own, inverse in zip(made, columns, inverses, strict=True):
-                    one.take_in(start, np.ascontiguousarray(costs[:, own]), inverse)
-
+        v, h = len(vectors), len(query.bag)
+        width = -(-h // _LANES) * _LANES
+        rows = v if v * width <= spend else 0
+        inverse = np.float32(1 / _unit(query, vectors, norms))
+        # The difference, the product and the reciprocal are rounded: a whole number may be too large by that.
+        step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
+        base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
+        place = query.places(v)
+        given = (vectors, np.ascontiguousarray(query.vectors.T), norms, vector_norms(query.vectors))
+        kept = (place, _FAR, inverse, base, above, where)
+        margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)
         with blas_alone():
-            spread(work, len(vectors))
-        for one in made:
-            one.nearest[:] = one.base
-            one.nearest[one.place >= 0] = 0
-        return made
-
-    def take_in(self, start: int, costs: NDArray[np.float32], inverse: np.float32) -> None:
-        """Keep what is kept of the costs (n, h), overwritten, of the words from `start` on."""
-        from rerank.kernels.costs import bytes_above, row_minima
-
-        part = slice(start, start + len(costs))
-        place, base = self.place[part], self.base[part]
-        own = np.flatnonzero(place >= 0)
-        costs[own, place[own]] = _FAR
-        row_minima(0, len(costs), costs, base)
-        if len(self.above):
-            bytes_above(0, len(costs), costs, base, inverse, self.above[part], self.where[part])
+            spread(lambda first, last: coarse_costs(first, last, size, *given, *margins, *kept), v)
+        nearest = base.copy()
+        nearest[place >= 0] = 0
+        return cls(nearest, base, above, where, place, step)
 
 
 def _unit(query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:

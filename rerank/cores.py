@@ -66,7 +66,8 @@ class _Blas:
 
 @cache
 def _blas_libraries() -> Any:
-    """Return the handles of what BLAS there is in the process."""
+    """Return the handles of what BLAS there is in the process: numpy's, and scipy's, which compiled kernels call."""
+    from scipy.linalg import cython_blas  # noqa: F401 - loads it
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

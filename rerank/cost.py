@@ -1,14 +1,9 @@
 """The ground cost: Euclidean distance of word vectors, exact for a pair, bounded from below for a vocabulary."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.cores import blas_alone, spread
-
-Filler = Callable[[int, int, NDArray[np.float32]], None]
-"""Fills an array (n, h) with costs of the n words from one to another."""
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
@@ -48,25 +43,24 @@ def cost_floor(
     computed from the result is a bound of the exact distance, whatever float32 did to vectors of a length under
     `embedding.LONGEST`. `norms` (v,) are the vocabulary's, where they are at hand.
     """
+    from rerank.kernels.costs import distances_from_products
+
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
-    fill = floor_of(vectors, query_vectors, vector_norms(vectors) if norms is None else norms)
+    lengths = vector_norms(vectors) if norms is None else norms
+    ours, margins = vector_norms(query_vectors), product_margins(vectors.shape[1])
+
+    def work(first: int, last: int) -> None:
+        np.matmul(vectors[first:last], query_vectors.T, out=floor[first:last])
+        distances_from_products(first, last, floor, lengths, ours, *margins)
+
     with blas_alone():
-        spread(lambda first, last: fill(first, last, floor[first:last]), len(vectors))
+        spread(work, len(vectors))
     return floor
 
 
-def floor_of(vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> Filler:
-    """Return what fills in the cost floor of some words."""
-    from rerank.kernels.costs import distances_from_products
-
-    factor, shrink = np.float32((vectors.shape[1] + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
-    ours = vector_norms(query_vectors)
-
-    def fill(first: int, last: int, out: NDArray[np.float32]) -> None:
-        np.matmul(vectors[first:last], query_vectors.T, out=out)
-        distances_from_products(0, last - first, out, norms[first:last], ours, factor, shrink)
-
-    return fill
+def product_margins(dim: int) -> tuple[np.float32, np.float32]:
+    """Return what is taken off the squares of distances by products, and off their roots; see `cost_floor`."""
+    return np.float32((dim + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
 
 
 def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rerank import bounds
 from rerank.bag import Bag, Bags
 from rerank.cascade import Cascade, best_first, fitting, most_words, never
-from rerank.coarse import Coarse
 from rerank.cost import exact_cost, vector_norms
 from rerank.embedding import Embedding
 from rerank.encoders.centroid import centroids
@@ -28,25 +27,22 @@ def nearest(
     within: float = np.inf,
     norms: NDArray[np.float32] | None = None,
     stop: Callable[[], bool] = never,
-    coarse: Coarse | None = None,
 ) -> Nearest:
     """Find the exact `k` nearest of `bags` over word vectors (v, d) by a cascade of bounds.
 
     Equal distances are kept in the order of their rows. Whatever is known to be farther than `within` is not settled:
     fewer than k rows may come back. `norms` (v,) are the vectors' lengths, where they are at hand. Once `stop` says
     yes, the search ends with the k best that it can have at once, and says by `possible` what it does not know.
-    `coarse` are the query's costs over the whole vocabulary, where they are at hand.
     """
     if k < 1:
         raise BagError(f"k must be 1 or more, not {k}")
     if not len(bags):
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    if coarse is None:
-        query, bags, vectors, norms = _compact(query, bags, vectors, norms)
+    query, bags, vectors, norms = _compact(query, bags, vectors, norms)
     if distance in ("rwmd", "wcd"):
         return _nearest_relaxed(query, bags, vectors, k, distance, within)
     lengths = vector_norms(vectors) if norms is None else norms
-    return Cascade(query, bags, vectors, lengths, k, within, stop, coarse).run()
+    return Cascade(query, bags, vectors, lengths, k, within, stop).run()
 
 
 def _compact(

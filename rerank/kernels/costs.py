@@ -59,6 +59,29 @@ def bytes_above(first, last, cost, base, inverse, above, where):  # type: ignore
         where[i] = at
 
 
+@njit(cache=True, nogil=True)
+def coarse_costs(  # type: ignore[no-untyped-def]
+    first, last, size, vectors, query, norms, query_norms, error, shrink, place, far, inverse, base, above, where
+):
+    """Fill in what is kept of the costs of words, `size` at a time so that they stay in the cache: see `bytes_above`.
+
+    `vectors` (v, d), `query` (d, h). A word is `far` (cost) from itself; `above` may have no rows. One call for many
+    words, for every return to Python may have to wait for its lock.
+    """
+    room = np.empty((size, len(query_norms)), np.float32)
+    for start in range(first, last, size):
+        stop = min(start + size, last)
+        costs = room[: stop - start]
+        np.dot(vectors[start:stop], query, costs)
+        distances_from_products(0, len(costs), costs, norms[start:stop], query_norms, error, shrink)
+        for i in range(len(costs)):
+            if place[start + i] >= 0:
+                costs[i, place[start + i]] = far
+        row_minima(0, len(costs), costs, base[start:stop])
+        if len(above) > 0:
+            bytes_above(0, len(costs), costs, base[start:stop], inverse, above[start:stop], where[start:stop])
+
+
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n, m) float64 with the distances of float32 vectors (n, d) and (m, d), taken of differences."""

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from indexer import Collection
-from rerank import cascade
 from rerank.ranking import Ranking
 from tests.indexer.world import WORDS, Twin, document, random_documents
 
@@ -31,13 +30,6 @@ def _answer(ranking: Ranking) -> tuple[list[tuple[str, float]], bool, str | None
 def test_many_queries_have_the_answers_of_each(filled: Collection, options: dict[str, object]) -> None:
     many = [_answer(ranking) for ranking in filled.search_many(iter(QUERIES), k=4, **options)]  # type: ignore[arg-type]
     assert many == [_answer(filled.search(query, k=4, **options)) for query in QUERIES]  # type: ignore[arg-type]
-
-
-def test_costs_too_large_to_be_shared(filled: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = [_answer(ranking) for ranking in filled.search_many(QUERIES[:20], k=4)]
-    monkeypatch.setattr(cascade, "SCRATCH", 0)
-    monkeypatch.setattr("indexer.search.SCRATCH", 0)
-    assert [_answer(ranking) for ranking in filled.search_many(QUERIES[:20], k=4)] == expected
 
 
 def test_a_query_without_an_answer_does_not_stop_the_others(filled: Collection) -> None:

@@ -3,7 +3,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rerank.bag import Bag, Bags
 from rerank.cascade import SCRATCH
@@ -11,7 +10,7 @@ from rerank.coarse import Coarse
 from rerank.cost import exact_cost, vector_norms
 from rerank.query import Query
 from rerank.reranker import nearest
-from tests.rerank.problems import VECTORS, Problem, make_bag, make_vectors, problems
+from tests.rerank.problems import Problem, make_vectors, problems
 
 
 def _check(coarse: Coarse, problem: Problem) -> None:
@@ -36,21 +35,6 @@ def _check(coarse: Coarse, problem: Problem) -> None:
 def test_coarse_costs_are_below_the_exact_ones(problem: Problem) -> None:
     if np.abs(problem.vectors).max(initial=0) < 50:  # far from the origin float32 cannot tell words apart
         _check(Coarse.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH), problem)
-
-
-@settings(max_examples=20)
-@given(st.integers(0, 2**32), st.sampled_from(VECTORS))
-def test_several_queries_have_the_costs_of_each(seed: int, kind: str) -> None:
-    rng = np.random.default_rng(seed)
-    vectors = make_vectors(rng, 300, 6, kind, 1.0)
-    queries = [Query(bag, vectors[bag.words]) for bag in (make_bag(rng, 300, "normal", 90) for _ in range(4))]
-    norms = vector_norms(vectors)
-    for query, together in zip(queries, Coarse.of_many(queries, vectors, norms, SCRATCH), strict=True):
-        alone = Coarse.of(query, vectors, norms, SCRATCH)
-        # A product's last bits depend on its shape: far from the origin nothing else is left of a difference.
-        if kind != "offset":
-            np.testing.assert_allclose(together.base, alone.base, rtol=1e-3, atol=3e-3)
-            assert np.mean(np.abs(together.above.astype(int) - alone.above) > 1) < 0.05
 
 
 def test_more_than_may_be_spent_is_not_made() -> None:

@@ -9,9 +9,9 @@ from rerank.cores import blas_alone, one_core, spread
 
 
 def _blas_threads() -> set[int]:
-    """How many threads numpy's BLAS has; scipy may have another, which nothing here calls."""
-    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
-    return {library["num_threads"] for library in libraries if "numpy" in library["filepath"]}
+    """How many threads numpy's BLAS has, and scipy's."""
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return {library["num_threads"] for library in found if any(n in library["filepath"] for n in ("numpy", "scipy"))}
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
