@@ -73,7 +73,13 @@ Normalize = Annotated[
     bool | None, typer.Option("--normalize/--no-normalize", help="Bring word vectors to unit length.")
 ]
 Weights = Annotated[Literal["tf", "tfidf"] | None, typer.Option(help="Word weights. [default: tf]")]
-FirstStage = Annotated[Literal["centroid"] | None, typer.Option(help="Vectors of the first stage. [default: centroid]")]
+FirstStage = Annotated[
+    Literal["centroid", "fisher", "lsi", "lda", "msda", "ccg"] | None,
+    typer.Option(help="Vectors of the first stage. [default: centroid]"),
+]
+FirstStageOption = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the first stage, such as k=64; repeat for more.")
+]
 Faiss = Annotated[str | None, typer.Option(metavar="FACTORY", help="FAISS factory string. [default: IDMap2,Flat]")]
 StopWords = Annotated[str | None, typer.Option(metavar="FILE|none", help="Words to leave out. [default: English list]")]
 TrustPickle = Annotated[
@@ -156,6 +162,7 @@ def index(
     weights: Weights = None,
     gamma: Gamma = None,
     first_stage: FirstStage = None,
+    first_stage_option: FirstStageOption = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
     trust_pickle: TrustPickle = False,
@@ -167,7 +174,8 @@ def index(
     from indexer.readers import Fields, read_documents
 
     fields = Fields(key_field, title_field, text_field, label_field)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, first_stage, faiss, stop_words)
+    encoder = (first_stage, first_stage_option)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
     _index(
         lambda bars: read_documents(paths, fields=fields, format=format, progress=bars),
         index,
@@ -190,6 +198,7 @@ def threads(
     weights: Weights = None,
     gamma: Gamma = None,
     first_stage: FirstStage = None,
+    first_stage_option: FirstStageOption = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
     trust_pickle: TrustPickle = False,
@@ -201,7 +210,8 @@ def threads(
     from indexer.readers import read_threads
     from indexer.searcher import PAPER_GAMMA
 
-    choices = _choices(embedding, train_option, normalize, weights, gamma, first_stage, faiss, stop_words)
+    encoder = (first_stage, first_stage_option)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
     _index(
         lambda bars: read_threads(paths, format=format, progress=bars),
         index,
@@ -321,6 +331,25 @@ def remove(
     print_changes(changes, time.perf_counter() - began, as_json=as_json)
 
 
+@app.command(epilog="Example: `moverank refit -i forum`")
+def refit(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
+    """Fit the first stage to the documents as they are now: new ones are encoded as the last fit has learned."""
+    from indexer import Collection
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_object
+
+    began = time.perf_counter()
+    with Collection.open(index) as collection, _interruptible(), Bars() as bars:
+        collection.refit(progress=bars)
+        told = collection.info()
+    if as_json:
+        print_object(told)
+    else:
+        typer.echo(
+            f"{told['first_stage']} fitted to {told['documents']:,} documents ({time.perf_counter() - began:.2f} s)"
+        )
+
+
 @app.command(epilog="Example: `moverank info -i forum --json`")
 def info(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
     """Show sizes, settings and revision."""
@@ -364,7 +393,7 @@ def _choices(
     normalize: bool | None,
     weights: str | None,
     gamma: float | None,
-    first_stage: str | None,
+    encoder: tuple[str | None, list[str] | None],
     faiss: str | None,
     stop_words: str | None,
 ) -> dict[str, Any]:
@@ -377,7 +406,9 @@ def _choices(
         "normalize": normalize,
         "weights": weights,
         "gamma": gamma,
-        "first_stage": first_stage,
+        "first_stage": encoder[0],
+        # Options belong to their encoder: with another one they begin anew.
+        "first_stage_options": tuple(encoder[1] or ()) if any(encoder) else None,
         "faiss": faiss,
         "stop_words": None if stop_words is None else choose_stop_words(stop_words),
     }

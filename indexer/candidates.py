@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from indexer.request import Request, Words
 from indexer.view import LiveSegment, View
 from rerank.bounds import wcd_floor
-from rerank.encoders.centroid import centroids
+from rerank.encoders.centroid import Centroid
+from rerank.encoders.encoder import Encoder
 
 
 def is_candidate(view: View, words: Words, request: Request, gamma: float, id_: int) -> bool:
@@ -30,37 +31,45 @@ def allowed_rows(part: LiveSegment, request: Request) -> NDArray[np.int64]:
 def candidates(
     view: View, words: Words, chosen: list[NDArray[np.int64]], depth: int, gamma: float
 ) -> tuple[list[NDArray[np.int64]], float]:
-    """Cut the chosen rows down to the `depth` nearest by centroid.
+    """Cut the chosen rows down to the `depth` nearest by the first stage's vectors.
 
-    Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known.
+    Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known, as
+    with any vectors but centroids.
     """
-    centroid = words.centroid()
-    found = [_stage(part, rows, centroid, depth, gamma) for part, rows in zip(view.segments, chosen, strict=True)]
+    encoder = view.encoder()
+    vector = words.encoded(encoder)
+    parts = zip(view.segments, chosen, strict=True)
+    found = [_stage(part, rows, encoder, vector, depth, gamma) for part, rows in parts]
     squares = np.concatenate([squared for _, squared in found])
     kept = np.argsort(squares, kind="stable")[:depth]
     origin = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
     rows = np.concatenate([rows for rows, _ in found])
-    exact = all(part.stage is None or part.stage.exact for part in view.segments)
+    exact = encoder.name == Centroid.name and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
     if exact and len(kept):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)
         last = squares[kept[-1:]].astype(np.float32)
-        norm = np.float32(np.linalg.norm(centroid))
-        floor = float(wcd_floor(last, np.array([longest], np.float32), norm, len(centroid))[0])
+        norm = np.float32(np.linalg.norm(vector))
+        floor = float(wcd_floor(last, np.array([longest], np.float32), norm, len(vector))[0])
     return [np.sort(rows[kept[origin[kept] == i]]) for i in range(len(found))], floor
 
 
 def _stage(
-    part: LiveSegment, rows: NDArray[np.int64], centroid: NDArray[np.float32], depth: int, gamma: float
+    part: LiveSegment,
+    rows: NDArray[np.int64],
+    encoder: Encoder,
+    vector: NDArray[np.float32],
+    depth: int,
+    gamma: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return up to `depth` of a segment's rows with their squared distances from the query's centroid.
+    """Return up to `depth` of a segment's rows with their squared distances from the query's vector.
 
-    The tail has no index: it is short, so every distance is computed.
+    Nearness by inner product is the same: vectors are of unit length then. The tail has no index: it is short, so every
+    distance is computed.
     """
     if part.stage is None or len(rows) <= depth:
-        means = centroids(part.bags(rows, gamma), part.segment.vectors)
-        return rows, np.square(means - centroid).sum(axis=1)
+        return rows, np.square(part.encoded(encoder, rows, gamma) - vector).sum(axis=1)
     allowed = np.zeros(len(part.segment.ids), bool)
     allowed[rows] = True
-    found = part.stage.nearest(centroid, depth, lambda ids: allowed[np.searchsorted(part.segment.ids, ids)])
+    found = part.stage.nearest(vector, depth, lambda ids: allowed[np.searchsorted(part.segment.ids, ids)])
     return np.searchsorted(part.segment.ids, found.ids), found.squares

@@ -129,8 +129,9 @@ class Collection:
         self.close()
 
     def change_settings(self, **choices: Any) -> None:
-        """Choose anew what may be chosen later: weights, gamma, faiss. SettingsError for anything else that differs.
+        """Choose anew what may be chosen later: weights, gamma, first stage, faiss.
 
+        SettingsError for anything else that differs.
         No text is read again: weights are made from the stored counts.
         """
         source = choices.pop("embedding", None)
@@ -190,6 +191,15 @@ class Collection:
             self._fold(progress)
         return changes
 
+    def refit(self, *, progress: Progress = silent) -> None:
+        """Fit the first stage's encoder again, to all documents as they are now.
+
+        New documents are encoded as the fit has learned, until it is made again. Raises LockedError.
+        """
+        with locked(self.path):
+            self.refresh()
+            self._fold(progress, refit=True)
+
     def _train(self, changes: Changes, tokenizer: Tokenizer, progress: Progress) -> Changes:
         """Train the vectors that every search will need, and tell the words about them.
 
@@ -220,10 +230,10 @@ class Collection:
         self._embedding = embedding
         return replace(changes, wordless=wordless, revision=revision)
 
-    def _fold(self, progress: Progress) -> None:
+    def _fold(self, progress: Progress, *, refit: bool = False) -> None:
         self._forget()
         if self._embedding is not None:
-            fold_if_due(self._store, self.path, self.settings, self._embedding, progress)
+            fold_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
     def search(self, query: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a text.

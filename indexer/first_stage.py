@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer.errors import CollectionError, UsageError
+from rerank.cores import cores, pool
 
 FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
 _TRAINING_SAMPLE = 100_000
 _BLOCK = 65_536
+_LARGE = 10_000_000  # numbers in an index that is worth two threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +104,7 @@ class FirstStage:
         self._file = os.open(path, os.O_RDONLY)
         self._close = finalize(self, os.close, self._file)
         self._index: Any = None
+        self._ids = np.empty(0, np.int64)
 
     @property
     def exact(self) -> bool:
@@ -115,6 +118,8 @@ class FirstStage:
             try:
                 self._index = faiss.read_index(_reader(self._file))
                 self._close()
+                if self.exact and self._index.ntotal * self._index.d > _LARGE:
+                    self._ids = np.sort(faiss.vector_to_array(self._index.id_map))
             except RuntimeError as error:
                 raise CollectionError(f"{self._path}: FAISS cannot read it: {error}") from error
         return self._index
@@ -131,15 +136,40 @@ class FirstStage:
         while True:
             wanted = min(wanted, index.ntotal)
             self._widen(index, wanted)
-            squares, ids = (
-                index.search(vector[None, :], wanted) if wanted else (np.empty((1, 0)), np.empty((1, 0), int))
-            )
-            there = ids[0] >= 0  # an index that looks at a part only pads with -1
-            found, squared = ids[0][there].astype(np.int64), squares[0][there].astype(np.float32)
+            found, squared = self._search(index, vector, wanted)
             accepted = accept(found)
             if accepted.sum() >= m or wanted == index.ntotal:
                 return Found(found[accepted][:m], squared[accepted][:m])
             wanted *= 4
+
+    def _search(
+        self, index: Any, vector: NDArray[np.float32], wanted: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return ids and squares of up to `wanted` vectors, nearest first.
+
+        FAISS gives a query one thread: a large flat index is looked through in parts, one on each core.
+        """
+        import faiss
+
+        if not wanted:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        parts = cores() if self.exact and index.ntotal * index.d > _LARGE else 1
+        if parts == 1:
+            squares, ids = index.search(vector[None, :], wanted)
+        else:
+            ends = [0, *(int(self._ids[len(self._ids) * i // parts]) for i in range(1, parts)), 2**62]
+
+            def some(i: int) -> Any:
+                among = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
+                return index.search(vector[None, :], wanted, params=among)
+
+            squares, ids = (
+                np.concatenate(found, axis=1) for found in zip(*pool().map(some, range(parts)), strict=True)
+            )
+        there = ids[0] >= 0  # an index that looks at a part only pads with -1
+        found, squared = ids[0][there].astype(np.int64), squares[0][there].astype(np.float32)
+        order = np.argsort(squared, kind="stable")[:wanted]
+        return found[order], squared[order]
 
     def _widen(self, index: Any, wanted: int) -> None:
         """Let approximate indexes look at enough to find that many."""

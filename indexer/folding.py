@@ -8,48 +8,94 @@ from numpy.typing import NDArray
 
 from indexer import snapshot
 from indexer.progress import Progress
-from indexer.segment import assemble
+from indexer.segment import assemble, joined
 from indexer.settings import Settings
 from indexer.store import Reader, Store
 from indexer.view import Frequencies, made_for, newest_snapshot
 from rerank.embedding import Embedding
-from rerank.weights import PartCounts
+from rerank.encoders.centroid import Centroid
+from rerank.encoders.encoder import Documents, Encoder
+from rerank.encoders.registry import choose
+from rerank.weights import PartCounts, weigh
 
 SMALL_TAIL = 256
 """A tail of so many documents is read faster than a snapshot is opened."""
 _SHARE = 20
 
 
-def fold_if_due(store: Store, directory: Path, settings: Settings, embedding: Embedding, progress: Progress) -> None:
+FIT_SAMPLE = 50_000
+"""So many documents, evenly spread, are what an encoder learns from where there are more."""
+
+
+def fold_if_due(
+    store: Store,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding,
+    progress: Progress,
+    *,
+    refit: bool = False,
+) -> None:
     """Write a snapshot of the current revision when the tail is longer than a twentieth of the newest one.
 
-    So each document is written again some twenty times at the most while a collection doubles.
+    So each document is written again some twenty times at the most while a collection doubles. The encoder of the
+    newest snapshot is kept; `refit` fits it again on all documents, due or not.
     """
     with store.reading() as reader:
         revision = reader.revision()
         base = newest_snapshot(reader, directory, settings, embedding)
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
-        if tail <= max(SMALL_TAIL, size // _SHARE):
+        if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
             return
-        path = _write(reader, revision, directory, settings, embedding, progress)
+        encoder = base.encoder.restored() if base and not refit else None
+        path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     snapshot.remove_others(directory, path)
     with store.writing() as writer:
         writer.forget_removals(revision)
 
 
 def _write(
-    reader: Reader, revision: int, directory: Path, settings: Settings, embedding: Embedding, progress: Progress
+    reader: Reader,
+    revision: int,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding,
+    encoder: Encoder | None,
+    progress: Progress,
 ) -> Path:
-    """Write the snapshot of what the reader sees."""
+    """Write the snapshot of what the reader sees; the encoder is fitted if there is none."""
     vocabulary = reader.vocabulary()
     word_ids = np.array([word.id for word in vocabulary], np.int64)
     rows = np.array([word.row for word in vocabulary], np.int64)
     vectors = embedding.gather([word.word for word in vocabulary], rows)
     idf = Frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
+    if encoder is None:
+        encoder = _fitted(reader, word_ids, vectors, settings, idf)
     portions = _told(assemble(reader.counted_parts(), word_ids), reader.document_count(), progress)
     choices, token = made_for(settings, embedding), reader.token(revision) or ""
-    return snapshot.write(directory, revision, token, choices, portions, word_ids, vectors, idf)
+    return snapshot.write(directory, revision, token, choices, portions, word_ids, vectors, idf, encoder)
+
+
+def _fitted(
+    reader: Reader,
+    word_ids: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    settings: Settings,
+    idf: NDArray[np.float64] | None,
+) -> Encoder:
+    """Fit the encoder of the settings to documents of the reader."""
+    stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
+    sample: list[tuple[NDArray[np.int64], PartCounts]] = []
+    if settings.first_stage != Centroid.name:  # which learns nothing
+        for ids, counts in assemble(reader.counted_parts(), word_ids):
+            rows = np.arange(-first % stride, len(ids), stride)
+            sample.append((ids[rows], counts.take(rows)))
+            first += len(ids)
+    _, counts = joined(sample)
+    bags = weigh(counts, settings.gamma, idf)
+    documents = Documents(bags, counts.lengths(), word_ids, vectors)
+    return choose(settings.first_stage, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 
 def _told(

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer.segment import Segment
-from rerank.bag import Bag
+from rerank.bag import Bag, Bags
+from rerank.encoders.encoder import Documents, Encoder
 from rerank.query import Query
 from rerank.ranking import Distance, StageCounts
 
@@ -17,12 +18,16 @@ DEFAULT_DEPTH = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d)."""
+    """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d).
+
+    `length` is how many tokens they stand for.
+    """
 
     texts: tuple[str, ...]
     ids: NDArray[np.int64]
     weights: NDArray[np.float64]
     vectors: NDArray[np.float32]
+    length: float
 
     def over(self, segment: Segment) -> Query:
         """Give the words the ids that a segment has for them; those that it does not have get ids beyond its own."""
@@ -33,10 +38,15 @@ class Words:
         order = np.argsort(words)
         return Query(Bag(words[order], self.weights[order]), self.vectors[order])
 
-    def centroid(self) -> NDArray[np.float32]:
-        """Return the mean (d,) of the word vectors."""
-        mean: NDArray[np.float32] = (self.weights @ self.vectors.astype(np.float64)).astype(np.float32)
-        return mean
+    def encoded(self, encoder: Encoder) -> NDArray[np.float32]:
+        """Return the vector (dim,) that an encoder makes of the words."""
+        # Words that no document has are different ones all the same.
+        ids = np.where(self.ids > 0, self.ids, -1 - np.arange(len(self.ids)))
+        order = np.argsort(ids)
+        bag = Bag(np.arange(len(ids), dtype=np.int32), self.weights[order])
+        documents = Documents(Bags.of([bag]), np.array([self.length]), ids[order], self.vectors[order])
+        vector: NDArray[np.float32] = encoder.encode(documents)[0]
+        return vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -176,9 +176,10 @@ class Searcher:
         stored = {found.word: found.id for found in self._reader.words(names)}
         ids = np.array([stored.get(name, 0) for name in names], np.int64)
         weights = np.array([counts[name] for name in names], np.float64)
+        length = float(weights.sum())
         if self._view.frequencies:
             weights = weights * self._view.frequencies.idf(ids)
-        return Words(tuple(names), ids, weights / weights.sum(), self._embedding.gather(names, rows[known]))
+        return Words(tuple(names), ids, weights / weights.sum(), self._embedding.gather(names, rows[known]), length)
 
     def _document(self, key: str) -> tuple[int, LiveSegment, int]:
         """Return a document's id and place; UnknownKey where there is none, NoKnownWords where it cannot be ranked."""
@@ -206,7 +207,8 @@ class Searcher:
 def _row_words(part: LiveSegment, row: int, gamma: float) -> Words:
     """Return the words of a stored document, without their texts."""
     bag = part.bags(np.array([row]), gamma)[0]
-    return Words((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words])
+    length = float(part.segment.counts.take(np.array([row])).lengths()[0])
+    return Words((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words], length)
 
 
 def _understood(text: str, request: Request, understand: Callable[[str, Request], Question]) -> Question | str:

@@ -5,11 +5,14 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 from indexer.errors import SettingsError, UsageError
+from rerank.encoders.registry import choose
+from rerank.errors import EncoderError
 
 Weights = Literal["tf", "tfidf"]
 
-CHANGEABLE = frozenset({"weights", "gamma", "faiss"})
+CHANGEABLE = frozenset({"weights", "gamma", "first_stage", "first_stage_options", "faiss"})
 """Settings that may change later: they concern weights and derived files, not what was read from the texts."""
+_DERIVED = ("weights", "gamma", "first_stage", "first_stage_options", "faiss")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,8 @@ class Settings:
 
     `embedding`: where word vectors come from: a path, "gensim:NAME", "train", "lsi", or "auto" until it is decided.
     `normalize`: word vectors are brought to unit length; None: only those trained here. `stop_words`: words left out.
-    `gamma`: sensitivity to rank where a search names none. `faiss`: factory string of the first stage.
+    `gamma`: sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
+    "key=value". `faiss`: factory string of the first stage.
     """
 
     embedding: str = "auto"
@@ -28,6 +32,7 @@ class Settings:
     weights: Weights = "tf"
     gamma: float = 0.0
     first_stage: str = "centroid"
+    first_stage_options: tuple[str, ...] = ()
     faiss: str = "IDMap2,Flat"
 
     def stored(self) -> dict[str, Any]:
@@ -55,7 +60,12 @@ class Settings:
 
     def derived_key(self) -> dict[str, Any]:
         """Return the choices that derived files depend on."""
-        return {name: getattr(self, name) for name in ("weights", "gamma", "first_stage", "faiss")}
+        values = {name: getattr(self, name) for name in _DERIVED}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    def encoder_options(self) -> dict[str, str]:
+        """Return the options of the first stage's encoder by name, as typed."""
+        return dict(_pair(option) for option in self.first_stage_options)
 
     def tokens_digest(self) -> bytes:
         """Return a digest of the choices that decide which words a text has."""
@@ -68,8 +78,17 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
-    if settings.first_stage != "centroid":
-        raise UsageError(f"there is no first stage named {settings.first_stage!r}: the choice is centroid")
+    try:
+        choose(settings.first_stage, settings.encoder_options())
+    except EncoderError as error:
+        raise UsageError(f"the first stage: {error}") from error
+
+
+def _pair(option: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if not (name and equals):
+        raise UsageError(f"--first-stage-option {option!r} is not of the form KEY=VALUE")
+    return name, value
 
 
 def _short(value: object) -> str:

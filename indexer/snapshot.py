@@ -18,15 +18,17 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer import first_stage
+from indexer import encoding, first_stage
+from indexer.encoding import FittedEncoder
 from indexer.first_stage import FirstStage
 from indexer.segment import Segment
 from rerank.bag import Bags
-from rerank.encoders.centroid import centroids
+from rerank.encoders.encoder import Documents, Encoder
 from rerank.weights import PartCounts, weigh, with_idf
 
-_FORMAT = 1
+_FORMAT = 2
 _PREFIX, _NEW, _META, _STAGE = "snapshot-", "new-snapshot-", "meta.json", "first_stage.faiss"
+_ENCODER, _ENCODED = "encoder.npz", "encoded"
 _COUNTS = {"ids": "<i8", "starts": "<i8", "words": "<i4", "counts": "<i4", "ranks": "<i4"}
 _BAGS = {"bag_starts": "<i8", "bag_words": "<i4", "weights": "<f8"}
 _FLAT = ("ranks", "bag_starts", "bag_words")
@@ -35,7 +37,7 @@ _FLAT = ("ranks", "bag_starts", "bag_words")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their centroids.
+    """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
     The bags are without idf, which changes with every document that comes.
     """
@@ -44,6 +46,7 @@ class Snapshot:
     segment: Segment
     bags: Bags
     stage: FirstStage
+    encoder: FittedEncoder
     path: Path
 
 
@@ -79,20 +82,23 @@ def write(
     word_ids: NDArray[np.int64],
     vectors: NDArray[np.float32],
     idf: NDArray[np.float64] | None,
+    encoder: Encoder,
 ) -> Path:
     """Write the snapshot of a revision, portion by portion, and return its place.
 
-    Bags are weighed by the collection's own gamma, centroids by the `idf` (v,) of this revision, too.
+    Bags are weighed by the collection's own gamma, those that are encoded by the `idf` (v,) of this revision, too.
     """
     place = directory / f"{_PREFIX}{revision}"
     with TemporaryDirectory(prefix=_NEW, dir=directory) as temporary:
         path = Path(temporary) / "whole"
         path.mkdir()
-        sizes = _write_arrays(path, portions, vectors, made_for["gamma"], idf)
+        encode = _encoding(encoder, word_ids, vectors, idf)
+        sizes = _write_arrays(path, portions, made_for["gamma"], encode)
         _write_file(path / "word_ids", word_ids.astype("<i8"))
         _write_file(path / "vectors", vectors.astype("<f4"))
-        sizes |= {"word_ids": len(word_ids), "dim": vectors.shape[1]}
-        factory = _write_first_stage(path, made_for["faiss"], sizes)
+        encoding.save(encoder, path / _ENCODER)
+        sizes |= {"word_ids": len(word_ids), "dim": vectors.shape[1], "encoder": (path / _ENCODER).stat().st_size}
+        factory = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
         sizes["first_stage"] = (path / _STAGE).stat().st_size
         meta = {"format": _FORMAT, "revision": revision, "token": token, "made_for": made_for, "sizes": sizes}
         _write_file(path / _META, json.dumps(meta | {"factory": factory}).encode())
@@ -102,17 +108,28 @@ def write(
     return place
 
 
+def _encoding(
+    encoder: Encoder, word_ids: NDArray[np.int64], vectors: NDArray[np.float32], idf: NDArray[np.float64] | None
+) -> Callable[[Bags, NDArray[np.float64]], NDArray[np.float32]]:
+    """Return what encodes bags of so many tokens (n,) each."""
+
+    def encode(bags: Bags, lengths: NDArray[np.float64]) -> NDArray[np.float32]:
+        weighed = bags if idf is None else with_idf(bags, idf)
+        return encoder.encode(Documents(weighed, lengths, word_ids, vectors))
+
+    return encode
+
+
 def _write_arrays(
     path: Path,
     portions: Iterable[tuple[NDArray[np.int64], PartCounts]],
-    vectors: NDArray[np.float32],
     gamma: float,
-    idf: NDArray[np.float64] | None,
+    encode: Callable[[Bags, NDArray[np.float64]], NDArray[np.float32]],
 ) -> dict[str, int]:
-    """Write the portions' arrays and centroids one behind the other; return how long each has become."""
+    """Write the portions' arrays and vectors one behind the other; return how long each has become."""
     sizes = dict.fromkeys([*_COUNTS, *_BAGS], 0)
     flat = True
-    with _files(path, (*sizes, "centroids")) as files:
+    with _files(path, (*sizes, _ENCODED)) as files:
 
         def append(name: str, array: NDArray[Any]) -> None:
             files[name].write(array.astype((_COUNTS | _BAGS)[name]).tobytes())
@@ -130,7 +147,7 @@ def _write_arrays(
             append("counts", counts.counts)
             append("bag_words", bags.words)
             append("weights", bags.weights)
-            files["centroids"].write(centroids(bags if idf is None else with_idf(bags, idf), vectors).tobytes())
+            files[_ENCODED].write(encode(bags, counts.lengths()).tobytes())
             flat = flat and not counts.ranks.any()
     if flat:
         for name in _FLAT:
@@ -139,11 +156,11 @@ def _write_arrays(
     return sizes
 
 
-def _write_first_stage(path: Path, factory: str, sizes: dict[str, int]) -> str:
-    """Index the centroids, which are not needed afterwards."""
-    vectors = _map(path / "centroids", "<f4", sizes["ids"] * sizes["dim"]).reshape(-1, sizes["dim"])
-    made = first_stage.build(factory, _map(path / "ids", "<i8", sizes["ids"]), vectors, path / _STAGE)
-    (path / "centroids").unlink()
+def _write_first_stage(path: Path, factory: str, n: int, dim: int) -> str:
+    """Index the documents' vectors, which are not needed afterwards."""
+    vectors = _map(path / _ENCODED, "<f4", n * dim).reshape(-1, dim)
+    made = first_stage.build(factory, _map(path / "ids", "<i8", n), vectors, path / _STAGE)
+    (path / _ENCODED).unlink()
     return made
 
 
@@ -178,13 +195,15 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     """Map a snapshot's arrays."""
     sizes = meta["sizes"]
     _check_size(path / _STAGE, sizes["first_stage"])
+    _check_size(path / _ENCODER, sizes["encoder"])
     arrays = {name: _map(path / name, kind, sizes[name]) for name, kind in (_COUNTS | _BAGS).items() if name in sizes}
     vectors = _map(path / "vectors", "<f4", sizes["word_ids"] * sizes["dim"]).reshape(-1, sizes["dim"])
     ranks = arrays.get("ranks", np.broadcast_to(np.int32(0), sizes["words"]))
     counts = PartCounts(arrays["starts"], arrays["words"], ranks, arrays["counts"])
     bags = Bags(arrays.get("bag_starts", counts.starts), arrays.get("bag_words", counts.words), arrays["weights"])
     segment = Segment(arrays["ids"], counts, _map(path / "word_ids", "<i8", sizes["word_ids"]), vectors)
-    return Snapshot(meta["revision"], segment, bags, FirstStage(path / _STAGE, meta["factory"]), path)
+    encoder = FittedEncoder(path / _ENCODER, meta["made_for"]["first_stage"])
+    return Snapshot(meta["revision"], segment, bags, FirstStage(path / _STAGE, meta["factory"]), encoder, path)
 
 
 def _map(path: Path, kind: str, size: int) -> NDArray[Any]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer import snapshot
+from indexer.encoding import FittedEncoder
 from indexer.first_stage import FirstStage
 from indexer.segment import Segment, assemble, joined
 from indexer.settings import Settings
@@ -14,6 +15,8 @@ from indexer.store import Reader
 from rerank.bag import Bags
 from rerank.cost import vector_norms
 from rerank.embedding import Embedding
+from rerank.encoders.centroid import Centroid
+from rerank.encoders.encoder import Documents, Encoder
 from rerank.lexicon import UNKNOWN
 from rerank.weights import inverse_document_frequency, weigh, with_idf
 
@@ -32,6 +35,7 @@ class LiveSegment:
     own_gamma: float | None = None
     own_bags: Bags | None = None
     _bags: dict[float, Bags] = field(default_factory=dict)
+    _encoded: NDArray[np.float32] | None = None
     _norms: NDArray[np.float32] | None = None
 
     @property
@@ -40,6 +44,21 @@ class LiveSegment:
         if self._norms is None:
             self._norms = vector_norms(self.segment.vectors)
         return self._norms
+
+    def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float) -> NDArray[np.float32]:
+        """Return the vectors (m, dim) of rows (m,), whose bags are weighed by the collection's own gamma.
+
+        Without an index, all are made at once and kept, for every search asks for them.
+        """
+        if self.stage is not None:
+            return encoder.encode(self._documents(rows, gamma))
+        if self._encoded is None:
+            self._encoded = encoder.encode(self._documents(np.arange(len(self.segment.ids)), gamma))
+        return self._encoded[rows]
+
+    def _documents(self, rows: NDArray[np.int64], gamma: float) -> Documents:
+        lengths = self.segment.counts.take(rows).lengths()
+        return Documents(self.bags(rows, gamma), lengths, self.segment.word_ids, self.segment.vectors)
 
     def bags(self, rows: NDArray[np.int64], gamma: float) -> Bags:
         """Return the bags of rows (m,); all are made at once, and kept, when many are asked for."""
@@ -66,12 +85,18 @@ class LiveSegment:
 class View:
     """One consistent state: the newest snapshot, if there is one, and then the tail, if anything has changed since.
 
-    `frequencies` are there where weights need them.
+    `frequencies` are there where weights need them. `fitted` is the snapshot's encoder.
     """
 
     revision: int
     segments: tuple[LiveSegment, ...]
     frequencies: "Frequencies | None"
+    fitted: FittedEncoder | None
+    dim: int
+
+    def encoder(self) -> Encoder:
+        """Return what made the first stage's vectors: where there is none yet, the centroid has to do."""
+        return self.fitted.restored() if self.fitted else Centroid(self.dim)
 
 
 def open_view(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> View:
@@ -90,7 +115,7 @@ def open_view(reader: Reader, directory: Path, settings: Settings, embedding: Em
         segments.append(LiveSegment(base.segment, live, idf, base.stage, settings.gamma, base.bags))
     if len(tail.ids):
         segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), _idf(frequencies, tail)))
-    return View(revision, tuple(segments), frequencies)
+    return View(revision, tuple(segments), frequencies, base.encoder if base else None, embedding.dim)
 
 
 def newest_snapshot(

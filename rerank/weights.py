@@ -25,6 +25,12 @@ class PartCounts:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def lengths(self) -> NDArray[np.float64]:
+        """Return how many tokens (n,) each document has."""
+        if not len(self):
+            return np.empty(0)
+        return np.add.reduceat(self.counts, self.starts[:-1]).astype(np.float64)
+
     def take(self, rows: NDArray[np.int64]) -> "PartCounts":
         """Return the documents `rows` (m,) only, in that order."""
         starts, places = row_entries(self.starts, rows)

@@ -131,8 +131,10 @@ def make(size: int, collection: Path, seed: int) -> Made:
         indexed = run("index", documents, "-i", collection, "--embedding", vectors(), "--json")
     finally:
         documents.unlink()
-    if (told := indexed.objects[0]["added"]) != size:
-        sys.exit(f"only {told:,} of {size:,} documents were indexed")
+    told = indexed.objects[0]
+    # Half of two texts of one word each may be blank: a few in a million are refused.
+    if told["added"] < size - max(1, size // 10_000):
+        sys.exit(f"only {told['added']:,} of {size:,} documents were indexed")
     made = Made(indexed.seconds, indexed.peak)
     note.write_text(json.dumps(asdict(made)), encoding="utf-8")
     return made

@@ -185,10 +185,10 @@ def test_gamma_weights_and_first_stage_can_change_later(
 
 def test_settings_made_for_good(collection: Collection, tmp_path: Path, workshop: Workshop) -> None:
     before = collection.settings
-    for choices in ({"stop_words": ("x",)}, {"normalize": True}, {"embedding": "lsi"}, {"first_stage": "fisher"}):
+    for choices in ({"stop_words": ("x",)}, {"normalize": True}, {"embedding": "lsi"}):
         with pytest.raises(SettingsError, match="the collection was made with another"):
             collection.change_settings(gamma=0.5, **choices)
-    for wrong in ({"gamma": -1.0}, {"weights": "bm25"}, {"faiss": "nonsense"}):
+    for wrong in ({"gamma": -1.0}, {"weights": "bm25"}, {"faiss": "nonsense"}, {"first_stage": "magic"}):
         with pytest.raises(UsageError):
             collection.change_settings(**wrong)
     other = tmp_path / "other.txt"

@@ -127,3 +127,15 @@ def test_a_file_that_is_no_index(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "index").write_bytes(content)
     with pytest.raises(CollectionError, match="FAISS cannot read it"):
         FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _everything)
+
+
+@pytest.mark.parametrize("m", [1, 7, 59, 60])
+def test_a_large_flat_index_is_looked_through_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m: int) -> None:
+    whole = FirstStage(tmp_path / "index", build(FLAT, _ids(60), _vectors(), tmp_path / "index"))
+    expected = whole.nearest(_vectors(1)[0], m, _everything)
+    monkeypatch.setattr("indexer.first_stage._LARGE", 0)
+    monkeypatch.setattr("indexer.first_stage.cores", lambda: 3)
+    parts = FirstStage(tmp_path / "index", FLAT)
+    found = parts.nearest(_vectors(1)[0], m, _everything)
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert found.squares == pytest.approx(expected.squares)

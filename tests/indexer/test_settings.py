@@ -60,7 +60,10 @@ def test_a_long_choice_is_shortened() -> None:
         ({"gamma": -1.0}, "gamma must be a number of 0 or more, not -1.0"),
         ({"gamma": math.nan}, "gamma must be a number"),
         ({"gamma": math.inf}, "gamma must be a number"),
-        ({"first_stage": "magic"}, "no first stage named 'magic'"),
+        ({"first_stage_options": ("k=3",)}, "the first stage: centroid has no option 'k'"),
+        ({"first_stage": "fisher", "first_stage_options": ("k=none",)}, "k must be a whole number"),
+        ({"first_stage": "fisher", "first_stage_options": ("k",)}, "'k' is not of the form KEY=VALUE"),
+        ({"first_stage": "magic"}, "the first stage: there is no encoder 'magic': choose centroid, fisher"),
     ],
 )
 def test_choices_that_cannot_be_meant(choices: dict[str, Any], told: str) -> None:
@@ -76,7 +79,7 @@ def test_choices_that_can_be_meant(settings: Settings) -> None:
 def test_derived_files_depend_on_weights_and_first_stage() -> None:
     one = Settings(embedding="a", stop_words=("x",))
     assert one.derived_key() == Settings().derived_key()
-    for name, value in {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "first_stage": "other"}.items():
+    for name, value in {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "first_stage": "lsi"}.items():
         changed: Any = {name: value}
         assert replace(Settings(), **changed).derived_key() != Settings().derived_key()
 

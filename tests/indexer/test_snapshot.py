@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from indexer import Collection, Document
 from indexer.snapshot import newest, remove_others, write
+from rerank.encoders.centroid import Centroid
 from rerank.weights import PartCounts
 from tests.indexer.world import Twin, check_exact, document, random_documents, snapshots
 
 pytestmark = pytest.mark.usefixtures("always_fold")
 
-_MADE_FOR = {"gamma": 0.0, "faiss": "IDMap2,Flat", "weights": "tf"}
+_MADE_FOR = {"gamma": 0.0, "faiss": "IDMap2,Flat", "weights": "tf", "first_stage": "centroid"}
 _OURS = "0123abcd"
-_FLAT_FILES = ("ids", "starts", "words", "counts", "weights", "word_ids", "vectors", "first_stage.faiss", "meta.json")
+_ARRAYS = ("ids", "starts", "words", "counts", "weights", "word_ids", "vectors")
+_FLAT_FILES = (*_ARRAYS, "first_stage.faiss", "encoder.npz", "meta.json")
 _FILES = (*_FLAT_FILES, "ranks", "bag_starts", "bag_words")
 
 
@@ -32,7 +34,8 @@ def _portion(first: int) -> tuple[NDArray[np.int64], PartCounts]:
 def _write(place: Path, revision: int = 1, gamma: float = 0.0) -> Path:
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     made_for = _MADE_FOR | {"gamma": gamma}
-    return write(place, revision, _OURS, made_for, [_portion(3), _portion(7)], np.array([1, 4, 9]), vectors, None)
+    words = np.array([1, 4, 9])
+    return write(place, revision, _OURS, made_for, [_portion(3), _portion(7)], words, vectors, None, Centroid(2))
 
 
 def _upto(latest: int) -> Callable[[int, str], bool]:
@@ -102,7 +105,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        write(tmp_path, 1, _OURS, _MADE_FOR, fail(), np.array([1, 4, 9]), np.ones((3, 2), np.float32), None)
+        write(
+            tmp_path, 1, _OURS, _MADE_FOR, fail(), np.array([1, 4, 9]), np.ones((3, 2), np.float32), None, Centroid(2)
+        )
     assert list(tmp_path.iterdir()) == []
 
 

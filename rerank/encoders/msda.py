@@ -1,0 +1,183 @@
+"""Marginalised stacked denoising autoencoder: words that are often together stand for each other (Chen et al. 2012)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.encoders.counts import frequent_words
+from rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
+from rerank.encoders.options import Number, Option, Switch, Whole, check_options
+from rerank.encoders.products import row_products
+from rerank.errors import EncoderError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    Rows = csr_array[np.float64, tuple[int, int]]
+
+NOISE = Number("noise", 0.2, 0, 0.99)
+LAYERS = Whole("layers", 1, 1, 20)
+FEATURES = Whole("features", 1000, 1, 20_000)
+CENTRE = Switch("centre", default=True)
+WORDS = Whole("words", 5000, 1, 10**9)
+SAMPLE = Whole("sample", 20_000, 1, 10**9)
+SEED = Whole("seed", 0, 0, 2**32 - 1)
+
+_RIDGE = 1e-5
+"""Added to the diagonal of E[Q], which is singular where words are always together."""
+
+_BLOCK = 4096
+"""Documents encoded at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Msda:
+    """Vectors are the hidden layers, tanh(W x), of autoencoders that learn to restore words at random blotted out.
+
+    The input is the square root of each word's weight, a unit vector for each document, so that no frequent word rules.
+    The first layer restores only the `features` words of the most documents, from each block of words alone, and
+    takes the mean over blocks: the paper's way with large vocabularies. Further layers restore the layer before. All
+    layers stand side by side in a vector, each without its mean over the documents of the fit and at unit length.
+    Nearness is the inner product. Without `centre` the means stay in, as in the paper; all documents share them, and
+    they blur who is near.
+
+    Options: `noise` the probability that a word is blotted out, `layers`, `features`, `centre`, `words` that are known
+    at most, `sample` documents to learn from at most, `seed` of the sample. A document without known words gets the
+    vector of the biases.
+    """
+
+    name: ClassVar[str] = "msda"
+    metric: ClassVar[Metric] = "ip"
+    options: ClassVar[tuple[Option, ...]] = (NOISE, LAYERS, FEATURES, CENTRE, WORDS, SAMPLE, SEED)
+
+    word_ids: NDArray[np.int64]
+    """(w,), increasing."""
+    first: NDArray[np.float32]
+    """(w + 1, r) what each word adds to each feature; the last row is the bias."""
+    deeper: NDArray[np.float32]
+    """(layers - 1, r + 1, r) the same from feature to feature."""
+    means: NDArray[np.float32]
+    """(layers, r) the hidden layers' means over the documents of the fit, or zeros."""
+
+    @property
+    def dim(self) -> int:
+        """Return the number of layers times that of features."""
+        return self.means.size
+
+    @classmethod
+    def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
+        """See `Encoder.fit`; each layer has a closed form."""
+        check_options(cls.name, cls.options, options)
+        rows = sample_rows(len(documents), SAMPLE.read(options), SEED.read(options))
+        learned_from = documents.take(rows)
+        word_ids = frequent_words(learned_from, WORDS.read(options))
+        noise, inputs = NOISE.read(options), _inputs(learned_from, word_ids)
+        first = _first_layer(inputs, FEATURES.read(options), noise).astype(np.float32)
+        hidden, deeper = np.tanh(_with_bias(inputs, first)), []
+        means = [hidden.mean(axis=0)]
+        for _ in range(LAYERS.read(options) - 1):
+            matrix = denoiser(*_moments(hidden, hidden), noise).astype(np.float32)
+            hidden = np.tanh(hidden @ matrix[:-1].astype(np.float64) + matrix[-1])
+            deeper.append(matrix)
+            means.append(hidden.mean(axis=0))
+        r = first.shape[1]
+        centre = np.array(means, np.float32) if CENTRE.read(options) else np.zeros((len(means), r), np.float32)
+        return cls(word_ids, first, np.array(deeper, np.float32).reshape(-1, r + 1, r), centre)
+
+    def encode(self, documents: Documents) -> NDArray[np.float32]:
+        """See `Encoder.encode`."""
+        vectors = np.empty((len(documents), self.dim), np.float32)
+        for start in range(0, len(documents), _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, len(documents)))
+            vectors[rows] = self._encode(_inputs(documents.take(rows), self.word_ids))
+        return vectors
+
+    def _encode(self, inputs: "Rows") -> NDArray[np.float64]:
+        hidden = np.tanh(_with_bias(inputs, self.first))
+        layers = [unit(hidden - self.means[0])]
+        for matrix, mean in zip(self.deeper, self.means[1:], strict=True):
+            hidden = np.tanh(row_products(hidden, matrix[:-1].astype(np.float64)) + matrix[-1])
+            layers.append(unit(hidden - mean))
+        return unit(np.hstack(layers))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """See `Encoder.state`."""
+        return {"word_ids": self.word_ids, "first": self.first, "deeper": self.deeper, "means": self.means}
+
+    @classmethod
+    def restore(cls, state: State) -> Self:
+        """See `Encoder.restore`."""
+        word_ids = part(state, "word_ids", np.int64, (None,))
+        means = part(state, "means", np.float32, (None, None))
+        layers, r = means.shape
+        first = part(state, "first", np.float32, (len(word_ids) + 1, r))
+        if not (means.size and len(word_ids) and np.all(np.diff(word_ids) > 0)):
+            raise EncoderError("the state of msda needs features, and words that increase: fit it again")
+        return cls(word_ids, first, part(state, "deeper", np.float32, (layers - 1, r + 1, r)), means)
+
+
+def denoiser(scatter: NDArray[np.float64], cross: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Return the linear map (d + 1, r) that restores targets best from inputs of which noise blots out each by itself.
+
+    `scatter` (d + 1, d + 1) is X'X of the inputs with a last column of ones, which noise spares, and `cross` (d + 1, r)
+    X'Y of inputs and targets. Over all corrupted copies the sum of squares is least at W = E[P] E[Q]^-1
+    (Chen et al. 2012), with a small ridge here.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    kept = np.full(len(scatter), 1 - noise)
+    kept[-1] = 1
+    expected = scatter * np.outer(kept, kept)
+    # A word meets itself when it is kept once, not twice.
+    np.fill_diagonal(expected, scatter.diagonal() * kept + _RIDGE)
+    matrix: NDArray[np.float64] = cho_solve(cho_factor(expected, overwrite_a=True), cross * kept[:, None])
+    return matrix
+
+
+def _first_layer(inputs: "Rows", features: int, noise: float) -> NDArray[np.float64]:
+    """Return the first layer (w + 1, r) of inputs (n, w): the mean of what each block of words restores."""
+    frequencies = np.bincount(inputs.indices, minlength=inputs.shape[1])
+    order = np.argsort(-frequencies, kind="stable")
+    columns, targets = inputs.tocsc(), inputs.tocsc()[:, np.sort(order[:features])]
+    blocks = -(-len(order) // features)
+    layer = np.zeros((len(order) + 1, targets.shape[1]))
+    for block in range(blocks):
+        # Dealt out by rank, so that each block has frequent words and rare ones.
+        words = np.sort(order[block::blocks])
+        matrix = denoiser(*_moments(columns[:, words], targets), noise)
+        layer[words] = matrix[:-1] / blocks
+        layer[-1] += matrix[-1] / blocks
+    return layer
+
+
+def _moments(inputs: Any, targets: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return X'X (d + 1, d + 1) and X'Y (d + 1, r) of inputs (n, d), with a last column of ones, sparse or dense."""
+    n, d = inputs.shape
+    scatter, cross = np.empty((d + 1, d + 1)), np.empty((d + 1, targets.shape[1]))
+    scatter[:d, :d], cross[:d] = _dense(inputs.T @ inputs), _dense(inputs.T @ targets)
+    scatter[:d, d] = scatter[d, :d] = inputs.sum(axis=0)
+    scatter[d, d], cross[d] = n, targets.sum(axis=0)
+    return scatter, cross
+
+
+def _dense(matrix: Any) -> NDArray[np.float64]:
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.todense())
+
+
+def _inputs(documents: Documents, word_ids: NDArray[np.int64]) -> "Rows":
+    """Return the square roots of the weights of known words, sparse (n, w)."""
+    from scipy.sparse import csr_array
+
+    bags = known(documents, word_ids)
+    return csr_array((np.sqrt(bags.weights), bags.words, bags.starts), shape=(len(bags), len(word_ids)))
+
+
+def _with_bias(rows: "Rows", matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return rows (n, w) times a matrix (w + 1, r) whose last row is the bias, summed in float64 row by row."""
+    used, columns = np.unique(rows.indices, return_inverse=True)
+    narrow = type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], len(used)))
+    product: NDArray[np.float64] = narrow @ matrix[used].astype(np.float64) + matrix[-1]
+    return product

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from rerank.encoders.ccg import Ccg
+from rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
+from rerank.encoders.encoder import Documents
+from rerank.errors import EncoderError
+from tests import naive_topics
+from tests.rerank.encoders.themes import (
+    assert_each_for_itself,
+    make_documents,
+    neighbours_agree,
+    small_documents,
+    themed,
+)
+
+SMALL = {"extent": "6", "window": "2", "iterations": "40"}
+EXTENTS, WINDOWS = st.integers(1, 4), st.integers(1, 4)
+Start = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def start(seed: int, extent: int) -> Start:
+    """Return counts (n, w), a grid (w, cells) and shares (n, cells) at random; every word and document has a count."""
+    rng = np.random.default_rng(seed)
+    n, w = int(rng.integers(1, 5)), int(rng.integers(1, 6))
+    counts = (
+        rng.integers(0, 4, (n, w)) + 1.0 * (np.arange(n)[:, None] % w == np.arange(w)) + (np.arange(n) == 0)[:, None]
+    )
+    grid, theta = rng.random((w, extent**2)), rng.random((n, extent**2))
+    return counts, grid / grid.sum(axis=0), theta / theta.sum(axis=1, keepdims=True)
+
+
+@given(st.integers(0, 2**32), EXTENTS, WINDOWS)
+def test_windows_are_those_of_the_twin(seed: int, extent: int, window: int) -> None:
+    window = min(window, extent)
+    rng = np.random.default_rng(seed)
+    cells, shares = rng.random((3, extent**2)), rng.random((3, extent**2))
+    twin = [naive_topics.window_means(row, extent, window) for row in cells.tolist()]
+    means = window_means(cells, extent, window)
+    np.testing.assert_allclose(means, twin, rtol=1e-12)
+    # Each is the other transposed, and both keep a sum of one.
+    assert (means * shares).sum() == pytest.approx((cells * spread(shares, extent, window)).sum())
+    np.testing.assert_allclose(means.sum(axis=1), cells.sum(axis=1))
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), EXTENTS, WINDOWS)
+def test_a_step_is_that_of_the_twin(seed: int, extent: int, window: int) -> None:
+    window = min(window, extent)
+    counts, grid, theta = start(seed, extent)
+    new_grid, new_theta, likelihood = step(csr_array(counts), grid, theta, window)
+    plain = counts.tolist(), grid.tolist(), theta.tolist(), extent, window
+    twin_grid, twin_theta = naive_topics.grid_step(*plain)
+    np.testing.assert_allclose(new_grid, twin_grid, rtol=1e-9)
+    np.testing.assert_allclose(new_theta, twin_theta, rtol=1e-9)
+    assert likelihood == pytest.approx(naive_topics.grid_likelihood(*plain), rel=1e-9)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), EXTENTS, WINDOWS)
+def test_the_likelihood_never_falls(seed: int, extent: int, window: int) -> None:
+    window = min(window, extent)
+    counts, *begin = start(seed, extent)
+    grid: Reals = begin[0]
+    theta: Reals = begin[1]
+    before = -np.inf
+    for _ in range(30):
+        grid, theta, likelihood = step(csr_array(counts), grid, theta, window)
+        # Each token's logarithm is rounded by itself, and the likelihood of a single word is zero.
+        assert likelihood >= before - 1e-12 * (counts.sum() + abs(likelihood))
+        before = likelihood
+        np.testing.assert_allclose(grid.sum(axis=0), 1)
+        np.testing.assert_allclose(theta.sum(axis=1), 1)
+
+
+def test_the_likelihood_of_a_fit_in_single_precision_rises() -> None:
+    documents, _ = themed(1)
+    counts = np.zeros((60, 39))
+    for row, (bag, length) in enumerate(zip(documents.bags, documents.lengths, strict=True)):
+        counts[row, bag.words] = bag.weights * length
+    grid, theta = first_grid(counts.sum(axis=0), 36, 0), np.full((60, 36), 1 / 36, np.float32)
+    likelihoods = []
+    for _ in range(40):
+        grid, theta, likelihood = step(csr_array(counts), grid, theta, 2)
+        assert grid.dtype == theta.dtype == np.float32
+        likelihoods.append(likelihood)
+    assert np.all(np.diff(likelihoods) > -1e-5 * np.abs(likelihoods[1:]))
+    # At last each theme has its own words: the likelihood of 12 of 39 words is higher by about ln 3 for each token.
+    assert likelihoods[-1] - likelihoods[0] > 0.8 * counts.sum()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 3), st.integers(0, 5))
+def test_inference_is_the_step_with_a_grid_that_stays(seed: int, extent: int, steps: int) -> None:
+    counts, grid, _ = start(seed, extent)
+    theta = np.full((len(counts), extent**2), 1 / extent**2)
+    for _ in range(steps):
+        _, theta, _ = step(csr_array(counts), grid, theta, 1)
+    for row, shares in zip(counts, theta, strict=True):
+        used = np.flatnonzero(row)
+        np.testing.assert_allclose(infer(row[used], grid[used], steps), shares, rtol=1e-9, atol=1e-15)
+
+
+def test_a_cell_that_no_document_uses_keeps_its_words() -> None:
+    grid = np.array([[0.5, 0, 0.5, 0.5], [0.5, 1, 0.5, 0.5]])
+    theta = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0]])
+    counts = csr_array(np.array([[3.0, 1.0], [0.0, 0.0]]))
+    new_grid, new_theta, _ = step(counts, grid, theta, 1)
+    np.testing.assert_array_equal(new_grid, [[0.75, 0, 0.5, 0.5], [0.25, 1, 0.5, 0.5]])
+    np.testing.assert_array_equal(new_theta, theta)
+
+
+def test_documents_of_one_theme_are_near() -> None:
+    documents, labels = themed(2)
+    vectors = Ccg.fit(documents, SMALL).encode(documents)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+    assert neighbours_agree(vectors, labels) > 0.95
+
+
+@settings(max_examples=40)
+@given(small_documents(), EXTENTS, WINDOWS)
+def test_any_documents_can_be_learned_from(documents: Documents, extent: int, window: int) -> None:
+    options = {"extent": str(extent), "window": str(min(window, extent)), "iterations": "5"}
+    encoder = Ccg.fit(documents, options)
+    vectors = encoder.encode(documents)
+    assert vectors.shape == (len(documents), encoder.dim) == (len(documents), extent**2)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
+    assert_each_for_itself(encoder, documents)
+
+
+def test_each_document_is_encoded_for_itself() -> None:
+    documents, _ = themed(3, n=200, words=60)
+    assert_each_for_itself(Ccg.fit(documents, {"iterations": "2"}), documents)
+
+
+def test_a_document_without_known_words_lies_everywhere_alike() -> None:
+    encoder = Ccg.fit(themed(4)[0], SMALL)
+    stranger = make_documents([[1, 1]], np.array([0, 1000]))
+    np.testing.assert_array_equal(encoder.encode(stranger)[0], np.full(36, 1 / 6, np.float32))
+
+
+def test_a_word_that_no_location_has_any_more_moves_nothing() -> None:
+    # Probabilities are stored in float32, where the smallest become zero.
+    assert infer(np.array([1.0]), np.zeros((1, 4)), 3).tolist() == [0.25] * 4
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
+    documents, _ = themed(5)
+    one, two, other = (Ccg.fit(documents, {**SMALL, "seed": seed}).windows for seed in "001")
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_the_fit_learns_from_a_sample_and_from_frequent_words() -> None:
+    encoder = Ccg.fit(themed(6)[0], {**SMALL, "sample": "10", "words": "7"})
+    assert encoder.windows.shape == (7, 36)
+    np.testing.assert_allclose(encoder.windows.sum(axis=0), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("option", ["extent=0", "window=7", "iterations=x", "steps=0", "grid=3"])
+def test_an_option_out_of_its_range_is_refused(option: str) -> None:
+    key, _, value = option.partition("=")
+    with pytest.raises(EncoderError, match=key):
+        Ccg.fit(themed(7)[0], {"extent": "6", key: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("windows", np.zeros((38, 36), np.float32)),
+        ("windows", np.zeros((39, 0), np.float32)),
+        ("windows", np.full((39, 36), -1, np.float32)),
+        ("word_ids", np.zeros(39, np.int64)),
+        ("steps", np.array(0)),
+    ],
+)
+def test_a_state_that_does_not_fit_together_is_refused(name: str, wrong: NDArray[np.float64]) -> None:
+    state = Ccg.fit(themed(8)[0], SMALL).state()
+    assert state["windows"].shape == (39, 36)
+    with pytest.raises(EncoderError, match="fit"):
+        Ccg.restore({**state, name: wrong})
+    with pytest.raises(EncoderError, match=f"has no '{name}'"):
+        Ccg.restore({key: value for key, value in state.items() if key != name})

@@ -1,0 +1,173 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.bag import Bag, Bags
+from rerank.encoders import fisher
+from rerank.encoders.centroid import Centroid
+from rerank.encoders.encoder import Documents
+from rerank.encoders.fisher import LEAST, Fisher
+from rerank.encoders.mixture import Mixture
+from rerank.encoders.principal import Principal
+from rerank.errors import EncoderError
+from tests import naive_encoders
+from tests.rerank.encoders.test_mixture import plain, random_mixture
+from tests.rerank.encoders.worlds import documents, make_documents, random_documents
+
+RAW = {"power": "no", "l2": "no"}
+
+
+def encoder_of(mixture: Mixture, *, variances: bool = False, power: bool = False, l2: bool = False) -> Fisher:
+    """Return an encoder whose projection changes nothing."""
+    e = mixture.means.shape[1]
+    return Fisher(Principal(np.zeros(e), np.eye(e)), mixture, variances, power, l2)
+
+
+@settings(max_examples=50)
+@given(documents(), st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
+def test_a_vector_is_that_of_the_twin(asked: Documents, k: int, variances: bool, seed: int) -> None:
+    mixture = random_mixture(np.random.default_rng(seed), k, asked.vectors.shape[1])
+    vectors = asked.vectors / max(1.0, float(np.abs(asked.vectors).max()))
+    asked = Documents(asked.bags, asked.lengths, asked.word_ids, vectors)
+    raw = encoder_of(mixture, variances=variances).encode(asked)
+    whole = encoder_of(mixture, variances=variances, power=True, l2=True).encode(asked)
+    for row, bag in enumerate(asked.bags):
+        words = dict(zip(bag.words.tolist(), bag.weights.tolist(), strict=True))
+        points = vectors.astype(np.float64).tolist()
+        expected = naive_encoders.fisher(words, points, plain(mixture), LEAST, variances=variances)
+        np.testing.assert_allclose(raw[row], expected, rtol=1e-5, atol=1e-6)
+        normalised = naive_encoders.unit(naive_encoders.signed_root(expected))
+        # The root makes much of what is left of a difference of equal numbers.
+        np.testing.assert_allclose(whole[row], normalised, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("variances", [False, True])
+def test_a_vector_is_the_gradient_of_the_likelihood(variances: bool) -> None:
+    rng = np.random.default_rng(1)
+    mixture, step = random_mixture(rng, 3, 2), 1e-6
+    asked = make_documents([Bag.of([0, 1, 2, 3], [1, 2, 3, 4])], rng.standard_normal((4, 2)).astype(np.float32))
+    points, weights = asked.vectors.astype(np.float64).tolist(), asked.bags.weights
+
+    def likelihood(means: np.ndarray, deviations: np.ndarray) -> float:
+        moved = plain(Mixture(mixture.shares, means, deviations**2))
+        return float(weights @ [naive_encoders.log_likelihood(point, moved) for point in points])
+
+    deviations = np.sqrt(mixture.variances)
+    expected = np.empty((2, 3, 2))
+    for place in np.ndindex(3, 2):
+        moves = np.zeros((3, 2))
+        moves[place] = step
+        by_mean = likelihood(mixture.means + moves, deviations) - likelihood(mixture.means - moves, deviations)
+        by_deviation = likelihood(mixture.means, deviations + moves) - likelihood(mixture.means, deviations - moves)
+        # The Fisher information of a Gaussian's mean and of its deviation: share / variance, and twice that.
+        scale = deviations[place] / np.sqrt(mixture.shares[place[0]])
+        expected[0][place] = scale * by_mean / (2 * step)
+        expected[1][place] = scale / np.sqrt(2) * by_deviation / (2 * step)
+    found = encoder_of(mixture, variances=variances).encode(asked)[0]
+    np.testing.assert_allclose(found, expected.ravel() if variances else expected[0].ravel(), atol=1e-3)
+
+
+def test_of_one_gaussian_it_is_the_whitened_centroid() -> None:
+    learned_from = random_documents(2)
+    encoder = Fisher.fit(learned_from, {**RAW, "k": "1", "dim": "6"})
+    centroids = Centroid.fit(learned_from, {}).encode(learned_from)
+    points = encoder.principal.project(centroids)
+    mixture = encoder.mixture
+    expected = (points - mixture.means) / np.sqrt(mixture.variances)
+    np.testing.assert_allclose(encoder.encode(learned_from), expected, rtol=1e-4, atol=1e-5)
+    assert encoder.metric == "l2"
+
+
+def test_words_of_no_likely_gaussian_count_too() -> None:
+    mixture = Mixture(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.full((2, 1), 1e-4))
+    far = make_documents([Bag.of([0], [1])], np.array([[1e6]], np.float32))
+    assert encoder_of(mixture, l2=True).encode(far).tolist() == [[0, 1]]
+
+
+def test_frequent_words_weigh_as_they_are_told() -> None:
+    # Two of three words are near each other; the third one is nine tenths of the tokens.
+    vectors = np.array([[0, 0], [0, 1], [9, 9]], np.float32)
+    learned_from = make_documents([Bag.of([0, 1, 2], [1, 1, 18])], vectors)
+    shares = {power: Fisher.fit(learned_from, {"k": "2", "frequency": power}).mixture.shares for power in "01"}
+    np.testing.assert_allclose(np.sort(shares["0"]), [1 / 3, 2 / 3])
+    np.testing.assert_allclose(np.sort(shares["1"]), [0.1, 0.9])
+
+
+def test_a_sample_of_the_words_is_enough() -> None:
+    learned_from = random_documents(3, n=200, v=150)
+    few = Fisher.fit(learned_from, {"sample": "20", "k": "64"})
+    assert few.mixture.means.shape == (20, 6)
+    assert few.encode(learned_from).shape == (200, 120)
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = random_documents(4, n=50)
+    encoder = Fisher.fit(asked, {"k": "4"})
+    whole = encoder.encode(asked)
+    monkeypatch.setattr(fisher, "_PORTION", 11)
+    monkeypatch.setattr(fisher, "_CELLS", 100)
+    assert encoder.encode(asked).tobytes() == whole.tobytes()
+
+
+def test_word_vectors_of_another_kind_are_refused() -> None:
+    encoder = Fisher.fit(random_documents(5), {"k": "4"})
+    with pytest.raises(EncoderError, match="word vectors of 6 dimensions, not 5: fit it again"):
+        encoder.encode(random_documents(5, d=5))
+    with pytest.raises(EncoderError, match="no word to learn from"):
+        Fisher.fit(random_documents(5).take(np.empty(0, np.int64)), {})
+
+
+@pytest.mark.parametrize("change", ["shares", "spreads"])
+def test_a_state_that_no_fit_leaves_is_refused(change: str) -> None:
+    state = Fisher.fit(random_documents(6), {"k": "4"}).state()
+    with pytest.raises(EncoderError, match="above zero"):
+        Fisher.restore(state | {change: -state[change]})
+    narrow = {name: state[name][:, :2].copy() for name in ("means", "spreads")}
+    with pytest.raises(EncoderError, match="a number for each axis"):
+        Fisher.restore(state | narrow)
+
+
+def test_large_numbers_stay_finite_without_the_norm() -> None:
+    far = make_documents([Bag.of([0, 1], [1, 1])], np.array([[1e15, 0], [0, 1]], np.float32))
+    near = make_documents([Bag.of([0, 1], [1, 1])], np.array([[1e-15, 0], [0, 1e-15]], np.float32))
+    encoder = Fisher.fit(near, {**RAW, "variances": "yes"})
+    assert np.all(np.isfinite(encoder.encode(far)))
+
+
+def test_the_neighbours_by_exact_distance_are_among_the_first(shared: Path) -> None:
+    from rerank.query import Query
+    from rerank.reranker import nearest
+    from tests.rerank.encoders.real import real_documents
+
+    whole = real_documents(shared, "bbcsport", 300)
+    asked, stored = whole.take(np.arange(30)), whole.take(np.arange(30, 300))
+    found = {}
+    for encoder in (Fisher.fit(stored, {}), Centroid.fit(stored, {})):
+        vectors, queries = encoder.encode(stored), encoder.encode(asked)
+        if encoder.metric == "ip":
+            order = np.argsort(-queries @ vectors.T, axis=1)
+        else:
+            order = np.argsort(((queries[:, None] - vectors) ** 2).sum(axis=2), axis=1)
+        found[encoder.name] = order[:, :20]
+    kept = dict.fromkeys(found, 0)
+    for row, bag in enumerate(asked.bags):
+        right = nearest(Query(bag, asked.vectors[bag.words]), stored.bags, stored.vectors, 10).rows
+        for name in found:
+            kept[name] += len(np.intersect1d(found[name][row], right))
+    assert kept["fisher"] / 300 > 0.8
+    assert kept["fisher"] > kept["centroid"] + 30
+
+
+def test_bags_may_share_a_vocabulary_that_is_larger() -> None:
+    whole = random_documents(7)
+    encoder = Fisher.fit(whole, {"k": "4"})
+    wider = Documents(
+        Bags(whole.bags.starts, whole.bags.words + np.int32(2), whole.bags.weights),
+        whole.lengths,
+        np.concatenate([[0, 1], whole.word_ids + 1]),
+        np.concatenate([np.full((2, 6), 7, np.float32), whole.vectors]),
+    )
+    assert encoder.encode(wider).tobytes() == encoder.encode(whole).tobytes()
