@@ -39,7 +39,11 @@ Paths = Annotated[list[str], typer.Argument(help="Files, directories, patterns, 
 K = Annotated[int, typer.Option("-k", min=1, help="How many hits.")]
 Depth = Annotated[
     int | None,
-    typer.Option(min=1, help="How many candidates the first stage hands over. [default: 20000]", show_default=False),
+    typer.Option(
+        min=1,
+        help="How many candidates the first stage hands over. [default: all; 20000 beyond two million documents]",
+        show_default=False,
+    ),
 ]
 Exact = Annotated[
     bool, typer.Option("--exact", help="Compare every document, after the first stage's if --depth is given.")

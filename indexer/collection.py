@@ -238,7 +238,8 @@ class Collection:
     def search(self, query: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a text.
 
-        `k` (10): hits wanted. `depth`: how many candidates the first stage hands over (20,000); `exact`: all documents.
+        `k` (10): hits wanted. `depth`: how many candidates the first stage hands over; `exact`: all documents. Where
+        neither is given, all up to two million documents, 20,000 candidates in a larger collection.
         `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD. `gamma`:
         sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
         one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after

@@ -12,8 +12,11 @@ from rerank.encoders.encoder import Documents, Encoder
 from rerank.query import Query
 from rerank.ranking import Distance, StageCounts
 
+EXACT_UP_TO = 2_000_000
+"""Where nobody says how deep, collections of so many documents are searched exactly: mostly within a second."""
+
 DEFAULT_DEPTH = 20_000
-"""How many candidates the first stage hands over where nobody says: smaller collections are searched exactly."""
+"""How many candidates the first stage hands over in a larger one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

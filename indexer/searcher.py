@@ -10,7 +10,7 @@ from indexer.candidates import is_candidate
 from indexer.errors import UnknownKey, UsageError
 from indexer.neighbours import Neighbours
 from indexer.progress import Progress
-from indexer.request import DEFAULT_DEPTH, Outcome, Request, Words
+from indexer.request import DEFAULT_DEPTH, EXACT_UP_TO, Outcome, Request, Words
 from indexer.search import Question, search, search_many
 from indexer.settings import Settings
 from indexer.snippet import snippet
@@ -136,7 +136,8 @@ class Searcher:
             raise UsageError(f"depth must be at least k, which is {asked.k}, not {asked.depth}: hits are candidates")
         distance, gamma = resolve(asked.distance, asked.gamma, self._settings.gamma)
         own = self._settings.weights == "tf" and gamma == self._settings.gamma
-        depth = asked.depth or (None if asked.exact else max(DEFAULT_DEPTH, asked.k))
+        small = sum(len(part.segment.ids) for part in self._view.segments) <= EXACT_UP_TO
+        depth = asked.depth or (None if asked.exact or small else max(DEFAULT_DEPTH, asked.k))
         allowed = _matching(self._reader, asked.where) if asked.where else None
         return Request(asked.k, depth, distance, gamma, own, asked.exact, allowed, budget=asked.budget)
 

@@ -41,8 +41,8 @@ class Fisher:
     distance. At most `sample` words are learned from.
 
     In the fit of the mixture a word counts by its corpus frequency to the power of `frequency`: 1 is the paper's sample
-    of running words, 0 counts every word once. With 1, Gaussians close in on single frequent words, and neighbours by
-    exact distance are found no better than by centroids; with 0 far better (tests/benchmarks/first_stage.py).
+    of running words, 0 counts every word once. With 1, Gaussians close in on single frequent words, and far fewer of
+    the neighbours by exact distance are found (tests/benchmarks/first_stage.py).
     """
 
     name: ClassVar[str] = "fisher"

@@ -107,7 +107,7 @@ def test_hits_are_true_and_certified_only_where_brute_force_agrees(
     ranking = collection.search(query, k=k, depth=depth, distance=distance, gamma=gamma, where=where)
     check_honest(ranking, expected, k)
     assert len(ranking.hits) == min(k, len(expected))
-    assert ranking.counts.candidates == min(len(expected), depth or 20_000)
+    assert ranking.counts.candidates == min(len(expected), depth or len(expected))
     if depth is None or depth >= len(expected):
         assert ranking.certified
         check_exact(ranking, expected, k)
@@ -196,6 +196,17 @@ def test_a_budget_that_is_enough_changes_nothing(searched: Searched) -> None:
     plain, generous = collection.search("ant dog", k=5), collection.search("ant dog", k=5, budget=1000)
     assert generous.certified
     assert generous.hits == plain.hits
+
+
+def test_a_very_large_collection_is_searched_by_candidates_unless_asked(
+    searched: Searched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection, twin = searched.of(faiss="IDMap2,Flat", gamma=0.0)
+    monkeypatch.setattr("indexer.searcher.EXACT_UP_TO", 20)
+    monkeypatch.setattr("indexer.searcher.DEFAULT_DEPTH", 12)
+    assert collection.search("ant dog", k=5).counts.candidates == 12
+    assert collection.search("ant dog", k=15).counts.candidates == 15
+    check_exact(collection.search("ant dog", k=5, exact=True), twin.distances("ant dog"), 5)
 
 
 def test_certified_is_a_plain_truth_value(searched: Searched) -> None:
