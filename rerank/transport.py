@@ -12,8 +12,9 @@ from rerank.cost import exact_cost
 from rerank.errors import TransportError
 
 _ITERATIONS = 10_000_000
-# Sinkhorn's potentials as a start save the simplex a fifth of its time.
+# Sinkhorn's potentials as a start save the simplex a fifth of its time, where there is much to do.
 _STEPS = 20
+_WORTH_A_START = 2000
 _one_by_one = Lock()
 # The simplex ends at a vertex whose potentials are exact but for rounding; a larger gap means that it did not end.
 _GAP = 1e-9
@@ -36,12 +37,10 @@ def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float6
     """
     import ot  # 0.8 s: only for who needs an exact distance
 
-    from rerank.kernels.sinkhorn import near_potentials
-
     # The solver's tolerance is absolute: costs of 1e-12 would all be the same to it.
     largest = float(cost.max())
     scaled = cost / (largest or 1.0)
-    start = None if not largest else near_potentials(scaled, source_weights, target_weights, _STEPS)
+    start = _near(scaled, source_weights, target_weights) if largest and cost.size >= _WORTH_A_START else None
     # Filters of warnings belong to the whole process; POT, which keeps Python's lock, is never faster with two threads.
     with _one_by_one, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the result code and the gap say the same, and cannot be overlooked
@@ -52,6 +51,16 @@ def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float6
     if log["result_code"] != 1 or not gap <= _GAP:
         raise TransportError(f"POT did not reach the optimum: {log['warning'] or f'duality gap {gap:.3g}'}")
     return Plan(distance * largest, mass, gap * largest)
+
+
+def _near(
+    cost: NDArray[np.float64], source_weights: NDArray[np.float64], target_weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return potentials (n,) and (m,) that are near the best."""
+    from rerank.kernels.sinkhorn import near_potentials
+
+    u, v = near_potentials(cost, source_weights, target_weights, _STEPS)
+    return u, v
 
 
 def solve_bags(

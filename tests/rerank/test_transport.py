@@ -176,3 +176,17 @@ def test_a_plan_is_frozen() -> None:
     plan: Plan = solve(np.ones(1), np.ones(1), np.ones((1, 1)))
     with pytest.raises(AttributeError):
         plan.distance = 0.0  # type: ignore[misc]  # it is what must not work
+
+
+@pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
+def test_large_problems_begin_near_their_end(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    vectors = make_vectors(rng, 220, 6, kind, 1.0)
+    for weights in ("equal", "normal", "orders"):
+        sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
+        sources, targets = sources / sources.sum(), targets / targets.sum()
+        cost = exact_cost(vectors[:90], vectors[90:])
+        assert cost.size >= transport._WORTH_A_START  # noqa: SLF001 - the test is about what is above it
+        plan = solve(sources, targets, cost)
+        assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
