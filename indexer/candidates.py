@@ -1,5 +1,7 @@
 """The first stage: which documents may be found, and which of them are worth a closer look."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +15,8 @@ from rerank.encoders.encoder import Encoder
 def is_candidate(view: View, words: Words, request: Request, gamma: float, id_: int) -> bool:
     """Say whether a document is among those that the first stage hands over, or is looked at anyway."""
     chosen = [allowed_rows(part, request) for part in view.segments]
-    if request.depth is not None and not request.prove and request.depth < sum(map(len, chosen)):
-        chosen, _ = candidates(view, words, chosen, request.depth, gamma)
+    if narrowed(request, chosen) and not request.prove:
+        chosen, _ = candidates(view, words, chosen, request.depth or 0, gamma)
     return any(id_ in part.segment.ids[rows] for part, rows in zip(view.segments, chosen, strict=True))
 
 
@@ -26,6 +28,11 @@ def allowed_rows(part: LiveSegment, request: Request) -> NDArray[np.int64]:
     if request.without is not None:
         live = live & (part.segment.ids != request.without)
     return np.flatnonzero(live)
+
+
+def narrowed(request: Request, chosen: Sequence[NDArray[np.int64]]) -> bool:
+    """Say whether the first stage has to choose candidates: there are more documents than wanted."""
+    return request.depth is not None and request.depth < sum(map(len, chosen))
 
 
 def candidates(

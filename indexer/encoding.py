@@ -2,40 +2,35 @@
 
 import os
 from pathlib import Path
-from weakref import finalize
 from zipfile import BadZipFile
 
 import numpy as np
 
 from indexer.errors import CollectionError
+from indexer.held import HeldFile
 from rerank.encoders.encoder import Encoder
 from rerank.encoders.registry import restore
 from rerank.errors import EncoderError
 
 
 class FittedEncoder:
-    """An encoder on disk, restored when the first candidates are asked for.
-
-    The file is held open until then: a writer may have put another in its place.
-    """
+    """An encoder on disk, restored when the first candidates are asked for."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-        self._file = os.open(path, os.O_RDONLY)
-        self._close = finalize(self, os.close, self._file)
+        self._file, self._name = HeldFile(path), name
         self._encoder: Encoder | None = None
 
     def restored(self) -> Encoder:
         """Return the encoder; CollectionError where the file does not hold one."""
         if self._encoder is None:
             try:
-                with os.fdopen(os.dup(self._file), "rb") as file, np.load(file, allow_pickle=False) as state:
+                with os.fdopen(os.dup(self._file.descriptor), "rb") as file, np.load(file, allow_pickle=False) as state:
                     self._encoder = restore(self._name, dict(state))
             except (EncoderError, OSError, ValueError, KeyError, BadZipFile) as error:
                 raise CollectionError(
-                    f"{self._path} is damaged: {error}; remove its directory and index again"
+                    f"{self._file.path} is damaged: {error}; remove its directory and index again"
                 ) from error
-            self._close()
+            self._file.close()
         return self._encoder
 
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indexer.errors import CollectionError, UsageError
+from indexer.held import HeldFile
 from rerank.cores import cores, pool
 
 FLAT = "IDMap2,Flat"
@@ -94,15 +94,10 @@ def _inverted_lists(index: Any) -> Any:
 
 
 class FirstStage:
-    """An index on disk, read when the first candidates are asked for.
-
-    The file is held open until then: a writer may have put another in its place.
-    """
+    """An index on disk, read when the first candidates are asked for."""
 
     def __init__(self, path: Path, factory: str) -> None:
-        self._path, self._factory = path, factory
-        self._file = os.open(path, os.O_RDONLY)
-        self._close = finalize(self, os.close, self._file)
+        self._file, self._factory = HeldFile(path), factory
         self._index: Any = None
         self._ids = np.empty(0, np.int64)
 
@@ -116,12 +111,12 @@ class FirstStage:
 
         if self._index is None:
             try:
-                self._index = faiss.read_index(_reader(self._file))
-                self._close()
+                self._index = faiss.read_index(_reader(self._file.descriptor))
+                self._file.close()
                 if self.exact and self._index.ntotal * self._index.d > _LARGE:
                     self._ids = np.sort(faiss.vector_to_array(self._index.id_map))
             except RuntimeError as error:
-                raise CollectionError(f"{self._path}: FAISS cannot read it: {error}") from error
+                raise CollectionError(f"{self._file.path}: FAISS cannot read it: {error}") from error
         return self._index
 
     def nearest(

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.candidates import allowed_rows, candidates
+from indexer.candidates import allowed_rows, candidates, narrowed
 from indexer.request import Outcome, Request, Words
 from indexer.view import View
 from rerank.cascade import never
@@ -50,7 +50,7 @@ def search(view: View, words: Words, request: Request, stage_gamma: float) -> Ou
     began = time.monotonic()
     stop = partial(_over, began + request.budget) if request.budget is not None else never
     chosen = [allowed_rows(part, request) for part in view.segments]
-    if not _narrowed(request, chosen):
+    if not narrowed(request, chosen):
         found, floor = _nearest(view, words, chosen, request, stop), np.inf
     else:
         some, floor = candidates(view, words, chosen, request.depth or 0, stage_gamma)
@@ -73,15 +73,17 @@ def search_many(
 ) -> Iterator[tuple[Question | str, Outcome | None]]:
     """Answer questions in order, several side by side; a text says why there is no question, and has no outcome.
 
-    The first is answered alone, for it builds what the others share.
+    The first is answered before others are begun, for it opens what they share.
     """
+    opened = False
     waiting: deque[tuple[Question | str, Future[Outcome] | None]] = deque()
-    for place, question in enumerate(chain(questions, repeat(None))):
+    for question in chain(questions, repeat(None)):
         if question is not None:
             begun = None if isinstance(question, str) else pool().submit(_alone, view, question, stage_gamma)
             waiting.append((question, begun))
-        while waiting and (len(waiting) > _AHEAD * cores() or question is None or not place):
+        while waiting and (len(waiting) > _AHEAD * cores() or question is None or not opened):
             told, found = waiting.popleft()
+            opened = opened or found is not None
             yield told, found.result() if found else None
         if question is None:
             return
@@ -95,11 +97,6 @@ def _alone(view: View, question: Question, stage_gamma: float) -> Outcome:
 
 def _over(deadline: float) -> bool:
     return time.monotonic() > deadline
-
-
-def _narrowed(request: Request, chosen: Sequence[NDArray[np.int64]]) -> bool:
-    """Say whether the first stage has to choose candidates: there are more documents than wanted."""
-    return request.depth is not None and request.depth < sum(map(len, chosen))
 
 
 def _proven(found: _Found, floor: float, k: int) -> bool:

@@ -79,11 +79,12 @@ class Searcher:
         )
         ids = np.array([id_ for _, _, id_ in documents], np.int64)
         order = np.argsort(ids)
+        increasing = ids[order]
         places, distances = np.full((len(ids), k), -1), np.full((len(ids), k), np.inf)
         for place, (_, outcome) in enumerate(search_many(self._view, questions, self._settings.gamma)):
             if outcome is not None:
                 found = len(outcome.ids)
-                places[place, :found] = order[np.searchsorted(ids[order], outcome.ids)]
+                places[place, :found] = order[np.searchsorted(increasing, outcome.ids)]
                 distances[place, :found] = outcome.distances
             progress("Finding neighbours", place + 1, len(ids), "documents")
         shown = self._reader.shown(ids.tolist())

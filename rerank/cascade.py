@@ -140,8 +140,7 @@ class Cascade:
 
     def _among(self, rows: Rows) -> tuple[Query, Bags, NDArray[np.float32], NDArray[np.float32]]:
         """Return the query and the bags of rows over the words that these use, with the words' vectors and norms."""
-        query, bags, used = restricted(self._query, self._bags.take(rows), len(self._vectors))
-        return query, bags, np.ascontiguousarray(self._vectors[used]), self._norms[used]
+        return restricted(self._query, self._bags.take(rows), self._vectors, self._norms)
 
     def _sinkhorn(self, problem: Problem, places: Rows, rows: Rows) -> None:
         """Bound rows from both sides, and lower the limit to the k-th smallest upper bound."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import Bag, Bags
+from rerank.cost import vector_norms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +28,14 @@ class Query:
         return place
 
 
-def restricted(query: Query, bags: Bags, v: int) -> tuple[Query, Bags, NDArray[np.int64]]:
-    """Restrict a vocabulary of v words to those that the bags use; also return which (u,) they are, increasing."""
+def restricted(
+    query: Query, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
+) -> tuple[Query, Bags, NDArray[np.float32], NDArray[np.float32]]:
+    """Restrict a vocabulary (v, d) to the words that the bags use; also return the vectors and their `norms`.
+
+    The norms are computed where they are not at hand.
+    """
+    v = len(vectors)
     used = np.zeros(v, bool)
     used[bags.words] = True
     place = np.cumsum(used, dtype=np.int32) - np.int32(1)
@@ -40,8 +47,10 @@ def restricted(query: Query, bags: Bags, v: int) -> tuple[Query, Bags, NDArray[n
     ids = len(kept) + np.arange(len(query.bag), dtype=np.int32)
     ids[same] = place[query.bag.words[same]]
     order = np.argsort(ids)
+    own = vectors[kept]
     return (
         Query(Bag(ids[order], query.bag.weights[order]), query.vectors[order]),
         Bags(bags.starts, place[bags.words], bags.weights),
-        kept,
+        own,
+        vector_norms(own) if norms is None else norms[kept],
     )

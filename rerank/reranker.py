@@ -38,21 +38,12 @@ def nearest(
         raise BagError(f"k must be 1 or more, not {k}")
     if not len(bags):
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    query, bags, vectors, norms = _compact(query, bags, vectors, norms)
+    if len(bags.words) < len(vectors):  # fewer words for certain, and a smaller vocabulary is worth its making
+        query, bags, vectors, norms = restricted(query, bags, vectors, norms)
     if distance in ("rwmd", "wcd"):
         return _nearest_relaxed(query, bags, vectors, k, distance, within)
     lengths = vector_norms(vectors) if norms is None else norms
     return Cascade(query, bags, vectors, lengths, k, within, stop).run()
-
-
-def _compact(
-    query: Query, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None
-) -> tuple[Query, Bags, NDArray[np.float32], NDArray[np.float32] | None]:
-    """Restrict the vocabulary to the words that the bags use, where that makes it smaller for certain."""
-    if len(bags.words) >= len(vectors):
-        return query, bags, vectors, norms
-    query, bags, used = restricted(query, bags, len(vectors))
-    return query, bags, np.ascontiguousarray(vectors[used]), None if norms is None else norms[used]
 
 
 def _nearest_relaxed(
@@ -66,8 +57,8 @@ def _nearest_relaxed(
     else:
         floor = np.empty(len(bags))
         for rows in fitting(bags, every, most_words(query)):
-            own_query, some, used = restricted(query, bags.take(rows), len(vectors))
-            floor[rows] = bounds.rwmd(some, bounds.query_cost(own_query, vectors[used]), own_query.bag)
+            asked, some, words, norms = restricted(query, bags.take(rows), vectors)
+            floor[rows] = bounds.rwmd(some, bounds.query_cost(asked, words, norms), asked.bag)
     settle = _wcd if distance == "wcd" else _rwmd
     best, settled = best_first(every, floor, lambda row: settle(query, bags[row], vectors), k, within)
     return Nearest(*best, StageCounts(candidates=len(bags), rwmd=len(bags) - settled))

@@ -45,18 +45,18 @@ class WhyNot:
 
 def bounds_of(query: Query, bag: Bag, vectors: NDArray[np.float32]) -> dict[str, float]:
     """Return every lower bound of the distance of a query and a bag over word vectors (v, d), the loosest first."""
-    own, bags, used = restricted(query, Bags.of([bag]), len(vectors))
-    problem, row = Problem.of(own, bags, np.ascontiguousarray(vectors[used])), np.zeros(1, np.int64)
+    own, bags, words, norms = restricted(query, Bags.of([bag]), vectors)
+    problem, row = Problem.of(own, bags, words, norms), np.zeros(1, np.int64)
     itself = Bags.of([Bag(np.arange(len(query.bag), dtype=np.int32), query.bag.weights)])
     centroid = centroids(itself, query.vectors)[0]
     document = bounds.document_side(bags, bounds.nearest_costs(problem.cost))
-    words = bounds.query_side(bags, problem.cost, problem.query, row)
+    asked = bounds.query_side(bags, problem.cost, problem.query, row)
     dual = bounds.one_pass_dual(problem, row)
     known = {
         "wcd": bounds.wcd(centroids(Bags.of([bag]), vectors), centroid),
         "rwmd_document": document,
-        "rwmd_query": words,
-        "rwmd": np.maximum(document, words),
+        "rwmd_query": asked,
+        "rwmd": np.maximum(document, asked),
         "dual": dual,
         "sinkhorn": np.maximum(bounds.sinkhorn(problem, row)[0], dual),
     }

@@ -1,8 +1,6 @@
 """Word vectors learned from the corpus by word2vec."""
 
-import logging
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +13,7 @@ from indexer.vectors.pickled import rows_of
 from indexer.vectors.table import Table, word_number
 from indexer.vectors.writing import write_about, write_vectors
 from rerank.embedding import Embedding
+from rerank.gensim_log import without_gensim_log
 
 # gensim silently drops what goes beyond this in a sentence.
 _LONGEST_SENTENCE = 10_000
@@ -47,7 +46,7 @@ def train_vectors(
     options: dict[str, int | float] = {"dim": dim, "window": window, "negative": negative, "subsample": subsample}
     options |= {"min_count": min_count, "seed": seed}
     check_options(method, options if epochs is None else {**options, "epochs": epochs})
-    with building(directory) as folder, _without_log():
+    with building(directory) as folder, without_gensim_log():
         vectors, rounds = _trained(_Sentences(sentences), method, options, epochs, progress)
         chunks = rows_of(vectors.index_to_key, vectors.vectors)
         table = Table("trained", dim, len(vectors), word_number, chunks)
@@ -106,15 +105,3 @@ class _Sentences:
         for sentence in self._sentences():
             for start in range(0, len(sentence), _LONGEST_SENTENCE):
                 yield sentence[start : start + _LONGEST_SENTENCE]
-
-
-@contextmanager
-def _without_log() -> Iterator[None]:
-    """Keep gensim's advice on small corpora off standard error: the caller can do nothing about it."""
-    log = logging.getLogger("gensim")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(before)

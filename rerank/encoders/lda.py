@@ -1,8 +1,6 @@
 """Latent Dirichlet allocation: a document is the shares that topics have in it (Blei et al. 2003)."""
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,6 +11,7 @@ from rerank.encoders.counts import counted, frequent_words
 from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
 from rerank.encoders.options import Number, Option, Whole, check_options
 from rerank.errors import EncoderError
+from rerank.gensim_log import without_gensim_log
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -155,7 +154,7 @@ def _learn(
     from gensim.utils import FakeDict
 
     topics, chunk = TOPICS.read(options), CHUNK.read(options)
-    with _without_log():
+    with without_gensim_log():
         model = LdaModel(
             Sparse2Corpus(counts, documents_columns=False),
             num_topics=topics,
@@ -172,15 +171,3 @@ def _learn(
             dtype=np.float64,  # in float32 the leanings of rare words underflow, and such words are lost for good
         )
     return model.state.get_lambda(), model.alpha
-
-
-@contextmanager
-def _without_log() -> Iterator[None]:
-    """Keep gensim's advice on small corpora off standard error: the caller can do nothing about it."""
-    log = logging.getLogger("gensim")
-    before = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(before)

@@ -75,10 +75,10 @@ class Stopwatch:
 
 def tightness(query: Query, bags: Bags, table: Any, rows: Any) -> dict[str, list[float]]:
     """Return the ratio of each bound to the exact distance, for some documents."""
-    own, some, used = restricted(query, bags.take(rows), len(table))
-    words, every = np.ascontiguousarray(table[used]), np.arange(len(rows))
-    problem = Problem.of(own, some, words)
-    coarse = Coarse.of(own, words, vector_norms(words), cascade.SCRATCH)
+    own, some, words, norms = restricted(query, bags.take(rows), table)
+    every = np.arange(len(rows))
+    problem = Problem.of(own, some, words, norms)
+    coarse = Coarse.of(own, words, norms, cascade.SCRATCH)
     exact = np.array([solve_bags(own.bag, bag, own.vectors, words[bag.words])[0].distance for bag in some])
     document = bounds.document_side(some, coarse.nearest)
     query_side = bounds.query_side(some, problem.cost, own.bag, every)

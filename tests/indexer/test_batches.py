@@ -1,11 +1,12 @@
 """Many questions at once have the answers that each would have alone."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from indexer import Collection
+from indexer import Collection, search
 from rerank.ranking import Ranking
 from tests.indexer.world import WORDS, Twin, document, random_documents
 
@@ -78,3 +79,21 @@ def test_where_there_are_fewer_neighbours_than_wanted(make: Callable[..., Collec
     graph = collection.neighbours(3)
     assert graph.places.tolist() == [[1, -1, -1], [0, -1, -1]]
     assert np.isinf(graph.distances[:, 1:]).all()
+
+
+def test_the_first_real_question_opens_what_the_others_share(
+    filled: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[bool] = []
+    alone = search._alone  # noqa: SLF001 - what runs in the threads
+
+    def watched(*arguments: Any) -> Any:
+        begun.append(False)
+        outcome = alone(*arguments)
+        begun.append(True)
+        return outcome
+
+    monkeypatch.setattr(search, "_alone", watched)
+    rankings = [*filled.search_many(["zorp", "quux", *QUERIES[:9]], k=2, depth=5)]
+    assert [bool(ranking.hits) for ranking in rankings] == [False, False, *[True] * 9]
+    assert begun[:2] == [False, True]
