@@ -50,6 +50,10 @@ class Searcher:
         self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
 
+    def check(self, asked: Asked) -> None:
+        """Look through the files that searches like this one read; DamagedFile names one that was changed."""
+        self._view.check(stage=self._request(asked).depth is not None)
+
     def search(self, query: str, asked: Asked) -> Ranking:
         """Find the documents nearest to a text."""
         return self._answer(*self._searched(query, self._request(asked)), asked)
