@@ -25,6 +25,11 @@ def checksum(data: Any) -> str:
     return xxhash.xxh3_128_hexdigest(data)
 
 
+def short_checksum(data: Any) -> int:
+    """Return a checksum of 64 bits, for what has many."""
+    return xxhash.xxh3_64_intdigest(data)
+
+
 def seal_files(directory: Path) -> dict[str, Seal]:
     """Return the seals of all files of a directory by name."""
     sealed: dict[str, Seal] = {}
