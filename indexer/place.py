@@ -52,7 +52,7 @@ def remove(place: Path) -> None:
 
 def unwritable(place: Path) -> bool:
     """Say whether nothing can be written in a directory: no permission, or a file system that takes no changes."""
-    return not os.access(place, os.W_OK | os.X_OK)
+    return not os.access(place, os.W_OK | os.X_OK, effective_ids=True)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from indexer.errors import CollectionError, LockedError
 from indexer.schema import migrate
 from indexer.store.auditor import Auditor, StoredDocument
 from indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
+from indexer.store.still import Still
 from indexer.store.writer import Row, Writer
 
 __all__ = [
@@ -41,9 +42,25 @@ class Store:
     """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version."""
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
+        self._url = url
+        self._open()
         with self._connect() as connection:
             migrate(connection)
+
+    def _open(self) -> None:
+        self._still = Still.of(self._url)
+        self._engine = _engine(self._url, self._still)
+
+    def moved(self) -> bool:
+        """Say whether a file that was read as one that nobody changes was changed; then it is opened again.
+
+        What was read of it is worth nothing.
+        """
+        if self._still is None or not self._still.moved():
+            return False
+        self.close()
+        self._open()
+        return True
 
     def close(self) -> None:
         """Give up all connections."""
@@ -103,16 +120,18 @@ def sqlite_url(path: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, still: "Still | None") -> Engine:
     """Make an engine; on SQLite with real transactions, WAL and foreign keys."""
-    engine = create_engine(url)
+    engine = create_engine(url, creator=still.connect) if still else create_engine(url)
     if engine.dialect.name != "sqlite":
         return engine
+    pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
+    pragmas += [] if still else ["journal_mode = WAL", "synchronous = FULL"]
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
-        for pragma in ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")

@@ -73,12 +73,12 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, holder: "subpr
 def test_an_owner_that_cannot_be_read(tmp_path: Path, holder: "subprocess.Popen[bytes]", content: str) -> None:
     assert holder.pid
     (tmp_path / "lock.owner").write_text(content)
-    with pytest.raises(LockedError, match="^another process is writing to"), locked(tmp_path):
+    with pytest.raises(LockedError, match=r"^another process is writing to"), locked(tmp_path):
         pass
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with pytest.raises(CollectionError, match="cannot be written to: permission denied"), locked(tmp_path):
         pass
     assert not list(tmp_path.iterdir())
