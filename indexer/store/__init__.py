@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from indexer.errors import CollectionError, LockedError
-from indexer.schema import migrate
+from indexer.schema import enforce_keys, is_current, migrate, orphans
 from indexer.store.auditor import Auditor, StoredDocument
 from indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
 from indexer.store.still import Still
@@ -45,7 +45,10 @@ class Store:
         self._url = url
         self._open()
         with self._connect() as connection:
-            migrate(connection)
+            ready = is_current(connection)
+        if not ready:
+            with self.migrating() as connection:
+                migrate(connection)
 
     def _open(self) -> None:
         self._still = Still.of(self._url)
@@ -72,6 +75,23 @@ class Store:
         options = {"moverank_write": write}
         with explained(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Give a connection that may change tables; what refers to nothing afterwards undoes it all.
+
+        Foreign keys are not enforced meanwhile. SQLite changes a table by making another in its place, and removing the
+        first would remove all that belongs to its rows.
+        """
+        options = {"moverank_write": True, "moverank_keys": False}
+        with explained(), self._engine.connect().execution_options(**options) as connection:
+            try:
+                with connection.begin():
+                    yield connection
+                    if orphans(connection):
+                        raise CollectionError("the migration would have lost what belongs together: nothing was changed")
+            finally:
+                enforce_keys(connection)
 
     @contextmanager
     def reading(self) -> Iterator["Reader"]:
@@ -136,7 +156,10 @@ def _engine(url: str, still: "Still | None") -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        write = connection.get_execution_options().get("moverank_write")
+        options = connection.get_execution_options()
+        write = options.get("moverank_write")
+        if not options.get("moverank_keys", True):
+            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # within a transaction it would be passed over
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
