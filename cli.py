@@ -53,8 +53,19 @@ Budget = Annotated[
     typer.Option(metavar="SECONDS", help="Stop then, and say how wrong the result may be. [default: never]"),
 ]
 Distance = Annotated[
-    Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
-    typer.Option(help="wmd: all parts alike; pwmd: by rank. [default: pwmd if the collection has a gamma, else wmd]"),
+    str | None,
+    typer.Option(
+        metavar="wmd|pwmd|rwmd|wcd|bow|tfidf|bm25|pl2|translation|interpolation",
+        help="wmd: all parts alike; pwmd: by rank; or a scorer, such as bm25 or bm25:k1=0.9,b=0.4. "
+        "[default: pwmd if the collection has a gamma, else wmd]",
+    ),
+]
+Blend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCORER[=SHARE]",
+        help="Let a scorer have a say in the order: bm25=0.3 a share of 0.3; bm25 joins the ranks.",
+    ),
 ]
 Gamma = Annotated[
     float | None, typer.Option(min=0, help="How much a part's rank counts: 0 not at all. [default: the collection's]")
@@ -78,8 +89,11 @@ Normalize = Annotated[
 ]
 Weights = Annotated[Literal["tf", "tfidf"] | None, typer.Option(help="Word weights. [default: tf]")]
 FirstStage = Annotated[
-    Literal["centroid", "fisher", "lsi", "lda", "msda", "ccg"] | None,
-    typer.Option(help="Vectors of the first stage. [default: centroid]"),
+    str | None,
+    typer.Option(
+        metavar="centroid|fisher|lsi|lda|msda|ccg[+SCORER]",
+        help="Vectors of the first stage; fisher+bm25: the best of both. [default: centroid]",
+    ),
 ]
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the first stage, such as k=64; repeat for more.")
@@ -211,8 +225,8 @@ def threads(
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts count by rank."""
+    from indexer.methods import PAPER_GAMMA
     from indexer.readers import read_threads
-    from indexer.searcher import PAPER_GAMMA
 
     encoder = (first_stage, first_stage_option)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
@@ -242,6 +256,7 @@ def search(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     queries: Annotated[
         str | None,
@@ -255,7 +270,7 @@ def search(
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(None, query)] if query is not None else read_queries(queries or "-")
     _answer(index, "search", asked, options, flows=explain, as_json=as_json)
 
@@ -271,11 +286,12 @@ def similar(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one of the collection's own, which is left out."""
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(key if len(keys) > 1 or as_json else None, key) for key in keys]
     _answer(index, "similar", asked, options, flows=explain, as_json=as_json)
 
@@ -500,10 +516,11 @@ def _options(
     k: int,
     depth: int | None,
     exact: bool,
-    distance: Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
+    distance: str | None,
     gamma: float | None,
     where: list[str] | None,
     budget: float | None,
+    blend: str | None,
     *,
     explained: bool,
 ) -> "Options":
@@ -525,4 +542,5 @@ def _options(
         "where": fields or None,
         "explained": explained,
         "budget": budget,
+        "blend": blend,
     }

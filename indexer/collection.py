@@ -26,7 +26,7 @@ from indexer.vectors import open_vectors, same_source
 from indexer.view import open_view
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
-from rerank.ranking import Distance, Ranking
+from rerank.ranking import Ranking
 from rerank.text import Tokenizer
 from rerank.why_not import WhyNot
 
@@ -37,11 +37,12 @@ class Options(TypedDict, total=False):
     k: int
     depth: int | None
     exact: bool
-    distance: Distance | None
+    distance: str | None
     gamma: float | None
     where: dict[str, list[str]] | None
     explained: bool
     budget: float | None
+    blend: str | None
 
 
 class Collection:

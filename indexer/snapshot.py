@@ -21,17 +21,19 @@ from numpy.typing import NDArray
 from indexer import encoding, first_stage
 from indexer.encoding import FittedEncoder
 from indexer.first_stage import FirstStage
-from indexer.segment import Segment
+from indexer.segment import Segment, Terms, among
 from rerank.bag import Bags
 from rerank.encoders.encoder import Documents, Encoder
 from rerank.weights import PartCounts, weigh, with_idf
 
-_FORMAT = 2
+_FORMAT = 3
 _PREFIX, _NEW, _META, _STAGE = "snapshot-", "new-snapshot-", "meta.json", "first_stage.faiss"
 _ENCODER, _ENCODED = "encoder.npz", "encoded"
 _COUNTS = {"ids": "<i8", "starts": "<i8", "words": "<i4", "counts": "<i4", "ranks": "<i4"}
+_TERMS = {f"term_{name}": kind for name, kind in _COUNTS.items()}
 _BAGS = {"bag_starts": "<i8", "bag_words": "<i4", "weights": "<f8"}
-_FLAT = ("ranks", "bag_starts", "bag_words")
+_ARRAYS = _COUNTS | _TERMS | _BAGS
+_FLAT = ("ranks", "term_ranks", "bag_starts", "bag_words")
 """What a collection does without where every part has rank 0: bags have the rows and words of the counts."""
 
 
@@ -44,6 +46,7 @@ class Snapshot:
 
     revision: int
     segment: Segment
+    terms: Terms
     bags: Bags
     stage: FirstStage
     encoder: FittedEncoder
@@ -79,6 +82,7 @@ def write(
     token: str,
     made_for: dict[str, Any],
     portions: Iterable[tuple[NDArray[np.int64], PartCounts]],
+    all_word_ids: NDArray[np.int64],
     word_ids: NDArray[np.int64],
     vectors: NDArray[np.float32],
     idf: NDArray[np.float64] | None,
@@ -86,18 +90,21 @@ def write(
 ) -> Path:
     """Write the snapshot of a revision, portion by portion, and return its place.
 
-    Bags are weighed by the collection's own gamma, those that are encoded by the `idf` (v,) of this revision, too.
+    Portions count all words; those with a vector are `word_ids` (v,). Bags are weighed by the collection's own gamma,
+    those that are encoded by the `idf` (v,) of this revision, too.
     """
     place = directory / f"{_PREFIX}{revision}"
     with TemporaryDirectory(prefix=_NEW, dir=directory) as temporary:
         path = Path(temporary) / "whole"
         path.mkdir()
         encode = _encoding(encoder, word_ids, vectors, idf)
-        sizes = _write_arrays(path, portions, made_for["gamma"], encode)
+        sizes = _write_arrays(path, portions, (all_word_ids, word_ids), made_for["gamma"], encode)
+        _write_file(path / "all_word_ids", all_word_ids.astype("<i8"))
         _write_file(path / "word_ids", word_ids.astype("<i8"))
         _write_file(path / "vectors", vectors.astype("<f4"))
         encoding.save(encoder, path / _ENCODER)
-        sizes |= {"word_ids": len(word_ids), "dim": vectors.shape[1], "encoder": (path / _ENCODER).stat().st_size}
+        sizes |= {"all_word_ids": len(all_word_ids), "word_ids": len(word_ids)}
+        sizes |= {"dim": vectors.shape[1], "encoder": (path / _ENCODER).stat().st_size}
         factory = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
         sizes["first_stage"] = (path / _STAGE).stat().st_size
         meta = {"format": _FORMAT, "revision": revision, "token": token, "made_for": made_for, "sizes": sizes}
@@ -123,32 +130,41 @@ def _encoding(
 def _write_arrays(
     path: Path,
     portions: Iterable[tuple[NDArray[np.int64], PartCounts]],
+    vocabularies: tuple[NDArray[np.int64], NDArray[np.int64]],
     gamma: float,
     encode: Callable[[Bags, NDArray[np.float64]], NDArray[np.float32]],
 ) -> dict[str, int]:
-    """Write the portions' arrays and vectors one behind the other; return how long each has become."""
-    sizes = dict.fromkeys([*_COUNTS, *_BAGS], 0)
+    """Write the portions' arrays and vectors one behind the other; return how long each has become.
+
+    The `vocabularies` are the ids of all words, which portions count, and of those with a vector.
+    """
+    sizes = dict.fromkeys(_ARRAYS, 0)
     flat = True
     with _files(path, (*sizes, _ENCODED)) as files:
 
         def append(name: str, array: NDArray[Any]) -> None:
-            files[name].write(array.astype((_COUNTS | _BAGS)[name]).tobytes())
+            files[name].write(array.astype(_ARRAYS[name]).tobytes())
             sizes[name] += len(array)
 
-        append("starts", np.zeros(1))
-        append("bag_starts", np.zeros(1))
-        for ids, counts in portions:
+        def append_counts(prefix: str, ids: NDArray[np.int64], counts: PartCounts) -> None:
+            append(f"{prefix}starts", counts.starts[1:] + sizes[f"{prefix}words"])
+            append(f"{prefix}ids", ids)
+            for name in ("words", "ranks", "counts"):
+                append(f"{prefix}{name}", getattr(counts, name))
+
+        for name in ("starts", "term_starts", "bag_starts"):
+            append(name, np.zeros(1))
+        for every, terms in portions:
+            append_counts("term_", every, terms)
+            ids, counts = among(every, terms, *vocabularies)
+            append_counts("", ids, counts)
             bags = weigh(counts, gamma)
-            append("starts", counts.starts[1:] + sizes["words"])
             append("bag_starts", bags.starts[1:] + sizes["bag_words"])
-            append("ids", ids)
-            append("words", counts.words)
-            append("ranks", counts.ranks)
-            append("counts", counts.counts)
             append("bag_words", bags.words)
             append("weights", bags.weights)
-            files[_ENCODED].write(encode(bags, counts.lengths()).tobytes())
-            flat = flat and not counts.ranks.any()
+            if len(bags):
+                files[_ENCODED].write(encode(bags, counts.lengths()).tobytes())
+            flat = flat and not terms.ranks.any()
     if flat:
         for name in _FLAT:
             (path / name).unlink()
@@ -196,14 +212,22 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     sizes = meta["sizes"]
     _check_size(path / _STAGE, sizes["first_stage"])
     _check_size(path / _ENCODER, sizes["encoder"])
-    arrays = {name: _map(path / name, kind, sizes[name]) for name, kind in (_COUNTS | _BAGS).items() if name in sizes}
+    arrays = {name: _map(path / name, kind, sizes[name]) for name, kind in _ARRAYS.items() if name in sizes}
+    arrays |= {name: _map(path / name, "<i8", sizes[name]) for name in ("word_ids", "all_word_ids")}
     vectors = _map(path / "vectors", "<f4", sizes["word_ids"] * sizes["dim"]).reshape(-1, sizes["dim"])
-    ranks = arrays.get("ranks", np.broadcast_to(np.int32(0), sizes["words"]))
-    counts = PartCounts(arrays["starts"], arrays["words"], ranks, arrays["counts"])
+    counts = _counts(arrays, "")
     bags = Bags(arrays.get("bag_starts", counts.starts), arrays.get("bag_words", counts.words), arrays["weights"])
-    segment = Segment(arrays["ids"], counts, _map(path / "word_ids", "<i8", sizes["word_ids"]), vectors)
+    segment = Segment(arrays["ids"], counts, arrays["word_ids"], vectors)
+    terms = Terms(arrays["term_ids"], _counts(arrays, "term_"), arrays["all_word_ids"])
     encoder = FittedEncoder(path / _ENCODER, meta["made_for"]["first_stage"])
-    return Snapshot(meta["revision"], segment, bags, FirstStage(path / _STAGE, meta["factory"]), encoder, path)
+    return Snapshot(meta["revision"], segment, terms, bags, FirstStage(path / _STAGE, meta["factory"]), encoder, path)
+
+
+def _counts(arrays: dict[str, NDArray[Any]], prefix: str) -> PartCounts:
+    """Put counts together of their arrays; those of a collection without ranks are stored without them."""
+    words = arrays[f"{prefix}words"]
+    ranks = arrays.get(f"{prefix}ranks", np.broadcast_to(np.int32(0), len(words)))
+    return PartCounts(arrays[f"{prefix}starts"], words, ranks, arrays[f"{prefix}counts"])
 
 
 def _map(path: Path, kind: str, size: int) -> NDArray[Any]:

@@ -172,6 +172,10 @@ class Reader:
         statement = select(WORDS.c.id, WORDS.c.word, WORDS.c.row).where(WORDS.c.row != UNKNOWN)
         return list(self._connection.execute(statement.order_by(WORDS.c.id)))
 
+    def word_ids(self) -> list[int]:
+        """Return the ids of all words, in their order."""
+        return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)))
+
     def all_words(self) -> Iterator[StoredWord]:
         """Go through all words, in the order of their ids."""
         statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row).order_by(WORDS.c.id)

@@ -45,6 +45,11 @@ class Bm25:
         tf = raw.values * (k1 + 1) / (raw.values + saturation[raw.documents])
         return cls(raw.with_values(tf * raw.spread(idf)), K3.read(options))
 
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return 0.0
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document, 0 for those that share no term."""
         weights = query.counts

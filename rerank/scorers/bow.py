@@ -33,6 +33,11 @@ class Bow:
         check_options(cls.name, cls.options, options, ScorerError)
         return cls(VectorSpace.of(counts, statistics, np.ones(len(statistics.document_frequencies)), options))
 
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return self.space.farthest
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the distances (n,) of every document; a query term that the segment has not keeps its share."""
         return self.space.distances(query.terms, query.counts)

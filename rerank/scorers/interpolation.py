@@ -53,6 +53,11 @@ class Interpolation:
         postings = raw.with_values(raw.values / np.where(lengths > 0, lengths, np.inf)[raw.documents])
         return cls(postings, counts, words, _centroid_lengths(counts, words), ALPHA.read(options))
 
+    @property
+    def unrelated(self) -> None:
+        """See `Scorer.unrelated`."""
+        return
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document."""
         words = needed_vectors(self.name, query.word_vectors, len(query), self.words.vectors.shape[1])

@@ -50,6 +50,11 @@ class Pl2:
         mean = raw.spread(statistics.collection_frequencies / max(statistics.documents, 1))
         return cls(raw.with_values(_information(tfn, mean) / (tfn + 1)))
 
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return 0.0
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document, 0 for those that share no term."""
         return self.impacts.weighted_sums(query.terms, query.counts)

@@ -115,6 +115,11 @@ class Scorer(Protocol):
         """
         ...
 
+    @property
+    def unrelated(self) -> float | None:
+        """Return what a document gets that shares no term with the query; None where words are compared by meaning."""
+        ...
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the distance or score (n,) of every document of the segment: always finite."""
         ...

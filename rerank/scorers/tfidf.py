@@ -37,6 +37,11 @@ class Tfidf:
         idf = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
         return cls(VectorSpace.of(counts, statistics, idf, options), statistics.documents)
 
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return self.space.farthest
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the distances (n,) of every document."""
         idf = inverse_document_frequency(query.document_frequencies, self.documents)

@@ -85,6 +85,11 @@ class Translation:
         """Return Z_u (t,): those that `fit` was given, or else those of the segment's own terms."""
         return translation_normalisers(self._words.vectors, self._words.known)
 
+    @property
+    def unrelated(self) -> None:
+        """See `Scorer.unrelated`."""
+        return
+
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the log-likelihoods (n,) of the query in every document.
 

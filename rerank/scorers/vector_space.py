@@ -52,6 +52,11 @@ class VectorSpace:
         lengths = np.where(lengths > 0, lengths, np.inf)
         return cls(norm, raw.with_values(weights / lengths[raw.documents]), counts, factors, lengths)
 
+    @property
+    def farthest(self) -> float:
+        """Return the distance of what shares no term."""
+        return 2.0 if self.norm == "l1" else float(np.sqrt(2.0))
+
     def distances(self, terms: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances (n,) of the documents from the vector of weights (h,) > 0 on terms (h,)."""
         if self.norm == "l1":
