@@ -6,13 +6,14 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from indexer.counting import WordCounter
 from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
-from indexer.errors import CollectionError, LockedError, PruneRefused, TooFewWords, UnknownKey
+from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
 from indexer.folding import fold_if_due
+from indexer.mending import Mender
 from indexer.neighbours import Neighbours
 from indexer.place import DATABASE, VECTORS, exists, locked
 from indexer.place import remove as remove_place
@@ -23,12 +24,14 @@ from indexer.store import Store, sqlite_url
 from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
-from indexer.view import open_view
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
 from rerank.ranking import Ranking
 from rerank.text import Tokenizer
 from rerank.why_not import WhyNot
+
+_Answer = TypeVar("_Answer")
+_LOOKS = 5  # after so many damaged states one after the other, somebody is at work on the files
 
 
 class Options(TypedDict, total=False):
@@ -52,6 +55,7 @@ class Collection:
         self.path, self.settings = path, settings
         self._store, self._embedding = store, embedding
         self._searcher: Searcher | None = None
+        self._mender = Mender(store, path)
         self._reading = ExitStack()
 
     @staticmethod
@@ -241,43 +245,44 @@ class Collection:
 
         `k` (10): hits wanted. `depth`: how many candidates the first stage hands over; `exact`: all documents. Where
         neither is given, all up to two million documents, 20,000 candidates in a larger collection.
-        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD. `gamma`:
-        sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
+        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD; or a scorer,
+        as "bm25" or "bm25:k1=0.9,b=0.4". `blend`: a scorer with a share in the order, "bm25=0.3", or "bm25" to join
+        ranks. `gamma`: sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
         one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after
         which the search ends with what it has; `Ranking.largest_error` then says what may be missing. `exact` with a
         `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError, CollectionError.
         """
-        return self._opened().search(query, Asked(**options))
+        return self._ask(lambda searcher: searcher.search(query, Asked(**options)))
 
     def search_many(self, queries: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
         """Answer many queries in their order, quicker than one by one; see `search`.
 
         One without any known word has no hits, and says so in `Ranking.problem`.
         """
-        return self._opened().search_many(queries, Asked(**options))
+        return self._checked(Asked(**options)).search_many(queries, Asked(**options))
 
     def similar_many(self, keys: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones, quicker than one by one; see `search_many`."""
-        return self._opened().similar_many(keys, Asked(**options))
+        return self._checked(Asked(**options)).similar_many(keys, Asked(**options))
 
     def similar(self, key: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a stored one, which is left out; see `search`. Raises UnknownKey."""
-        return self._opened().similar(key, Asked(**options))
+        return self._ask(lambda searcher: searcher.similar(key, Asked(**options)))
 
     def explain(self, query: str, key: str, *, gamma: float | None = None) -> Explanation:
         """Return the exact distance of a text and a document, and the flows behind it. Raises UnknownKey."""
-        return self._opened().explain(query, key, gamma)
+        return self._ask(lambda searcher: searcher.explain(query, key, gamma))
 
     def why_not(self, query: str, key: str, **options: Unpack[Options]) -> WhyNot:
         """Say where a document falls out of a search with these options: each bound of it, and what it had to beat.
 
         Raises UnknownKey, and what `search` raises.
         """
-        return self._opened().why_not(query, key, Asked(**options))
+        return self._ask(lambda searcher: searcher.why_not(query, key, Asked(**options)))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> Neighbours:
         """Find the exact `k` nearest others of every document that has a bag: as many searches as documents."""
-        return self._opened().neighbours(k, gamma, progress)
+        return self._ask(lambda searcher: searcher.neighbours(k, gamma, progress))
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
@@ -296,15 +301,37 @@ class Collection:
         vectors = {"dim": self._embedding.dim, "vectors": len(self._embedding.words)} if self._embedding else {}
         return counted | {"dim": 0, "vectors": 0} | vectors | {"bytes": sum(f.stat().st_size for f in files)} | settings
 
-    def _opened(self) -> Searcher:
-        """Return the searcher of the state that was current when the first question was asked."""
-        if self._embedding is None:
+    def _ask(self, ask: Callable[[Searcher], _Answer]) -> _Answer:
+        """Ask the searcher; where it meets a damaged file, have that mended and ask again."""
+        for _ in range(_LOOKS):
+            searcher, embedding = self._opened()
+            try:
+                return ask(searcher)
+            except DamagedFile as damage:
+                self._forget()
+                self._mender.mend(self.settings, embedding, [damage])
+        return ask(self._opened()[0])
+
+    def _checked(self, asked: Asked) -> Searcher:
+        """Return the searcher for many questions, whose files are looked through before the first."""
+        self._ask(lambda searcher: searcher.check(asked))
+        return self._opened()[0]
+
+    def _opened(self) -> tuple[Searcher, Embedding]:
+        """Return the searcher of the state that was current when the first question was asked, and its vectors."""
+        embedding = self._embedding
+        if embedding is None:
             raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
-        if self._searcher is None:
-            reader = self._reading.enter_context(self._store.reading())
-            view = open_view(reader, self.path, self.settings, self._embedding)
-            self._searcher = Searcher(reader, view, self.settings, self._embedding)
-        return self._searcher
+        for _ in range(_LOOKS):
+            if self._searcher is None:
+                reader = self._reading.enter_context(self._store.reading())
+                view = self._mender.open(reader, self.settings, embedding)
+                if view is None:
+                    self._forget()
+                    continue
+                self._searcher = Searcher(reader, view, self.settings, embedding)
+            return self._searcher, embedding
+        raise CollectionError(f"{self.path} is being changed by others all the time: try again")
 
 
 def _chosen(store: Store, place: Path, embedding: Embedding | None) -> tuple[Settings, Embedding | None]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import CollectionError, UsageError
+from indexer.errors import DamagedFile, UsageError
 from indexer.held import HeldFile
+from indexer.seals import Seal
 from rerank.cores import cores, pool
 
 FLAT = "IDMap2,Flat"
@@ -45,15 +46,37 @@ def build(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], pa
     An index that has to be trained is trained on a random sample. Where there are too few documents to train it on,
     the exact flat index takes its place until there are enough.
     """
-    import faiss
-
     try:
         index = _filled(factory, ids, vectors, seed)
     except RuntimeError:  # FAISS: "number of training points should be at least as large as number of clusters"
         factory = FLAT
         index = _filled(factory, ids, vectors, seed)
-    faiss.write_index(index, str(path))
+    _write(index, path)
     return factory
+
+
+def _write(index: Any, path: Path) -> None:
+    """Write an index, to the disk itself; OSError where that cannot be, which FAISS itself would not tell."""
+    from faiss import PyCallbackIOWriter, write_index  # type: ignore[attr-defined]  # FAISS's own types do not know it
+
+    failures: list[OSError] = []
+    with path.open("wb") as file:
+
+        def put(data: bytes) -> None:
+            try:
+                file.write(data)
+            except OSError as error:
+                failures.append(error)
+                raise
+
+        try:
+            write_index(index, PyCallbackIOWriter(put, 2**20))
+        except RuntimeError as error:
+            if failures:
+                raise failures[0] from error
+            raise
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int) -> Any:
@@ -94,10 +117,10 @@ def _inverted_lists(index: Any) -> Any:
 
 
 class FirstStage:
-    """An index on disk, read when the first candidates are asked for."""
+    """An index on disk, read when the first candidates are asked for, once it is known to be what was written."""
 
-    def __init__(self, path: Path, factory: str) -> None:
-        self._file, self._factory = HeldFile(path), factory
+    def __init__(self, path: Path, factory: str, seal: Seal | None = None) -> None:
+        self._file, self._factory = HeldFile(path, seal), factory
         self._index: Any = None
         self._ids = np.empty(0, np.int64)
 
@@ -106,17 +129,23 @@ class FirstStage:
         """Say whether no vector is ever overlooked, so that what comes after the candidates is known to be farther."""
         return self._factory in _EXACT
 
+    def check(self) -> None:
+        """Look through the file; DamagedFile where it is not what was written."""
+        if self._index is None:
+            self._file.check()
+
     def _opened(self) -> Any:
         import faiss
 
         if self._index is None:
+            self.check()
             try:
                 self._index = faiss.read_index(_reader(self._file.descriptor))
                 self._file.close()
                 if self.exact and self._index.ntotal * self._index.d > _LARGE:
                     self._ids = np.sort(faiss.vector_to_array(self._index.id_map))
             except RuntimeError as error:
-                raise CollectionError(f"{self._file.path}: FAISS cannot read it: {error}") from error
+                raise DamagedFile(self._file.path, f"cannot be read by FAISS: {error}") from error
         return self._index
 
     def nearest(

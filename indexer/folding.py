@@ -1,5 +1,6 @@
 """Folding the tail into a new snapshot, now and then: adding costs what is added, and opening stays quick."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer import snapshot
+from indexer.encoding import FittedEncoder
+from indexer.errors import DamagedFile
 from indexer.progress import Progress
 from indexer.segment import assemble, joined
 from indexer.settings import Settings
@@ -17,6 +20,8 @@ from rerank.encoders.centroid import Centroid
 from rerank.encoders.encoder import Documents, Encoder
 from rerank.encoders.registry import choose
 from rerank.weights import PartCounts, weigh
+
+_log = logging.getLogger("indexer")
 
 SMALL_TAIL = 256
 """A tail of so many documents is read faster than a snapshot is opened."""
@@ -43,16 +48,30 @@ def fold_if_due(
     """
     with store.reading() as reader:
         revision = reader.revision()
-        base = newest_snapshot(reader, directory, settings, embedding)
+        base = newest_snapshot(reader, directory, settings, embedding, tell_damage)
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
         if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
             return
-        encoder = base.encoder.restored() if base and not refit else None
+        encoder = _kept(base.encoder) if base and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     snapshot.remove_others(directory, path)
     with store.writing() as writer:
         writer.forget_removals(revision)
+
+
+def tell_damage(damage: DamagedFile) -> None:
+    """Tell that a snapshot is not what was written, and what is done about it."""
+    _log.warning("%s: the snapshot is made again from the database", damage)
+
+
+def _kept(fitted: FittedEncoder) -> Encoder | None:
+    """Return the encoder of a snapshot, None where its file is damaged: then it is fitted again."""
+    try:
+        return fitted.restored()
+    except DamagedFile as damage:
+        tell_damage(damage)
+        return None
 
 
 def _write(

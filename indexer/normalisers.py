@@ -1,50 +1,56 @@
-"""The normalisers of the translation model, which take work of the vocabulary squared: kept beside a snapshot."""
+"""The normalisers of the translation model, which take work of the vocabulary squared: kept in the collection."""
 
+from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indexer.seals import checksum
 from rerank.scorers import WordVectors, translation_normalisers
 
-_NAME = "normalisers.npz"
+NAME = "normalisers"
+_HEAD = 96  # hexadecimal digits of three checksums: vectors, which are known, and the result
 
 
 def kept_normalisers(place: Path | None, words: WordVectors) -> NDArray[np.float64]:
-    """Return Z (t,) of a snapshot's terms among themselves, computed only where its directory does not hold them yet.
+    """Return Z (t,) of words among themselves, computed only where the collection does not hold them yet.
 
-    The file carries checksums, being a zip archive: a damaged one is made again. Where it cannot be written, as in a
-    read-only place, they are computed each time. Without a `place` they are not kept.
+    The file says for which vectors it was made, and with what result: one that is damaged, or of another vocabulary, is
+    made again. Where it cannot be written, as in a read-only place, they are computed each time; without a `place`,
+    too.
     """
-    found = _read(place / _NAME, len(words)) if place else None
-    if found is not None:
-        return found
-    sums = translation_normalisers(words.vectors, words.known)
-    if place:
-        _write(place / _NAME, sums)
-    return sums
+    if place is None:
+        return translation_normalisers(words.vectors, words.known)
+    made_for = checksum(words.vectors) + checksum(words.known)
+    found = _read(place / NAME, made_for)
+    if found is None:
+        found = translation_normalisers(words.vectors, words.known)
+        _write(place / NAME, made_for, found.astype("<f8").tobytes())
+    return found
 
 
-def _read(path: Path, size: int) -> NDArray[np.float64] | None:
+def _read(path: Path, made_for: str) -> NDArray[np.float64] | None:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            sums = np.asarray(stored["sums"], np.float64)
-    except (OSError, EOFError, ValueError, KeyError, BadZipFile):
-        return None
-    return sums if sums.shape == (size,) and np.all(sums > 0) else None
-
-
-def _write(path: Path, sums: NDArray[np.float64]) -> None:
-    """Put the whole file in its place at once, if that can be done."""
-    try:
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            try:
-                np.savez(file, sums=sums)
-                Path(file.name).rename(path)
-            except OSError:
-                Path(file.name).unlink()
-                raise
+        stored = path.read_bytes()
     except OSError:
-        return  # the directory may be read-only, full, or a snapshot that a writer has replaced
+        return None
+    head, sums = stored[:_HEAD], stored[_HEAD:]
+    return np.frombuffer(sums, "<f8") if head == _head(made_for, sums) else None
+
+
+def _head(made_for: str, sums: bytes) -> bytes:
+    return (made_for + checksum(sums)).encode()
+
+
+def _write(path: Path, made_for: str, sums: bytes) -> None:
+    """Put the whole file in its place at once, if that can be done: the place may be read-only, or full."""
+    with suppress(OSError), NamedTemporaryFile(prefix=f".{NAME}.", dir=path.parent, delete=False) as file:
+        try:
+            file.write(_head(made_for, sums) + sums)
+            file.flush()
+            Path(file.name).rename(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

@@ -39,7 +39,7 @@ class QueryTerms:
 class LiveTerms:
     """Documents by their words, without those whose ids (m,) are `gone`; `segment` has the words' vectors.
 
-    `place` is the snapshot's directory, where what takes long to compute is kept; None for the tail.
+    `place` is the collection's directory, where what takes long to compute is kept; None for the tail.
     """
 
     def __init__(self, terms: Terms, gone: NDArray[np.int64], segment: Segment, place: Path | None = None) -> None:
@@ -166,6 +166,11 @@ class Scoring:
     def ids(self) -> NDArray[np.int64]:
         """Return the ids (n,) of the documents that are scored: all that have a word."""
         return np.concatenate([np.empty(0, np.int64), *(part.ids for part in self._parts)])
+
+    def check(self) -> None:
+        """Look through the files behind it; DamagedFile names one that is not what was written."""
+        for part in self._parts:
+            _ = part.terms.counts
 
     def score(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> Scored:
         """Score all documents for a query."""

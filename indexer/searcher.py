@@ -48,6 +48,12 @@ class Searcher:
         self._reader, self._view, self._settings = reader, view, settings
         self._lookup = Lookup(reader, view, settings, embedding)
 
+    def check(self, asked: Asked) -> None:
+        """Look through the files that searches like this one read; DamagedFile names one that was changed."""
+        request = self._request(asked)
+        stage = request.depth is not None
+        self._view.check(stage=stage, terms=bool(request.scorer or request.blend or (stage and request.joined)))
+
     def search(self, query: str, asked: Asked) -> Ranking:
         """Find the documents nearest to a text."""
         return self._answer(*self._searched(query, self._request(asked)), asked)

@@ -1,6 +1,6 @@
 """Word counts of many documents in the form that searching needs: arrays, held in memory or mapped from files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +17,19 @@ class Segment:
     """Documents with their own vocabulary.
 
     `ids` (n,) int64: the documents' ids in the store, increasing; row i of `counts` belongs to `ids[i]`. Words of
-    `counts` are places in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32.
+    `counts` are places in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32. Counts may be
+    `given` by a function, for they may be large, and not every search needs them.
     """
 
     ids: NDArray[np.int64]
-    counts: PartCounts
+    given: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
+
+    @property
+    def counts(self) -> PartCounts:
+        """Return the counts; DamagedFile where their files are not what was written."""
+        return self.given if isinstance(self.given, PartCounts) else self.given()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +37,17 @@ class Terms:
     """Documents by all of their words, also those without a vector: what scorers rank by.
 
     `ids` (n,) int64, increasing, are of all documents that have a word; words of `counts` are places in `word_ids` (t,)
-    int64, increasing.
+    int64, increasing. Counts may be `given` by a function.
     """
 
     ids: NDArray[np.int64]
-    counts: PartCounts
+    given: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
+
+    @property
+    def counts(self) -> PartCounts:
+        """Return the counts; DamagedFile where their files are not what was written."""
+        return self.given if isinstance(self.given, PartCounts) else self.given()
 
 
 def among(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from indexer import Collection, CollectionError, Document
+from indexer import Collection, Document
 from indexer.view import View
 from rerank.encoders.encoder import fingerprint
 from rerank.encoders.registry import ENCODERS
@@ -127,7 +127,7 @@ def test_another_encoder_can_be_chosen_later(collection: Collection) -> None:
 
 
 @pytest.mark.usefixtures("always_fold")
-def test_a_damaged_encoder_is_a_clear_error_where_it_is_needed(make: Make) -> None:
+def test_a_damaged_encoder_is_made_again_where_it_is_needed(make: Make, caplog: pytest.LogCaptureFixture) -> None:
     collection, twin = _made(make, "fisher"), Twin()
     twin.add(_numbered(0, 30))
     collection.index(twin.documents.values())
@@ -137,5 +137,22 @@ def test_a_damaged_encoder_is_a_clear_error_where_it_is_needed(make: Make) -> No
     path.write_bytes(content)
     with Collection.open(collection.path) as opened:
         check_exact(opened.search("ant", k=3), twin.distances("ant"), 3)
-        with pytest.raises(CollectionError, match=r"encoder\.npz is damaged"):
-            opened.search("ant", k=3, depth=5)
+        assert not caplog.messages
+        check_honest(opened.search("ant", k=3, depth=5), twin.distances("ant"), 3)
+        assert "encoder.npz has another checksum" in caplog.text
+        assert _view(opened).encoder().name == "fisher"
+
+
+@pytest.mark.usefixtures("always_fold")
+def test_a_damaged_encoder_is_fitted_again_by_the_next_writer(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    collection, twin = _made(make, "fisher"), Twin()
+    twin.add(_numbered(0, 30))
+    collection.index(twin.documents.values())
+    [name] = snapshots(collection)
+    path = collection.path / name / "encoder.npz"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    twin.add(_numbered(30, 40))
+    collection.index(twin.documents.values())
+    assert "encoder.npz has another checksum" in caplog.text
+    assert snapshots(collection) != [name]
+    check_honest(collection.search("ant", k=3, depth=5), twin.distances("ant"), 3)

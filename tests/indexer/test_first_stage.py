@@ -125,7 +125,7 @@ def test_what_faiss_understands_passes(factory: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"no index at all"])
 def test_a_file_that_is_no_index(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "index").write_bytes(content)
-    with pytest.raises(CollectionError, match="FAISS cannot read it"):
+    with pytest.raises(CollectionError, match="cannot be read by FAISS"):
         FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _everything)
 
 

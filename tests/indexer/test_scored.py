@@ -217,14 +217,21 @@ def test_a_first_stage_that_there_is_not(make: Make, first_stage: str) -> None:
 
 def test_normalisers_are_kept_and_made_again_where_they_are_damaged(filled: Collection) -> None:
     filled.search("ant", distance="translation")
-    [kept] = filled.path.glob("snapshot-*/normalisers.npz")
+    kept = filled.path / "normalisers"
+    before = kept.read_bytes()
     words = WordVectors(np.eye(3, dtype=np.float32), np.ones(3, bool))
     expected = kept_normalisers(None, words)
-    for damage in (b"", kept.read_bytes()[:-30], b"nothing"):
+    for damage in (before, b"", before[:-30], b"nothing"):
         kept.write_bytes(damage)
-        assert kept_normalisers(kept.parent, words).tolist() == expected.tolist()
-        assert kept_normalisers(kept.parent, words).tolist() == expected.tolist()
-    assert kept_normalisers(kept.parent / "nowhere", words).tolist() == expected.tolist()
+        assert kept_normalisers(filled.path, words).tolist() == expected.tolist()
+        assert kept_normalisers(filled.path, words).tolist() == expected.tolist()
+    assert kept_normalisers(filled.path / "nowhere", words).tolist() == expected.tolist()
+    flipped = bytearray(kept.read_bytes())
+    for place in range(0, len(flipped), 7):
+        flipped[place] ^= 16
+        kept.write_bytes(flipped)
+        assert kept_normalisers(filled.path, words).tolist() == expected.tolist()
+        flipped[place] ^= 16
 
 
 def test_settings_tell_the_encoder_from_the_scorer() -> None:

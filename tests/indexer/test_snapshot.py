@@ -55,9 +55,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert segment.counts.words.tolist() == [0, 1, 2, 0, 1, 2]
     assert segment.counts.ranks.tolist() == [0, 1, 0, 0, 1, 0]
     assert segment.counts.counts.tolist() == [1, 2, 3, 1, 2, 3]
-    assert found.bags.starts.tolist() == [0, 2, 3, 5, 6]
-    assert found.bags.words.tolist() == [0, 1, 2, 0, 1, 2]
-    assert found.bags.weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 2 / 3, 1])
+    assert found.bags().starts.tolist() == [0, 2, 3, 5, 6]
+    assert found.bags().words.tolist() == [0, 1, 2, 0, 1, 2]
+    assert found.bags().weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 2 / 3, 1])
     assert segment.word_ids.tolist() == [1, 4, 9]
     assert segment.vectors.tolist() == [[0, 1], [2, 3], [4, 5]]
     terms = found.terms
