@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rerank.bag import Bags
 from rerank.encoders.encoder import Documents, Metric, State, part
-from rerank.encoders.options import Option, check_options
 from rerank.errors import EncoderError
+from rerank.options import Option, check_options
 
 _BLOCK = 4096
 
@@ -51,7 +51,7 @@ class Centroid:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         return cls(int(documents.vectors.shape[1]))
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rerank.bag import Bags
-from rerank.encoders.options import Option
 from rerank.errors import EncoderError
+from rerank.options import Option
 
 Metric = Literal["l2", "ip"]
 State = Mapping[str, NDArray[Any]]

@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.options import Number, Option, check_options
+from rerank.errors import ScorerError
+from rerank.options import Number, Option, check_options
 from rerank.scorers.postings import Postings
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 
@@ -40,7 +41,7 @@ class Pl2:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`; what a term adds to a document is computed here, once."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
         lengths = raw.sums(raw.values)
         # An empty document has no postings: what its length is taken for does not matter.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import ScorerError
-from rerank.scorers.options import Option
+from rerank.options import Option
 from rerank.scorers.word_vectors import WordVectors
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import row_entries
-from rerank.scorers.options import Choice
+from rerank.options import Choice
 from rerank.scorers.postings import Postings, totals
 from rerank.scorers.scorer import Statistics, TermCounts
 
-NORM = Choice("norm", ("l1", "l2"))
+NORM = Choice("norm", "l1", ("l1", "l2"))
 
 # Squared distances below this are taken again from differences: 2 - 2 cos would lose half of the digits.
 _NEAR = 1e-4

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from rerank.encoders.centroid import Centroid, centroids
 from rerank.encoders.encoder import Documents, fingerprint, known, part, sample_rows, unit
 from rerank.encoders.fisher import Fisher
-from rerank.encoders.options import Choice, Number, Switch, Whole
 from rerank.errors import EncoderError
 from tests import naive_encoders
 from tests.rerank.encoders.worlds import documents, random_documents
@@ -73,26 +72,3 @@ def test_centroids_are_an_encoding(asked: Documents) -> None:
 def test_a_state_without_dimensions_is_refused() -> None:
     with pytest.raises(EncoderError, match="1 or more, not 0"):
         Centroid.restore({"dim": np.array(0, np.int64)})
-
-
-def test_options_are_read_as_typed() -> None:
-    whole, number = Whole("k", 64, 1, 100), Number("share", 0.5, 0, 1)
-    assert (whole.read({}), whole.read({"k": "7"}), whole.read({"k": "1e2"})) == (64, 7, 100)
-    assert (number.read({}), number.read({"share": "1"}), number.read({"share": ".25"})) == (0.5, 1, 0.25)
-    for text in ("7.5", "1_0", " 7", "", "inf", "nan", "-1", "101", "seven", "\u0667"):
-        with pytest.raises(EncoderError, match="k must be a whole number from 1 to 100, not"):
-            whole.read({"k": text})
-    with pytest.raises(EncoderError, match=r"share must be a number from 0 to 1, not '1\.5'"):
-        number.read({"share": "1.5"})
-
-
-def test_options_are_chosen_by_name() -> None:
-    switch, choice = Switch("l2", default=True), Choice("kind", "a", ("a", "b"))
-    assert (switch.read({}), switch.read({"l2": "no"}), switch.read({"l2": "yes"})) == (True, False, True)
-    assert (choice.read({}), choice.read({"kind": "b"})) == ("a", "b")
-    with pytest.raises(EncoderError, match="l2 must be yes or no, not 'true'"):
-        switch.read({"l2": "true"})
-    with pytest.raises(EncoderError, match="kind must be a or b, not 'c'"):
-        choice.read({"kind": "c"})
-    assert str(switch) == "l2 (yes or no, default yes)"
-    assert str(choice) == "kind (a or b, default a)"
