@@ -41,7 +41,7 @@ def candidates(
     """Cut the chosen rows down to the `depth` nearest by the first stage's vectors.
 
     Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known, as
-    with any vectors but centroids.
+    with any vectors but centroids of the same bags.
     """
     encoder = view.encoder()
     vector = words.encoded(encoder)
@@ -51,7 +51,8 @@ def candidates(
     kept = np.argsort(squares, kind="stable")[:depth]
     origin = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
     rows = np.concatenate([rows for rows, _ in found])
-    exact = encoder.name == Centroid.name and all(part.stage is None or part.stage.exact for part in view.segments)
+    proves = isinstance(encoder, Centroid) and encoder.is_bound
+    exact = proves and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
     if exact and len(kept):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)
