@@ -45,7 +45,7 @@ def candidates(
     rare word of the query are not lost, but what was cut off may be as near as anything.
 
     Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known, as
-    with any vectors but centroids.
+    with any vectors but centroids of the same bags.
     """
     depth = request.depth or 0
     near, floor = _nearest(view, words, chosen, depth, gamma)
@@ -68,7 +68,8 @@ def _nearest(
     ]
     squares = np.concatenate([squared for _, squared in found])
     kept = np.argsort(squares, kind="stable")[:depth]
-    exact = encoder.name == Centroid.name and all(part.stage is None or part.stage.exact for part in view.segments)
+    proves = isinstance(encoder, Centroid) and encoder.is_bound
+    exact = proves and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
     if exact and len(kept):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)

@@ -107,7 +107,7 @@ def _fitted(
     """Fit the encoder of the settings to documents of the reader."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
     sample: list[tuple[NDArray[np.int64], PartCounts]] = []
-    if settings.encoder != Centroid.name:  # which learns nothing
+    if settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options()):
         for ids, counts in assemble(reader.counted_parts(), word_ids):
             rows = np.arange(-first % stride, len(ids), stride)
             sample.append((ids[rows], counts.take(rows)))
