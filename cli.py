@@ -4,7 +4,9 @@ The library is imported by the command that needs it, so that help and completio
 """
 
 import gc
+import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -105,12 +107,23 @@ TrustPickle = Annotated[
 ]
 Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that these sources do not hold.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record, and write nothing.")]
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="[SECONDS]",
+        min=0,
+        show_default=False,
+        help="Wait while another process writes, so long or for ever. [default: fail at once]",
+    ),
+]
 Format = Annotated[str | None, typer.Option("--format", help="Read the files as this format. [default: detected]")]
 
 
 def run() -> None:
     """Run the program as a process of its own, and leave at once: taking down what was imported takes half a second."""
     gc.set_threshold(100_000)  # imports make no garbage, and looking for it costs a tenth of a search
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us wants no leftovers either
     code: object = 0
     try:
         main()
@@ -122,12 +135,25 @@ def run() -> None:
     os._exit(code if isinstance(code, int) else 0)
 
 
+class _Notes(logging.Handler):
+    """Says on standard error what the library has to tell."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from indexer.formatters.output import note
+
+        note(record.getMessage())
+
+
+_NOTES = _Notes()
+
+
 def main() -> None:
     """Run the program: a failure is one sentence on standard error, and exit code 1, or 2 for wrong usage."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a title that the terminal cannot spell is no failure
+    logging.getLogger("indexer").addHandler(_NOTES)
     try:
-        code = app(standalone_mode=False)
+        code = app(_arguments(sys.argv[1:]), standalone_mode=False)
     except Exception as error:
         sentence, code = _failure(error)
         if sentence is None:
@@ -141,6 +167,17 @@ def main() -> None:
         typer.echo("moverank: interrupted", err=True)
         code = 1
     sys.exit(code)
+
+
+def _arguments(given: list[str]) -> list[str]:
+    """Return the arguments with a number after every `--wait`: the parser knows no option that may have a value."""
+    written: list[str] = []
+    for i, argument in enumerate(given):
+        written.append(argument)
+        following = given[i + 1] if i + 1 < len(given) else ""
+        if argument == "--wait" and not following.replace(".", "", 1).isdecimal():
+            written.append("inf")
+    return written
 
 
 def _failure(error: Exception) -> tuple[str | None, int]:
@@ -186,6 +223,7 @@ def index(
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
@@ -201,6 +239,7 @@ def index(
         trust_pickle=trust_pickle,
         prune=prune,
         strict=strict,
+        wait=wait,
         as_json=as_json,
     )
 
@@ -222,6 +261,7 @@ def threads(
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts count by rank."""
@@ -237,6 +277,7 @@ def threads(
         trust_pickle=trust_pickle,
         prune=prune,
         strict=strict,
+        wait=wait,
         as_json=as_json,
         defaults={"gamma": PAPER_GAMMA},
     )
@@ -338,6 +379,7 @@ def explain(
 def remove(
     keys: Annotated[list[str], typer.Argument(help="Keys of documents.")],
     index: Index = Path("moverank.index"),
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Remove documents; if one of the keys is not there, nothing is removed."""
@@ -346,20 +388,20 @@ def remove(
     from indexer.formatters.output import print_changes
 
     began = time.perf_counter()
-    with Collection.open(index) as collection, Bars() as bars:
+    with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
         changes = collection.remove(keys, progress=bars)
     print_changes(changes, time.perf_counter() - began, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank refit -i forum`")
-def refit(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
+def refit(index: Index = Path("moverank.index"), wait: Wait = 0.0, as_json: Json = False) -> None:
     """Fit the first stage to the documents as they are now: new ones are encoded as the last fit has learned."""
     from indexer import Collection
     from indexer.formatters.bars import Bars
     from indexer.formatters.output import print_object
 
     began = time.perf_counter()
-    with Collection.open(index) as collection, _interruptible(), Bars() as bars:
+    with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
         collection.refit(progress=bars)
         told = collection.info()
     if as_json:
@@ -383,6 +425,44 @@ def info(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
         print_object(told)
     else:
         print_view(info_view(told))
+
+
+@app.command(epilog="Examples: `moverank check -i forum`  `moverank check -i forum --repair`")
+def check(
+    index: Index = Path("moverank.index"),
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Look through everything: the database, the word vectors, and whether all derived files agree with them."""
+    from indexer import audit
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_check
+
+    with _interruptible(), Bars() as bars:
+        found = audit.repair(index, wait=wait, progress=bars) if repair else audit.check(index)
+    print_check(found.told(), as_json=as_json)
+    if found.told():
+        sys.exit(1)
+
+
+@app.command(epilog="Example: `moverank backup /backups/forum-monday -i forum`")
+def backup(
+    directory: Annotated[Path, typer.Argument(help="Where the copy goes: a directory that is not there yet.")],
+    index: Index = Path("moverank.index"),
+    as_json: Json = False,
+) -> None:
+    """Copy the collection as it is at one instant, while others may write to it."""
+    from indexer.backup import backup as copy
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_object
+
+    with _interruptible(), Bars() as bars:
+        revision = copy(index, directory, progress=bars)
+    if as_json:
+        print_object({"directory": str(directory), "revision": revision})
+    else:
+        typer.echo(f"revision {revision} is in {directory}")
 
 
 @app.command(epilog="Example: `moverank demo`")
@@ -443,6 +523,7 @@ def _index(
     trust_pickle: bool,
     prune: bool,
     strict: bool,
+    wait: float,
     as_json: bool,
     defaults: dict[str, Any] | None = None,
 ) -> None:
@@ -461,6 +542,7 @@ def _index(
             prune=prune,
             strict=strict,
             rejected=lambda bad: note(str(bad)),
+            wait=wait,
             progress=bars,
         )
     for told in done.notes:

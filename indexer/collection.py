@@ -20,7 +20,7 @@ from indexer.place import remove as remove_place
 from indexer.progress import Progress, silent
 from indexer.searcher import Asked, Searcher
 from indexer.settings import Settings
-from indexer.store import Store, sqlite_url
+from indexer.store import Store, explained, sqlite_url
 from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
@@ -51,8 +51,10 @@ class Options(TypedDict, total=False):
 class Collection:
     """An open collection; close it, or use it in a `with` block. Make one with `create`, open one with `open`."""
 
-    def __init__(self, path: Path, store: Store, settings: Settings, embedding: Embedding | None) -> None:
-        self.path, self.settings = path, settings
+    def __init__(
+        self, path: Path, store: Store, settings: Settings, embedding: Embedding | None, wait: float = 0.0
+    ) -> None:
+        self.path, self.settings, self.wait = path, settings, wait
         self._store, self._embedding = store, embedding
         self._searcher: Searcher | None = None
         self._mender = Mender(store, path)
@@ -70,6 +72,7 @@ class Collection:
         settings: Settings | None = None,
         *,
         trust_pickle: bool = False,
+        wait: float = 0.0,
         progress: Progress = silent,
     ) -> Self:
         """Make an empty collection and import its word vectors, if the settings name a source of them.
@@ -78,11 +81,15 @@ class Collection:
         CollectionError where there is one already. Nothing is left behind by a failure.
         """
         place = Path(path)
-        return cls(place, *create(place, settings or Settings(), trust_pickle=trust_pickle, progress=progress))
+        made = create(place, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress)
+        return cls(place, *made, wait)
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Open the collection of a directory; CollectionError where there is none that can be used."""
+    def open(cls, path: str | Path, *, wait: float = 0.0) -> Self:
+        """Open the collection of a directory; CollectionError where there is none that can be used.
+
+        `wait` is for how many seconds a change waits for another process that writes.
+        """
         place = Path(path)
         if not exists(place):
             raise CollectionError(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
@@ -92,7 +99,7 @@ class Collection:
         except BaseException:
             store.close()
             raise
-        return cls(place, store, settings, embedding)
+        return cls(place, store, settings, embedding, wait)
 
     def discard(self) -> None:
         """Close and remove a collection that holds nothing; leave any other as it is, and one that is written to."""
@@ -143,7 +150,7 @@ class Collection:
         if source is not None and source != self.settings.embedding:
             same = source not in TRAINED and same_source(self.path / VECTORS, source)
             choices |= {} if same else {"embedding": source}
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             changed = self.settings.changed(choices)
             if changed == self.settings:
@@ -169,7 +176,7 @@ class Collection:
         when everything is done but the pruning. Where the collection has no word vectors yet, they are trained on its
         texts now, if those are enough. Raises LockedError while another process writes.
         """
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             tokenizer = Tokenizer(frozenset(self.settings.stop_words))
             counter = WordCounter(tokenizer, self._embedding)
@@ -184,7 +191,7 @@ class Collection:
 
     def remove(self, keys: Sequence[str], *, progress: Progress = silent) -> Changes:
         """Remove documents by key. UnknownKey names those that are not there, and nothing is removed then."""
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             with self._store.writing() as writer:
                 known = writer.known(list(dict.fromkeys(keys)))
@@ -201,7 +208,7 @@ class Collection:
 
         New documents are encoded as the fit has learned, until it is made again. Raises LockedError.
         """
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             self._fold(progress, refit=True)
 
@@ -259,11 +266,13 @@ class Collection:
 
         One without any known word has no hits, and says so in `Ranking.problem`.
         """
-        return self._checked(Asked(**options)).search_many(queries, Asked(**options))
+        asked = Asked(**options)
+        return self._ask_many(lambda searcher: searcher.search_many(queries, asked), asked)
 
     def similar_many(self, keys: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones, quicker than one by one; see `search_many`."""
-        return self._checked(Asked(**options)).similar_many(keys, Asked(**options))
+        asked = Asked(**options)
+        return self._ask_many(lambda searcher: searcher.similar_many(keys, asked), asked)
 
     def similar(self, key: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a stored one, which is left out; see `search`. Raises UnknownKey."""
@@ -306,16 +315,17 @@ class Collection:
         for _ in range(_LOOKS):
             searcher, embedding = self._opened()
             try:
-                return ask(searcher)
+                with explained():
+                    return ask(searcher)
             except DamagedFile as damage:
                 self._forget()
                 self._mender.mend(self.settings, embedding, [damage])
         return ask(self._opened()[0])
 
-    def _checked(self, asked: Asked) -> Searcher:
-        """Return the searcher for many questions, whose files are looked through before the first."""
+    def _ask_many(self, ask: Callable[[Searcher], Iterator[Ranking]], asked: Asked) -> Iterator[Ranking]:
+        """Ask many questions of the searcher, whose files are looked through before the first."""
         self._ask(lambda searcher: searcher.check(asked))
-        return self._opened()[0]
+        return _explained(ask(self._opened()[0]))
 
     def _opened(self) -> tuple[Searcher, Embedding]:
         """Return the searcher of the state that was current when the first question was asked, and its vectors."""
@@ -332,6 +342,11 @@ class Collection:
                 self._searcher = Searcher(reader, view, self.settings, embedding)
             return self._searcher, embedding
         raise CollectionError(f"{self.path} is being changed by others all the time: try again")
+
+
+def _explained(rankings: Iterator[Ranking]) -> Iterator[Ranking]:
+    with explained():
+        yield from rankings
 
 
 def _chosen(store: Store, place: Path, embedding: Embedding | None) -> tuple[Settings, Embedding | None]:

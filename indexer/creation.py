@@ -20,7 +20,7 @@ FINGERPRINT = "fingerprint"
 Made = tuple[Store, Settings, Embedding | None]
 
 
-def create(place: Path, settings: Settings, *, trust_pickle: bool, progress: Progress) -> Made:
+def create(place: Path, settings: Settings, *, trust_pickle: bool, wait: float, progress: Progress) -> Made:
     """Make an empty collection in a directory, and import its word vectors if the settings name a source of them.
 
     Raises UsageError for settings that cannot be meant, VectorsError for vectors that cannot be used, and
@@ -36,7 +36,7 @@ def create(place: Path, settings: Settings, *, trust_pickle: bool, progress: Pro
     foreign = [file.name for file in place.iterdir() if not leftover(file)]
     if foreign:
         raise CollectionError(f"{place} holds {foreign[0]} and no collection: choose another place")
-    with locked(place):
+    with locked(place, wait):
         _refuse_second(place)  # another process may have been quicker
         try:
             clear(place)

@@ -148,6 +148,19 @@ class FirstStage:
                 raise DamagedFile(self._file.path, f"cannot be read by FAISS: {error}") from error
         return self._index
 
+    def held(self) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+        """Return the ids (n,) in the index, and the vectors (n, d) under them where it keeps them as they were."""
+        import faiss
+
+        index = self._opened()
+        if isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
+            ids = faiss.vector_to_array(index.id_map)
+            return ids, faiss.downcast_index(index.index).reconstruct_n(0, index.ntotal) if self.exact else None
+        lists = _inverted_lists(index).invlists
+        sizes = [lists.list_size(i) for i in range(lists.nlist)]
+        found = [faiss.rev_swig_ptr(lists.get_ids(i), size) for i, size in enumerate(sizes) if size]
+        return np.concatenate([np.empty(0, np.int64), *found]), None
+
     def nearest(
         self, vector: NDArray[np.float32], m: int, accept: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
     ) -> Found:

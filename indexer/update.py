@@ -35,6 +35,7 @@ def update(
     prune: bool,
     strict: bool,
     rejected: Callable[[Rejection], None],
+    wait: float = 0.0,
     progress: Progress,
 ) -> Updated:
     """Bring the collection of a directory up to date with records.
@@ -43,7 +44,7 @@ def update(
     that nothing got into is removed again, so that the next run may choose anew.
     """
     refused: tuple[str, ...] = ()
-    with _opened(path, choices, defaults, trust_pickle, progress) as collection:
+    with _opened(path, choices, defaults, trust_pickle, wait, progress) as collection:
         source, began = collection.settings.embedding, perf_counter()
         try:
             changes = collection.index(records, prune=prune, strict=strict, rejected=rejected, progress=progress)
@@ -56,11 +57,16 @@ def update(
 
 @contextmanager
 def _opened(
-    path: Path, choices: Mapping[str, Any], defaults: Mapping[str, Any], trust_pickle: bool, progress: Progress
+    path: Path,
+    choices: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    trust_pickle: bool,
+    wait: float,
+    progress: Progress,
 ) -> Iterator[Collection]:
     """Open the collection of a directory with the settings named, or make one, which is discarded if it stays empty."""
     if Collection.exists(path):
-        with Collection.open(path) as collection:
+        with Collection.open(path, wait=wait) as collection:
             collection.change_settings(**choices)
             yield collection
         return
@@ -68,7 +74,7 @@ def _opened(
     if "stop_words" not in named:
         named["stop_words"] = choose_stop_words(None)
     settings = Settings(**named)
-    with Collection.create(path, settings, trust_pickle=trust_pickle, progress=progress) as collection:
+    with Collection.create(path, settings, trust_pickle=trust_pickle, wait=wait, progress=progress) as collection:
         try:
             yield collection
         finally:

@@ -619,6 +619,45 @@ def test_only_one_process_writes(call: Call, collection: Path, documents: Path) 
     assert "another process is writing to" in answer.sentence
 
 
+def test_who_waits_is_told_for_whom(call: Call, collection: Path) -> None:
+    with FileLock(collection / "lock"):
+        answer = call("remove", "mat", "-i", collection, "--wait", "0.1")
+    assert answer.code == 1
+    assert answer.err.startswith("moverank: waiting for another process\nmoverank: another process is writing to")
+    assert call("refit", "-i", collection, "--wait").code == 0
+
+
+def test_check_and_backup(call: Call, collection: Path, tmp_path: Path) -> None:
+    answer = call("check", "-i", collection, "--json")
+    assert (answer.code, answer.json) == (0, {"ok": True, "problems": []})
+    assert call("check", "-i", collection, "--repair").out == "nothing is wrong\n"
+    answer = call("backup", tmp_path / "copy", "-i", collection, "--json")
+    assert (answer.code, answer.json) == (0, {"directory": str(tmp_path / "copy"), "revision": 1})
+    assert call("backup", tmp_path / "other", "-i", collection).out == f"revision 1 is in {tmp_path / 'other'}\n"
+    vectors = tmp_path / "copy" / "vectors" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
+    answer = call("check", "-i", tmp_path / "copy", "--json")
+    assert answer.code == 1
+    assert answer.json["ok"] is False
+    assert "vectors.npy is damaged" in answer.json["problems"][0]
+    answer = call("check", "-i", tmp_path / "copy")
+    assert (answer.code, answer.out.count("\n")) == (1, 1)
+    assert call("check", "--repair", "-i", tmp_path / "copy").out == "nothing is wrong\n"
+
+
+def test_damage_is_told_and_the_answer_is_right(call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.folding.SMALL_TAIL", 0)
+    call("refit", "-i", collection)
+    [weights] = collection.glob("snapshot-*/weights")
+    before = call("search", "cat", "-i", collection, "--json").json["hits"]
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    answer = call("search", "cat", "-i", collection, "--json")
+    assert answer.json["hits"] == before
+    assert answer.sentence.endswith(
+        "weights has another checksum than it was written with: the snapshot is made again from the database"
+    )
+
+
 def test_a_file_error_nobody_foresaw_is_one_sentence(
     call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -631,7 +670,7 @@ def test_a_file_error_nobody_foresaw_is_one_sentence(
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(**_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(cli, "app", broken)

@@ -59,6 +59,17 @@ def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:
         typer.echo(changes_view(changes, seconds))
 
 
+def print_check(problems: Sequence[str], *, as_json: bool) -> None:
+    """Tell what is wrong with a collection, if anything."""
+    if as_json:
+        print_object({"ok": not problems, "problems": list(problems)})
+        return
+    for problem in problems:
+        typer.echo(shown(problem))
+    if not problems:
+        typer.echo("nothing is wrong")
+
+
 def print_object(told: dict[str, Any]) -> None:
     """Print a line of JSON; what standard output cannot spell is escaped as JSON does it."""
     text = json.dumps(told, ensure_ascii=False)

@@ -3,8 +3,10 @@
 Many read, one writes; what a writer changes is one transaction. Only this package and `indexer.schema` speak SQL.
 """
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,26 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from indexer.errors import CollectionError, LockedError
 from indexer.schema import migrate
+from indexer.store.auditor import Auditor, StoredDocument
 from indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
 from indexer.store.writer import Row, Writer
 
-__all__ = ["CountedPart", "Known", "Reader", "Row", "Shown", "Store", "StoredWord", "Writer", "sqlite_url"]
+__all__ = [
+    "Auditor",
+    "CountedPart",
+    "Known",
+    "Reader",
+    "Row",
+    "Shown",
+    "Store",
+    "StoredDocument",
+    "StoredWord",
+    "Writer",
+    "explained",
+    "sqlite_url",
+]
+
+_MEND = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
 
 
 class Store:
@@ -34,17 +52,9 @@ class Store:
     @contextmanager
     def _connect(self, *, write: bool = False) -> Iterator[Connection]:
         """Open one transaction; whatever the database refuses becomes one sentence."""
-        try:
-            with self._engine.connect().execution_options(moverank_write=write) as connection, connection.begin():
-                yield connection
-        except OperationalError as error:
-            if "locked" in str(error.orig):
-                raise LockedError("another process is writing to the collection: try again when it is done") from error
-            raise CollectionError(f"the database cannot be used: {error.orig}") from error
-        except DatabaseError as error:
-            raise CollectionError(f"the database is damaged or not one of ours: {error.orig}") from error
-        except SQLAlchemyError as error:
-            raise CollectionError(f"the database cannot be used: {error}") from error
+        options = {"moverank_write": write}
+        with explained(), self._engine.connect().execution_options(**options) as connection, connection.begin():
+            yield connection
 
     @contextmanager
     def reading(self) -> Iterator["Reader"]:
@@ -57,6 +67,35 @@ class Store:
         """Give the one writer: committed at the end of the block, undone by any exception."""
         with self._connect(write=True) as connection:
             yield Writer(connection)
+
+    @contextmanager
+    def auditing(self, *, write: bool = False) -> Iterator["Auditor"]:
+        """Give one that looks through everything, and may mend it where it may `write`."""
+        with self._connect(write=write) as connection:
+            yield Auditor(connection)
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the database as it is at one instant, while others may write."""
+        with self._connect() as connection, closing(sqlite3.connect(path)) as target:
+            source: Any = connection.connection.driver_connection
+            source.backup(target)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn whatever the database refuses into one sentence: LockedError or CollectionError."""
+    try:
+        yield
+    except OperationalError as error:
+        if "locked" in str(error.orig):
+            raise LockedError("another process is writing to the collection: try again when it is done") from error
+        raise CollectionError(f"the database cannot be used: {error.orig}") from error
+    except DatabaseError as error:
+        raise CollectionError(f"the database is damaged or not one of ours: {error.orig}; {_MEND}") from error
+    except JSONDecodeError as error:
+        raise CollectionError(f"the database is damaged: it holds JSON that is none ({error}); {_MEND}") from error
+    except SQLAlchemyError as error:
+        raise CollectionError(f"the database cannot be used: {error}") from error
 
 
 def sqlite_url(path: Path) -> str:
