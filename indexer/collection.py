@@ -252,12 +252,13 @@ class Collection:
 
         `k` (10): hits wanted. `depth`: how many candidates the first stage hands over; `exact`: all documents. Where
         neither is given, all up to two million documents, 20,000 candidates in a larger collection.
-        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD; or a scorer,
-        as "bm25" or "bm25:k1=0.9,b=0.4". `blend`: a scorer with a share in the order, "bm25=0.3", or "bm25" to join
-        ranks. `gamma`: sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
-        one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after
-        which the search ends with what it has; `Ranking.largest_error` then says what may be missing. `exact` with a
-        `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError, CollectionError.
+        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD; or a
+        scorer, as "bm25" or "bm25:k1=0.9,b=0.4". `blend`: a scorer with a share in the order, "bm25=0.3", or "bm25" to
+        join ranks. `gamma`: sensitivity to rank, default the collection's. `where`: field name -> accepted values; only
+        documents that have one of them in every field named are candidates. `explained`: hits carry their flows.
+        `budget`: seconds after which the search ends with what it has; `Ranking.largest_error` then says what may be
+        missing. `exact` with a `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError,
+        CollectionError.
         """
         return self._ask(lambda searcher: searcher.search(query, Asked(**options)))
 

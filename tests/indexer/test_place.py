@@ -73,7 +73,7 @@ def test_the_lock_of_a_dead_process_is_taken_over(tmp_path: Path, holder: "subpr
 def test_an_owner_that_cannot_be_read(tmp_path: Path, holder: "subprocess.Popen[bytes]", content: str) -> None:
     assert holder.pid
     (tmp_path / "lock.owner").write_text(content)
-    with pytest.raises(LockedError, match="^another process is writing to"), locked(tmp_path):
+    with pytest.raises(LockedError, match=r"^another process is writing to"), locked(tmp_path):
         pass
 
 
