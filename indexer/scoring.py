@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +97,7 @@ class _Counted:
     def of(cls, parts: Sequence[LiveTerms], documents: int, gamma: float) -> "_Counted":
         counts = tuple(part.counted(gamma) for part in parts)
         vocabularies = [part.terms.word_ids for part in parts]
-        word_ids = np.unique(np.concatenate(vocabularies)) if parts else np.empty(0, np.int64)
+        word_ids = reduce(np.union1d, vocabularies) if parts else np.empty(0, np.int64)
         frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
         for own, vocabulary in zip(counts, vocabularies, strict=True):
             places = np.searchsorted(word_ids, vocabulary)

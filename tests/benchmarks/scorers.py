@@ -31,7 +31,8 @@ from tests.benchmarks.judged import SETS, JudgedSet, Rankings, order, read_docum
 from tests.rerank.scorers.counted import Counted
 
 BM25 = {"cranfield": 0.401, "cisi": 0.171, "med": 0.515, "scifact": 0.633}
-"""What plain BM25 has to reach, within `ALLOWED`."""
+"""What plain BM25 has to reach, within `ALLOWED`: each word of a query once, `k3=0`. The default counts how often a query
+says a word, which finds more with long queries (cisi), and a thread as a query is long."""
 ALLOWED = 0.02
 VARIANTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("bow", {}),
@@ -116,10 +117,10 @@ def show_precision(
     rows: list[list[object]] = []
     for each, by_set in figures.items():
         aim = ""
-        if each == "bm25":
+        if each == "bm25 k3=0":
             aim = " ".join(verdict(abs(by_set[name] - BM25[name]) <= ALLOWED) for name in sets)
         rows.append([each, *(f"{by_set[name]:.4f}" for name in sets), aim])
-    rows.append(["target of bm25", *(f"{BM25[name]:.3f}" for name in sets), f"within {ALLOWED}"])
+    rows.append(["target of bm25 k3=0", *(f"{BM25[name]:.3f}" for name in sets), f"within {ALLOWED}"])
     show_table(("ranked by", *sets, ""), rows)
 
 
