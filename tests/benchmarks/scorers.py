@@ -31,8 +31,10 @@ from tests.benchmarks.judged import SETS, JudgedSet, Rankings, order, read_docum
 from tests.rerank.scorers.counted import Counted
 
 BM25 = {"cranfield": 0.401, "cisi": 0.171, "med": 0.515, "scifact": 0.633}
-"""What plain BM25 has to reach, within `ALLOWED`: each word of a query once, `k3=0`. The default counts how often a query
-says a word, which finds more with long queries (cisi), and a thread as a query is long."""
+"""What plain BM25 has to reach, within `ALLOWED`: each word of a query once, `k3=0`.
+
+The default counts how often a query says a word: that finds more with long queries (cisi), and threads are long.
+"""
 ALLOWED = 0.02
 VARIANTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("bow", {}),
