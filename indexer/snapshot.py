@@ -18,8 +18,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer import encoding, first_stage
+from indexer import encoding, factory, first_stage
 from indexer.encoding import FittedEncoder
+from indexer.factory import InUse
 from indexer.first_stage import FirstStage
 from indexer.segment import Segment
 from rerank.bag import Bags
@@ -47,6 +48,7 @@ class Snapshot:
     bags: Bags
     stage: FirstStage
     encoder: FittedEncoder
+    index: InUse
     path: Path
 
 
@@ -98,10 +100,10 @@ def write(
         _write_file(path / "vectors", vectors.astype("<f4"))
         encoding.save(encoder, path / _ENCODER)
         sizes |= {"word_ids": len(word_ids), "dim": vectors.shape[1], "encoder": (path / _ENCODER).stat().st_size}
-        factory = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
-        sizes["first_stage"] = (path / _STAGE).stat().st_size
+        used = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
+        sizes |= {"first_stage": (path / _STAGE).stat().st_size, "encoded": encoder.dim}
         meta = {"format": _FORMAT, "revision": revision, "token": token, "made_for": made_for, "sizes": sizes}
-        _write_file(path / _META, json.dumps(meta | {"factory": factory}).encode())
+        _write_file(path / _META, json.dumps(meta | {"factory": used}).encode())
         if place.exists():
             shutil.rmtree(place)
         path.rename(place)
@@ -156,10 +158,11 @@ def _write_arrays(
     return sizes
 
 
-def _write_first_stage(path: Path, factory: str, n: int, dim: int) -> str:
+def _write_first_stage(path: Path, named: str, n: int, dim: int) -> str:
     """Index the documents' vectors, which are not needed afterwards."""
     vectors = _map(path / _ENCODED, "<f4", n * dim).reshape(-1, dim)
-    made = first_stage.build(factory, _map(path / "ids", "<i8", n), vectors, path / _STAGE)
+    chosen = factory.choose(n, dim) if named == factory.AUTO else named
+    made = first_stage.build(chosen, _map(path / "ids", "<i8", n), vectors, path / _STAGE)
     (path / _ENCODED).unlink()
     return made
 
@@ -203,7 +206,9 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     bags = Bags(arrays.get("bag_starts", counts.starts), arrays.get("bag_words", counts.words), arrays["weights"])
     segment = Segment(arrays["ids"], counts, _map(path / "word_ids", "<i8", sizes["word_ids"]), vectors)
     encoder = FittedEncoder(path / _ENCODER, meta["made_for"]["first_stage"])
-    return Snapshot(meta["revision"], segment, bags, FirstStage(path / _STAGE, meta["factory"]), encoder, path)
+    stage = FirstStage(path / _STAGE, meta["factory"])
+    index = InUse(stage.factory, sizes["ids"], sizes.get("encoded", 0), sizes["first_stage"])
+    return Snapshot(meta["revision"], segment, bags, stage, encoder, index, path)
 
 
 def _map(path: Path, kind: str, size: int) -> NDArray[Any]:
