@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from indexer.errors import CollectionError, UsageError
 from indexer.held import HeldFile
-from rerank.cores import cores, pool
+from rerank.cores import alone, cores, pool
 
 FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
@@ -151,15 +151,15 @@ class FirstStage:
 
         if not wanted:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        parts = 1 if self._ids is None else cores()
+        parts = 1 if self._ids is None or alone() else cores()
         if self._ids is None or parts == 1:
-            squares, ids = index.search(vector[None, :], wanted)
+            squares, ids = _asked(index, vector, wanted)
         else:
             ends = [0, *(int(self._ids[len(self._ids) * i // parts]) for i in range(1, parts)), 2**62]
 
             def some(i: int) -> Any:
                 among = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
-                return index.search(vector[None, :], wanted, params=among)
+                return _asked(index, vector, wanted, among)
 
             squares, ids = (
                 np.concatenate(found, axis=1) for found in zip(*pool().map(some, range(parts)), strict=True)
@@ -182,6 +182,22 @@ class FirstStage:
             inverted.nprobe = int(np.ceil(share * inverted.nlist))
         if "HNSW" in self.factory:
             parameters.set_index_parameter(index, "efSearch", max(64, 2 * wanted))
+
+
+def _asked(index: Any, vector: NDArray[np.float32], wanted: int, among: Any = None) -> Any:
+    """Ask an index for the nearest to one vector.
+
+    In one thread: FAISS would wake others that have nothing to do, and on a busy machine wait for each of them, thirty
+    times as long as the search takes. The number of threads is the caller's own: other threads keep theirs.
+    """
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        return index.search(vector[None, :], wanted, params=among)
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 def _reader(file: int) -> Any:
