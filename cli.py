@@ -100,7 +100,9 @@ FirstStage = Annotated[
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the first stage, such as k=64; repeat for more.")
 ]
-Faiss = Annotated[str | None, typer.Option(metavar="FACTORY", help="FAISS factory string. [default: IDMap2,Flat]")]
+Faiss = Annotated[
+    str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
+]
 StopWords = Annotated[str | None, typer.Option(metavar="FILE|none", help="Words to leave out. [default: English list]")]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load gensim's own .kv and .model files: they can run any code.")

@@ -12,6 +12,7 @@ from indexer.counting import WordCounter
 from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
+from indexer.factory import InUse
 from indexer.folding import fold_if_due
 from indexer.mending import Mender
 from indexer.neighbours import Neighbours
@@ -24,6 +25,7 @@ from indexer.store import Store, explained, sqlite_url
 from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
+from indexer.view import newest_snapshot
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
 from rerank.ranking import Ranking
@@ -294,6 +296,14 @@ class Collection:
         """Find the exact `k` nearest others of every document that has a bag: as many searches as documents."""
         return self._ask(lambda searcher: searcher.neighbours(k, gamma, progress))
 
+    def index_in_use(self) -> InUse | None:
+        """Return which FAISS index holds the first stage's vectors; None before there are enough for one."""
+        if self._embedding is None:
+            return None
+        with self._store.reading() as reader:
+            base = newest_snapshot(reader, self.path, self.settings, self._embedding)
+        return base.index if base else None
+
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
         with self._store.reading() as reader:
@@ -308,6 +318,8 @@ class Collection:
             }
         files = (file for file in self.path.rglob("*") if file.is_file())
         settings = self.settings.stored() | {"stop_words": len(self.settings.stop_words)}
+        index = self.index_in_use()
+        settings["faiss_in_use"] = index.factory if index else None
         vectors = {"dim": self._embedding.dim, "vectors": len(self._embedding.words)} if self._embedding else {}
         return counted | {"dim": 0, "vectors": 0} | vectors | {"bytes": sum(f.stat().st_size for f in files)} | settings
 

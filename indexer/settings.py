@@ -25,7 +25,7 @@ class Settings:
     `normalize`: word vectors are brought to unit length; None: only those trained here. `stop_words`: words left out.
     `gamma`: sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
     "key=value"; with a scorer behind a plus, "fisher+bm25", the scorer's best are candidates, too. `faiss`: factory
-    string of the first stage.
+    string of the first stage, or "auto": by size, each time it is written.
     """
 
     embedding: str = "auto"
@@ -36,7 +36,7 @@ class Settings:
     gamma: float = 0.0
     first_stage: str = "centroid"
     first_stage_options: tuple[str, ...] = ()
-    faiss: str = "IDMap2,Flat"
+    faiss: str = "auto"
 
     def stored(self) -> dict[str, Any]:
         """Return the choices as JSON values by name."""

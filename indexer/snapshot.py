@@ -23,9 +23,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer import encoding, first_stage
+from indexer import encoding, factory, first_stage
 from indexer.encoding import FittedEncoder
 from indexer.errors import DamagedFile
+from indexer.factory import InUse
 from indexer.first_stage import FirstStage
 from indexer.seals import Seal, check_data, check_names, seal_files, sealed_json, unsealed_json
 from indexer.segment import Segment, Terms, among
@@ -59,6 +60,7 @@ class Snapshot:
     bags: Callable[[], Bags]
     stage: FirstStage
     encoder: FittedEncoder
+    index: InUse
     path: Path
 
     def check(self) -> None:
@@ -145,9 +147,10 @@ def write(
         _write_file(path / "vectors", vectors.astype("<f4"))
         encoding.save(encoder, path / _ENCODER)
         sizes |= {"all_word_ids": len(all_word_ids), "word_ids": len(word_ids), "dim": vectors.shape[1]}
-        factory = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
+        used = _write_first_stage(path, made_for["faiss"], sizes["ids"], encoder.dim)
+        sizes |= {"first_stage": (path / _STAGE).stat().st_size, "encoded": encoder.dim}
         meta = {"format": _FORMAT, "revision": revision, "token": token, "made_for": made_for, "sizes": sizes}
-        _write_file(path / _META, sealed_json(meta | {"factory": factory, "files": seal_files(path)}))
+        _write_file(path / _META, sealed_json(meta | {"factory": used, "files": seal_files(path)}))
         remove(place)
         path.rename(place)
     return place
@@ -210,10 +213,11 @@ def _write_arrays(
     return sizes
 
 
-def _write_first_stage(path: Path, factory: str, n: int, dim: int) -> str:
+def _write_first_stage(path: Path, named: str, n: int, dim: int) -> str:
     """Index the documents' vectors, which are not needed afterwards."""
     vectors = _map(path / _ENCODED, "<f4", n * dim).reshape(-1, dim)
-    made = first_stage.build(factory, _map(path / "ids", "<i8", n), vectors, path / _STAGE)
+    chosen = factory.choose(n, dim) if named == factory.AUTO else named
+    made = first_stage.build(chosen, _map(path / "ids", "<i8", n), vectors, path / _STAGE)
     (path / _ENCODED).unlink()
     return made
 
@@ -273,7 +277,8 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     terms = Terms(sealed("term_ids"), partial(counts, "term_"), sealed("all_word_ids"))
     encoder = FittedEncoder(path / _ENCODER, meta["made_for"]["first_stage"], seals[_ENCODER])
     stage = FirstStage(path / _STAGE, meta["factory"], seals[_STAGE])
-    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, path)
+    index = InUse(stage.factory, sizes["ids"], sizes["encoded"], sizes["first_stage"])
+    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, index, path)
 
 
 def _map(path: Path, kind: str, size: int | None = None) -> NDArray[Any]:

@@ -247,5 +247,6 @@ def test_the_files_are_described(collection: Collection) -> None:
     collection.index(random_documents(12))
     meta = json.loads((collection.path / snapshots(collection)[0] / "meta.json").read_text())
     assert meta["revision"] == collection.info()["revision"] == 1
-    assert meta["made_for"]["faiss"] == meta["factory"] == "IDMap2,Flat"
+    assert (meta["made_for"]["faiss"], meta["factory"]) == ("auto", "IDMap2,Flat")
+    assert collection.info()["faiss_in_use"] == meta["factory"]
     assert meta["sizes"]["ids"] == 12
