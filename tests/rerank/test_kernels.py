@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rerank import bounds
 from rerank.cascade import SCRATCH
 from rerank.coarse import Coarse
+from rerank.cores import one_core
 from rerank.cost import cost_floor, exact_cost, vector_norms
 from rerank.kernels import costs, duals, relaxed, sinkhorn
 from tests.rerank.problems import Problem, problems
@@ -33,10 +34,10 @@ def _all_bounds(problem: Problem) -> Result:
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
-    """Return what computes all bounds without the compiler."""
+    """Return what computes all bounds without the compiler, in this thread: numpy's `errstate` is not that of others."""
 
     def run(problem: Problem) -> Result:
-        with monkeypatch.context() as patch, np.errstate(all="ignore"):
+        with monkeypatch.context() as patch, np.errstate(all="ignore"), one_core():
             for module in _KERNELS:
                 for name, compiled in list(vars(module).items()):
                     if hasattr(compiled, "py_func"):
