@@ -15,7 +15,7 @@ from rerank.kernels.flags import MINIMA
 
 def smaller(a, b):  # type: ignore[no-untyped-def]
     """Return the smaller of two floats of one type, neither of them NaN."""
-    return a if a < b else b
+    return min(a, b)
 
 
 @intrinsic

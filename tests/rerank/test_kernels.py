@@ -34,7 +34,7 @@ def _all_bounds(problem: Problem) -> Result:
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
-    """Return what computes all bounds without the compiler, in this thread: numpy's `errstate` is not that of others."""
+    """Return what computes all bounds without the compiler, in one thread: `errstate` is not for others."""
 
     def run(problem: Problem) -> Result:
         with monkeypatch.context() as patch, np.errstate(all="ignore"), one_core():
