@@ -13,7 +13,7 @@ from numba.extending import intrinsic, overload
 from rerank.kernels.flags import MINIMA
 
 
-def smaller(a, b):  # type: ignore[no-untyped-def]
+def smaller(a: Any, b: Any) -> Any:
     """Return the smaller of two floats of one type, neither of them NaN."""
     return min(a, b)
 
@@ -33,5 +33,5 @@ def _minimum(_context: Any, a: Any, b: Any) -> Any:
 
 
 @overload(smaller, jit_options={"fastmath": MINIMA})
-def _compiled_smaller(_a, _b):  # type: ignore[no-untyped-def]
-    return lambda _a, _b: _minimum(_a, _b)
+def _compiled_smaller(_a: Any, _b: Any) -> Any:
+    return lambda _a, _b: _minimum(_a, _b)  # type: ignore[call-arg]  # numba gives it the context
