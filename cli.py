@@ -575,9 +575,7 @@ def _answer(
 ) -> None:
     """Print the answers to questions (id, text or key); the only one may have no id."""
     from indexer import Collection
-    from indexer.formatters.bars import Bars
     from indexer.formatters.output import print_answer, print_answers, tell_of_compiling
-    from indexer.progress import silent
 
     with Collection.open(path) as collection:
         tell_of_compiling()
@@ -587,6 +585,9 @@ def _answer(
             ranking = getattr(collection, how)(text, **options)
             print_answer(ranking, time.perf_counter() - began, flows=flows, as_json=as_json)
             return
+        from indexer.formatters.bars import Bars
+        from indexer.progress import silent
+
         named = [(str(id_), text) for id_, text in asked]
         rankings = getattr(collection, f"{how}_many")([text for _, text in named], **options)
         # A bar between answers on the same terminal would only be in the way.

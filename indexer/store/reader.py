@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from indexer.schema import DocumentRow, FieldRow, PartRow, Removal, Revision, Setting, WordRow, table
+from indexer.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 from rerank.lexicon import UNKNOWN
 
-DOCUMENTS, PARTS, WORDS = table(DocumentRow), table(PartRow), table(WordRow)
-FIELDS, REMOVALS, SETTINGS, REVISIONS = table(FieldRow), table(Removal), table(Setting), table(Revision)
 FORGOTTEN = "removals_forgotten"
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
