@@ -329,10 +329,18 @@ class Collection:
             searcher, embedding = self._opened()
             try:
                 with explained():
-                    return ask(searcher)
+                    answer = ask(searcher)
             except DamagedFile as damage:
                 self._forget()
                 self._mender.mend(self.settings, embedding, [damage])
+                continue
+            except CollectionError:
+                if not self._store.moved():
+                    raise
+            else:
+                if not self._store.moved():
+                    return answer
+            self._forget()
         return ask(self._opened()[0])
 
     def _ask_many(self, ask: Callable[[Searcher], Iterator[Ranking]], asked: Asked) -> Iterator[Ranking]:

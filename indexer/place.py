@@ -52,7 +52,7 @@ def remove(place: Path) -> None:
 
 def unwritable(place: Path) -> bool:
     """Say whether nothing can be written in a directory: no permission, or a file system that takes no changes."""
-    return not os.access(place, os.W_OK | os.X_OK)
+    return not os.access(place, os.W_OK | os.X_OK, effective_ids=True)
 
 
 @contextmanager
@@ -81,12 +81,20 @@ def locked(place: Path, wait: float = 0.0) -> Iterator[None]:
     except OSError as error:
         raise CollectionError(f"{place} cannot be written to: {error.strerror}") from error
     try:
+        _sweep(place)
         _claim(place)
         yield
     finally:
         with suppress(OSError):
             (place / _OWNER).unlink()
         lock.release()
+
+
+def _sweep(place: Path) -> None:
+    """Remove what a killed writer has begun: nobody else has the lock, and readers know no such names."""
+    for pattern in (f".{VECTORS}.*", "new-snapshot-*"):
+        for path in place.glob(pattern):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _claim(place: Path) -> None:

@@ -125,6 +125,11 @@ def schema_of(connection: Connection) -> str | None:
     return connection.execute(select(text("version_num")).select_from(text("alembic_version"))).scalar()
 
 
+def is_current(connection: Connection) -> bool:
+    """Say whether a database has this version's schema."""
+    return schema_of(connection) == SCHEMA
+
+
 def migrate(connection: Connection) -> None:
     """Bring a database to this version's schema, in the connection's own transaction; a new one gets all tables.
 
@@ -146,6 +151,20 @@ def migrate(connection: Connection) -> None:
         command.upgrade(alembic_config(connection), "head")
     except CommandError as error:
         raise CollectionError(f"the collection has schema {found}, which this moverank does not know") from error
+
+
+def orphans(connection: Connection) -> list[str]:
+    """Return the names of tables with rows that refer to nothing; of other engines than SQLite, which tell, none."""
+    if connection.dialect.name != "sqlite":
+        return []
+    return sorted({str(row[0]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(100)})
+
+
+def enforce_keys(connection: Connection) -> None:
+    """Let SQLite enforce foreign keys on a connection from now on; no transaction may be open."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        driver.execute("PRAGMA foreign_keys = ON").close()
 
 
 def alembic_config(connection: Connection) -> "Any":

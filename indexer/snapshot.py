@@ -111,12 +111,10 @@ def remove(path: Path) -> None:
 
 
 def remove_others(directory: Path, kept: Path) -> None:
-    """Remove every other snapshot, and what a killed writer left."""
+    """Remove every other snapshot."""
     for path in directory.glob(f"{_PREFIX}*"):
         if path != kept:
             remove(path)
-    for path in directory.glob(f"{_NEW}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 def write(

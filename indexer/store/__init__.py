@@ -14,9 +14,10 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from indexer.errors import CollectionError, LockedError
-from indexer.schema import migrate
+from indexer.schema import enforce_keys, is_current, migrate, orphans
 from indexer.store.auditor import Auditor, StoredDocument
 from indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
+from indexer.store.still import Still
 from indexer.store.writer import Row, Writer
 
 __all__ = [
@@ -41,9 +42,28 @@ class Store:
     """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version."""
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
+        self._url = url
+        self._open()
         with self._connect() as connection:
-            migrate(connection)
+            ready = is_current(connection)
+        if not ready:
+            with self.migrating() as connection:
+                migrate(connection)
+
+    def _open(self) -> None:
+        self._still = Still.of(self._url)
+        self._engine = _engine(self._url, self._still)
+
+    def moved(self) -> bool:
+        """Say whether a file that was read as one that nobody changes was changed; then it is opened again.
+
+        What was read of it is worth nothing.
+        """
+        if self._still is None or not self._still.moved():
+            return False
+        self.close()
+        self._open()
+        return True
 
     def close(self) -> None:
         """Give up all connections."""
@@ -55,6 +75,23 @@ class Store:
         options = {"moverank_write": write}
         with explained(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Give a connection that may change tables; what refers to nothing afterwards undoes it all.
+
+        Foreign keys are not enforced meanwhile. SQLite changes a table by making another in its place, and removing the
+        first would remove all that belongs to its rows.
+        """
+        options = {"moverank_write": True, "moverank_keys": False}
+        with explained(), self._engine.connect().execution_options(**options) as connection:
+            try:
+                with connection.begin():
+                    yield connection
+                    if orphans(connection):
+                        raise CollectionError("the migration would have lost what belongs together: nothing was changed")
+            finally:
+                enforce_keys(connection)
 
     @contextmanager
     def reading(self) -> Iterator["Reader"]:
@@ -103,21 +140,26 @@ def sqlite_url(path: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, still: "Still | None") -> Engine:
     """Make an engine; on SQLite with real transactions, WAL and foreign keys."""
-    engine = create_engine(url)
+    engine = create_engine(url, creator=still.connect) if still else create_engine(url)
     if engine.dialect.name != "sqlite":
         return engine
+    pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
+    pragmas += [] if still else ["journal_mode = WAL", "synchronous = FULL"]
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
-        for pragma in ("busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}").close()
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        write = connection.get_execution_options().get("moverank_write")
+        options = connection.get_execution_options()
+        write = options.get("moverank_write")
+        if not options.get("moverank_keys", True):
+            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # within a transaction it would be passed over
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine

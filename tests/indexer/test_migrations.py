@@ -185,3 +185,61 @@ def test_a_migration_that_fails_leaves_the_old_schema(
     with store.reading() as reader:
         assert reader.texts([1]) == {1: ["kept"]}
     store.close()
+
+
+_REMADE = """
+    with op.batch_alter_table("documents", recreate="always") as batch:
+        batch.alter_column("title", new_column_name="heading")
+
+def downgrade():
+    with op.batch_alter_table("documents", recreate="always") as batch:
+        batch.alter_column("heading", new_column_name="title")
+        batch.drop_column("extra")
+    op.drop_table("extra")
+"""
+
+
+def _rows(path: Path) -> dict[str, list[Any]]:
+    """Everything that documents are made of, whatever its columns are called."""
+    connection = sqlite3.connect(path)
+    names = ("documents", "parts", "fields", "words", "revisions", "removals")
+    rows = {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in names}  # noqa: S608
+    connection.close()
+    return rows | {"documents": [row[:8] for row in rows["documents"]]}
+
+
+def test_up_down_and_up_again_loses_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_documents(path)
+    before = _rows(path)
+    assert before["parts"]
+    _next_schema(tmp_path / "next", monkeypatch, _REMADE.strip())
+    for _ in range(2):
+        store = Store(sqlite_url(path))  # up
+        assert _version(path) == "0002"
+        assert _rows(path) == before
+        with store.migrating() as connection:
+            command.downgrade(schema.alembic_config(connection), "0001")
+        store.close()
+        assert _version(path) == "0001"
+        assert _rows(path) == before
+
+
+def test_a_migration_that_tears_rows_apart_is_undone(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_documents(path)
+    before = _rows(path)
+    with monkeypatch.context() as patch:
+        _next_schema(tmp_path / "next", patch, "op.execute('DELETE FROM documents')")
+        with pytest.raises(CollectionError, match="nothing was changed"):
+            Store(sqlite_url(path))
+    assert _rows(path) == before
+    assert _version(path) == SCHEMA
+
+
+def test_keys_are_enforced_after_a_migration(path: Path) -> None:
+    store = Store(sqlite_url(path))
+    part: dict[str, Any] = {"document_id": 99, "position": 0, "rank": 0, "text": "", "digest": b"", "words": b""}
+    with pytest.raises(CollectionError, match="FOREIGN KEY"), store.writing() as writer:
+        writer.add_parts([part | {"counts": b""}])
+    store.close()

@@ -78,7 +78,7 @@ def test_an_owner_that_cannot_be_read(tmp_path: Path, holder: "subprocess.Popen[
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
     with pytest.raises(CollectionError, match="cannot be written to: permission denied"), locked(tmp_path):
         pass
     assert not list(tmp_path.iterdir())

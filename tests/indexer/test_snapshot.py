@@ -102,7 +102,6 @@ def test_a_snapshot_of_the_same_revision_is_replaced(tmp_path: Path) -> None:
 
 def test_only_one_is_kept(tmp_path: Path) -> None:
     paths = [_write(tmp_path, revision) for revision in (1, 2, 3)]
-    (tmp_path / "snapshot-new-abc").mkdir()
     (tmp_path / "other").mkdir()
     remove_others(tmp_path, paths[1])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "snapshot-2"]
