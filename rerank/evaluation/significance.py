@@ -21,7 +21,7 @@ def randomisation(
     from scipy.stats import permutation_test
 
     differences = _differences(one, other)
-    if not differences.any():
+    if not differences.any() or len(differences) == 1:
         return 1.0
     found = permutation_test(
         (differences,),
@@ -39,10 +39,10 @@ def paired_t(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     from scipy.stats import ttest_rel
 
     differences = _differences(one, other)
-    if not differences.any():
+    if not differences.any() or len(differences) == 1:
         return 1.0
-    if len(differences) < 2 or np.ptp(differences) == 0:
-        return 0.0 if len(differences) > 1 else 1.0
+    if np.ptp(differences) == 0:
+        return 0.0
     return float(ttest_rel(one, other).pvalue)
 
 

@@ -31,6 +31,7 @@ def test_the_t_test_is_that_of_the_differences() -> None:
     assert paired_t(one, other) == pytest.approx(ttest_1samp(one - other, 0).pvalue)
     assert paired_t(one, one) == randomisation(one, one) == 1.0
     assert paired_t(one, one - 0.25) == 0.0
+    assert paired_t(one[:1], other[:1]) == randomisation(one[:1], other[:1]) == 1.0
 
 
 def test_several_tests_pay_for_being_several() -> None:
