@@ -442,6 +442,44 @@ def retrieval(
     )
 
 
+@evaluate.command(
+    epilog="Examples: `moverank evaluate knn -i news`  `... --split random --times 5 --method wmd --method lsi:dim=100`"
+)
+def knn(
+    index: Index = Path("moverank.index"),
+    method: Methods = None,
+    split: Annotated[
+        Literal["predefined", "random"] | None,
+        typer.Option(help="predefined: by the documents' field `split`; random: 70/30. [default: predefined if named]"),
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="How many random splits.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the splits: the same for the same seed.")] = 0,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="How many vote. [default: the best of 1 to 19]")] = None,
+    proximity: Proximity = None,
+    clean: Clean = False,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how often each method's nearest neighbours tell a document's label."""
+    from indexer.evaluation.commands import evaluate_knn
+
+    _experiment(
+        lambda bars: evaluate_knn(
+            index,
+            methods=method or (),
+            split=split,
+            times=times,
+            seed=seed,
+            k=k,
+            clean=clean,
+            proximity=proximity,
+            progress=bars,
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
 @app.command(epilog="Example: `moverank demo`")
 def demo(
     directory: Annotated[Path, typer.Option("--directory", help="Where the demo's files go.")] = Path("moverank-demo"),

@@ -709,3 +709,9 @@ def test_evaluate_refuses_in_a_sentence(
     answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
     assert answer.code == code
     assert said in answer.sentence
+
+
+def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:
+    told = call("evaluate", "knn", "-i", collection, "--method", "wcd", "--times", "2", "-k", "1", "--json").json
+    assert (told["table"], told["labels"], told["splits"]) == ("knn", 2, 2)
+    assert 0 <= told["rows"][0]["error"] <= 1

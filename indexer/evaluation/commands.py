@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from indexer.collection import Collection
+from indexer.errors import UsageError
+from indexer.evaluation.classification import Bench, Classified, classification
 from indexer.evaluation.corpus import Corpus
+from indexer.evaluation.duplicates import find_duplicates
 from indexer.evaluation.kept import Kept
 from indexer.evaluation.methods import RANDOM, Method, Trial, parse_method
 from indexer.evaluation.retrieval import Task, retrieval
@@ -17,6 +21,7 @@ from indexer.readers.judgments import read_candidates, read_qrels
 from indexer.readers.queries import read_queries
 from rerank.evaluation.judgments import Judgments
 from rerank.evaluation.measures import USUAL, measure
+from rerank.evaluation.splits import TIMES, predefined, random_splits
 
 KEPT = "evaluation"
 """The directory in a collection that keeps what took long."""
@@ -56,6 +61,42 @@ def evaluate_retrieval(
     if not without_self and queries is not None:
         trial = replace(trial, own=np.full(len(trial.questions), -1, np.int64))
     return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference))
+
+
+def evaluate_knn(
+    index: Path,
+    *,
+    methods: Sequence[str] = (),
+    split: Literal["predefined", "random"] | None = None,
+    times: int = TIMES,
+    seed: int = 0,
+    k: int | None = None,
+    clean: bool = False,
+    proximity: str | None = None,
+    progress: Progress = silent,
+) -> Table:
+    """Measure methods by kNN classification of the documents that have a label.
+
+    `split`: the one that documents name in their field `split`, or 70/30 drawn so many `times`; by default the first
+    where there is one. Raises UsageError, EvaluationError.
+    """
+    with Collection.open(index) as collection:
+        rows = chosen_methods(methods, collection, proximity)
+        corpus = collection.corpus()
+    texts = corpus.documents
+    used = [row for row, label in enumerate(texts.labels) if label is not None]
+    if split is None:
+        split = "predefined" if corpus.splits else "random"
+    if split == "predefined":
+        if not corpus.splits:
+            raise UsageError("no document has a field `split` with train or test: leave --split out, or say random")
+        used = [row for row in used if texts.keys[row] in corpus.splits]
+    texts = texts.take(used)
+    if clean and len(texts):
+        texts = texts.take(find_duplicates(texts).kept)
+    drawn = [predefined([corpus.splits[key] for key in texts.keys])] if split == "predefined" else None
+    data = Classified.of(texts, drawn or random_splits(len(texts), times=times, seed=seed))
+    return classification(rows, data, Bench(Kept(index / KEPT), progress), k)
 
 
 def _trial(corpus: Corpus, judgments: Judgments, kept: Kept, progress: Progress, *, stored: bool) -> Trial:

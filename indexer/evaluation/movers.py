@@ -14,7 +14,7 @@ from indexer.evaluation.rankers import FAR
 from indexer.evaluation.solving import solve_all
 from indexer.evaluation.texts import Texts
 from indexer.progress import Progress
-from rerank.bag import Bags
+from rerank.bag import Bag, Bags
 from rerank.cores import blas_alone, cores, one_core, pool
 from rerank.cost import vector_norms
 from rerank.query import Query
@@ -81,15 +81,27 @@ class Mover:
 
 
 class _Search:
-    """Finds the nearest bags of one question after the other, from several threads."""
+    """Finds the nearest bags of one question after the other, over the words that the bags use; threads may share it."""
 
     def __init__(self, bags: Bags, vectors: NDArray[np.float32], k: int, distance: Distance) -> None:
-        self._bags, self._vectors, self._k, self._distance = bags, vectors, k, distance
-        self._norms = vector_norms(vectors)
+        used = np.unique(bags.words)
+        self._place = np.full(len(vectors), -1, np.int32)
+        self._place[used] = np.arange(len(used))
+        self._bags = Bags(bags.starts, self._place[bags.words], bags.weights)
+        self._every, self._vectors, self._k, self._distance = vectors, vectors[used], k, distance
+        self._norms = vector_norms(self._vectors)
 
     def run(self, asked: Bags, row: int) -> NDArray[np.int64]:
         """Return the places of the nearest bags, on one core."""
-        bag = asked[row]
-        query = Query(bag, self._vectors[bag.words])
         with one_core(), blas_alone():
-            return nearest(query, self._bags, self._vectors, self._k, self._distance, norms=self._norms).rows
+            return nearest(
+                self._query(asked[row]), self._bags, self._vectors, self._k, self._distance, norms=self._norms
+            ).rows
+
+    def _query(self, bag: Bag) -> Query:
+        """Give the words of a question the ids that the bags have for them; others get ids beyond."""
+        ids = self._place[bag.words]
+        new = np.flatnonzero(ids < 0)
+        ids[new] = len(self._vectors) + np.arange(len(new))
+        order = np.argsort(ids)
+        return Query(Bag(ids[order], bag.weights[order]), self._every[bag.words][order])
