@@ -112,6 +112,10 @@ Proximity = Annotated[
     Literal["empirical", "gaussian", "gamma"] | None,
     typer.Option(help="Show every method a second time with mutual proximity, against hubs."),
 ]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=0, help="A row more: the best method on the other folds of queries; 0: leave one query out."),
+]
 Clean = Annotated[bool, typer.Option("--clean", help="Leave out documents that are there twice, or nearly.")]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, too.")]
 
@@ -415,6 +419,7 @@ def retrieval(
     without_self: Annotated[
         bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
     ] = False,
+    folds: Folds = None,
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
@@ -435,6 +440,7 @@ def retrieval(
             without_self=without_self,
             clean=clean,
             proximity=proximity,
+            folds=folds,
             progress=bars,
         ),
         csv,

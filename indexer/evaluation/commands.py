@@ -42,12 +42,13 @@ def evaluate_retrieval(
     without_self: bool = False,
     clean: bool = False,
     proximity: str | None = None,
+    folds: int | None = None,
     progress: Progress = silent,
 ) -> Table:
     """Measure methods by judged queries: texts from a file, or without one the documents that the judgments name.
 
     `without_self`: a query's id is also its own document's key, which is left out. Documents as queries always leave
-    themselves out. Raises ReadError, UsageError, EvaluationError.
+    themselves out. `folds`: see `Task`. Raises ReadError, UsageError, EvaluationError.
     """
     judgments = Judgments(read_qrels(qrels))
     for name in measures:
@@ -60,7 +61,7 @@ def evaluate_retrieval(
         trial = _trial(collection.corpus(asked), judgments, Kept(index / KEPT), progress, stored=queries is None)
     if not without_self and queries is not None:
         trial = replace(trial, own=np.full(len(trial.questions), -1, np.int64))
-    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference))
+    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds))
 
 
 def evaluate_knn(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from indexer.errors import UsageError
 from indexer.evaluation.kept import Kept
 from indexer.evaluation.movers import Mover
-from indexer.evaluation.rankers import Encoded, Random, Ranker, Scored
+from indexer.evaluation.rankers import Centroids, Encoded, Random, Ranker, Scored
 from indexer.evaluation.texts import Texts
 from indexer.progress import Progress
 from indexer.searcher import PAPER_GAMMA
@@ -48,6 +48,8 @@ class Method:
     def ranker(self, pool: Texts, kept: Kept) -> Ranker:
         """Make what ranks a pool."""
         idf = pool.idf if self.weights == "tfidf" else None
+        if self.name == "wcd":
+            return Centroids(pool, self.gamma, idf)
         for distance in DISTANCES:
             if distance == self.name:
                 return Mover(distance, pool, self.gamma, idf, kept)

@@ -1,4 +1,4 @@
-"""Ranks by the distances of bags: WMD, P-WMD, RWMD and WCD, each exact, on all cores, and kept once computed."""
+"""Ranks by WMD, P-WMD and RWMD, each exact, on all cores, and kept once computed."""
 
 import hashlib
 from collections import deque
@@ -81,7 +81,7 @@ class Mover:
 
 
 class _Search:
-    """Finds the nearest bags of one question after the other, over the words that the bags use; threads may share it."""
+    """Finds the nearest bags of one question after the other, over the bags' words; threads may share it."""
 
     def __init__(self, bags: Bags, vectors: NDArray[np.float32], k: int, distance: Distance) -> None:
         used = np.unique(bags.words)

@@ -111,6 +111,29 @@ class Encoded:
         return nearest_of(self.distances(questions, progress), len(questions), k)
 
 
+class Centroids:
+    """Ranks by WCD, the Euclidean distance of mean word vectors, in double precision."""
+
+    def __init__(self, pool: Texts, gamma: float, idf: NDArray[np.float64] | None) -> None:
+        self._gamma, self._idf, self._n = gamma, idf, len(pool)
+        self._rows, self._means = _means(pool, gamma, idf)
+
+    def distances(self, questions: Texts, progress: Progress) -> Iterator[NDArray[np.float64]]:
+        """See `Ranker.distances`."""
+        rows, means = _means(questions, self._gamma, self._idf)
+        place = {int(row): i for i, row in enumerate(rows.tolist())}
+        for row in range(len(questions)):
+            progress("Comparing centroids", row + 1, len(questions), "queries")
+            found = np.full(self._n, FAR)
+            if row in place:
+                found[self._rows] = np.linalg.norm(self._means - means[place[row]], axis=1)
+            yield found
+
+    def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
+        """See `Ranker.nearest`."""
+        return nearest_of(self.distances(questions, progress), len(questions), k)
+
+
 class Random:
     """Ranks by chance, the same for the same seed."""
 
@@ -135,6 +158,18 @@ def _documents(texts: Texts, gamma: float, idf: NDArray[np.float64] | None) -> t
     lengths = texts.counts.take(rows).lengths()
     vocabulary = texts.vocabulary
     return rows, Documents(bags, lengths, np.arange(len(vocabulary.known)), vocabulary.vectors)
+
+
+def _means(
+    texts: Texts, gamma: float, idf: NDArray[np.float64] | None
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the mean word vectors (m, d) of the texts that have a known word, and their rows (m,)."""
+    from scipy.sparse import csr_array
+
+    rows, bags = texts.bags(gamma, idf)
+    weights = csr_array((bags.weights, bags.words, bags.starts), shape=(len(rows), len(texts.vocabulary.known)))
+    with blas_alone():
+        return rows, np.asarray(weights @ texts.vocabulary.vectors.astype(np.float64))
 
 
 def _merged(counts: PartCounts, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from indexer.evaluation.table import Table, Value
 from rerank.evaluation.hubness import hubness
 from rerank.evaluation.judgments import Judged, Judgments, in_order, judged
 from rerank.evaluation.measures import measured
+from rerank.evaluation.selection import chosen_settings, folds
 from rerank.evaluation.significance import holm, randomisation
 
 TRIALS = 200
 """How often chance is tried (Trapp et al. 2017, section 5.1)."""
-ENGINE = "engine"
+ENGINE, CHOSEN = "engine", "chosen"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +27,8 @@ class Task:
     """What is measured: judgments, the measures wanted, and each query's candidates, None where all documents are.
 
     `clean` leaves out documents that are there twice; `reference` is the label of the method that others are tested
-    against, the first one where it is None.
+    against, the first one where it is None. With `folds`, a row more tells how the best method on the other folds of
+    queries does, 0 standing for as many folds as queries.
     """
 
     judgments: Judgments
@@ -33,6 +36,7 @@ class Task:
     candidates: Mapping[str, Sequence[str]] | None = None
     clean: bool = False
     reference: str | None = None
+    folds: int | None = None
 
 
 def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
@@ -55,20 +59,36 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
         hubs[method.label] = hubness(distances)
         figures[method.label] = _figures(method, distances, trial, task)
     first = task.measures[0]
+    chosen = _chosen(figures, task) if task.folds is not None else {}
     values = {label: each[first] for label, each in figures.items()}
     p = tested(values, task.reference or next(iter(values)))
     rows: list[dict[str, Value]] = []
     for label, each in figures.items():
         means = {name: float(found.mean()) for name, found in each.items()}
         rows.append({"method": label, **means, "p": p.get(label), "hubness": hubs.get(label)})
-    facts = {
+    facts: dict[str, Any] = {
         "documents": len(trial.pool),
         "queries": len(task.judgments.queries),
         "reference": task.reference or next(iter(values)),
         **twice.facts(),
         "clean": task.clean,
     }
+    if chosen:
+        facts["chosen"] = chosen
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, twice), higher=tuple(task.measures))
+
+
+def _chosen(figures: dict[str, dict[str, NDArray[np.float64]]], task: Task) -> dict[str, int]:
+    """Add the row of what is chosen on other folds; return which method was chosen for how many queries."""
+    first, labels = task.measures[0], [label for label in figures if label != RANDOM]
+    dealt = folds(len(task.judgments.queries), task.folds or 0)
+    choice = chosen_settings(np.array([figures[label][first] for label in labels]), dealt)
+    places = np.arange(len(choice))
+    figures[CHOSEN] = {
+        name: np.array([figures[label][name] for label in labels])[choice, places] for name in task.measures
+    }
+    counts = np.bincount(choice, minlength=len(labels)).tolist()
+    return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
 def _figures(

@@ -114,10 +114,10 @@ def test_distances_are_computed_once(pool: Texts, tmp_path: Path, monkeypatch: p
 
 
 def test_a_file_that_was_cut_short_is_made_anew(pool: Texts, tmp_path: Path) -> None:
-    expected = ranked("wcd", pool, pool, Kept(tmp_path))
-    (file,) = tmp_path.glob("wcd*.npy")
+    expected = ranked("rwmd", pool, pool, Kept(tmp_path))
+    (file,) = tmp_path.glob("rwmd*.npy")
     file.write_bytes(file.read_bytes()[:50])
-    assert np.array_equal(ranked("wcd", pool, pool, Kept(tmp_path)), expected)
+    assert np.array_equal(ranked("rwmd", pool, pool, Kept(tmp_path)), expected)
 
 
 def test_processes_say_the_same(pool: Texts, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,3 +104,12 @@ def test_the_usual_rows_are_there_where_none_are_named(evaluate: Evaluate) -> No
     table = evaluate(QRELS)
     assert [row["method"] for row in table.rows][:4] == ["random", "bow", "tfidf", "bm25"]
     assert {"map", "ndcg@10", "recall@10"} <= set(table.columns)
+
+
+def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
+    qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
+    table = evaluate(qrels, methods=["random", "wmd", "bow"], measures=["mrr", "p@1"], folds=0)
+    rows = {row["method"]: row for row in table.rows}
+    assert list(rows) == ["random", "wmd", "bow", "chosen"]
+    assert sum(table.facts["chosen"].values()) == 12
+    assert float(rows["chosen"]["mrr"] or 0) <= max(float(rows[name]["mrr"] or 0) for name in ("wmd", "bow")) + 0.1
