@@ -12,6 +12,7 @@ from indexer.counting import WordCounter
 from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
+from indexer.evaluation.corpus import Corpus, read_corpus
 from indexer.factory import InUse
 from indexer.folding import fold_if_due
 from indexer.mending import Mender
@@ -303,6 +304,14 @@ class Collection:
         with self._store.reading() as reader:
             base = newest_snapshot(reader, self.path, self.settings, self._embedding)
         return base.index if base else None
+
+    def corpus(self, questions: Sequence[tuple[str, str]] = ()) -> Corpus:
+        """Read all documents into memory for experiments, and count questions (id, text) over the same words."""
+        if self._embedding is None:
+            raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
+        tokenizer = Tokenizer(frozenset(self.settings.stop_words))
+        with self._store.reading() as reader:
+            return read_corpus(reader, self._embedding, tokenizer, questions)
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""

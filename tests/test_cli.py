@@ -728,3 +728,57 @@ def test_a_full_disk_is_one_sentence(collection: Path) -> None:
 def test_the_parser_is_typer() -> None:
     """The tests call `main`, which asks Typer to raise instead of exiting."""
     assert isinstance(cli.app, typer.Typer)
+
+
+# ---- experiments
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("".join(f"d{i}\t0\td{(i + 3) % 10}\t1\n" for i in range(4)))
+    return path
+
+
+def test_evaluate_retrieval_prints_a_row_for_each_method(call: Call, collection: Path, judgments: Path) -> None:
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "wmd", "--method", "bm25")
+    told = call(*arguments, "--json").json
+    assert [row["method"] for row in told["rows"]] == ["wmd", "bm25"]
+    assert 0 < told["rows"][0]["map"] <= 1
+    assert (told["table"], told["queries"], told["reference"]) == ("retrieval", 4, "wmd")
+    shown = call(*arguments, "--measure", "map")
+    assert shown.code == 0
+    assert shown.out.startswith("method")
+    assert "documents 10, queries 4" in shown.out
+
+
+def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgments: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "bow", "--measure", "mrr")
+    assert call(*arguments, "--csv", file).code == 0
+    head, row = file.read_text().splitlines()
+    assert head == "method,mrr,p,hubness"
+    assert row.startswith("bow,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--method", "cosine"), 2, "there is no method 'cosine'"),
+        (("--measure", "recall"), 1, "there is no measure 'recall'"),
+        (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
+        (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
+    ],
+)
+def test_evaluate_refuses_in_a_sentence(
+    arguments: tuple[str, ...], code: int, said: str, call: Call, collection: Path, judgments: Path
+) -> None:
+    answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
+    assert answer.code == code
+    assert said in answer.sentence
+
+
+def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:
+    told = call("evaluate", "knn", "-i", collection, "--method", "wcd", "--times", "2", "-k", "1", "--json").json
+    assert (told["table"], told["labels"], told["splits"]) == ("knn", 2, 2)
+    assert 0 <= told["rows"][0]["error"] <= 1

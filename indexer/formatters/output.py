@@ -72,6 +72,8 @@ def print_check(problems: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_object({"ok": not problems, "problems": list(problems)})
         return
+    from indexer.formatters.terminal import shown
+
     for problem in problems:
         typer.echo(shown(problem))
     if not problems:
