@@ -33,5 +33,5 @@ def _minimum(_context: Any, a: Any, b: Any) -> Any:
 
 
 @overload(smaller, jit_options={"fastmath": MINIMA})
-def _compiled_smaller(_a: Any, _b: Any) -> Any:
-    return lambda _a, _b: _minimum(_a, _b)  # type: ignore[call-arg]  # numba gives it the context
+def _compiled_smaller(_a, _b):  # type: ignore[no-untyped-def]  # as the lambda has none
+    return lambda _a, _b: _minimum(_a, _b)  # type: ignore[call-arg]  # it gets its context from numba
