@@ -20,6 +20,7 @@ import typer
 if TYPE_CHECKING:
     from indexer import Document, Rejection
     from indexer.collection import Options
+    from indexer.evaluation.table import Table
     from indexer.progress import Progress
 
 app = typer.Typer(
@@ -30,6 +31,16 @@ app = typer.Typer(
     help="Finds texts that mean the same though they share no word, and proves that it missed none.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
+
+evaluate = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Measure which method is the best for your texts.\n\nA method is a distance (`wmd`, `pwmd`, `rwmd`, `wcd`), a "
+    "scorer (`bow`, `tfidf`, `bm25`, `pl2`, `translation`, `interpolation`), an encoder (`centroid`, `fisher`, `lsi`, "
+    "`lda`, `msda`, `ccg`) or `random`, with options as in `pwmd:gamma=0.5,weights=tfidf`, or a blend as "
+    "`0.3*bm25+0.7*pwmd`.",
+)
+app.add_typer(evaluate, name="evaluate")
 
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
@@ -55,8 +66,19 @@ Budget = Annotated[
     typer.Option(metavar="SECONDS", help="Stop then, and say how wrong the result may be. [default: never]"),
 ]
 Distance = Annotated[
-    Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
-    typer.Option(help="wmd: all parts alike; pwmd: by rank. [default: pwmd if the collection has a gamma, else wmd]"),
+    str | None,
+    typer.Option(
+        metavar="wmd|pwmd|rwmd|wcd|bow|tfidf|bm25|pl2|translation|interpolation",
+        help="wmd: all parts alike; pwmd: by rank; or a scorer, such as bm25 or bm25:k1=0.9,b=0.4. "
+        "[default: pwmd if the collection has a gamma, else wmd]",
+    ),
+]
+Blend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCORER[=SHARE]",
+        help="Let a scorer have a say in the order: bm25=0.3 a share of 0.3; bm25 joins the ranks.",
+    ),
 ]
 Gamma = Annotated[
     float | None, typer.Option(min=0, help="How much a part's rank counts: 0 not at all. [default: the collection's]")
@@ -80,13 +102,18 @@ Normalize = Annotated[
 ]
 Weights = Annotated[Literal["tf", "tfidf"] | None, typer.Option(help="Word weights. [default: tf]")]
 FirstStage = Annotated[
-    Literal["centroid", "fisher", "lsi", "lda", "msda", "ccg"] | None,
-    typer.Option(help="Vectors of the first stage. [default: centroid]"),
+    str | None,
+    typer.Option(
+        metavar="centroid|fisher|lsi|lda|msda|ccg[+SCORER]",
+        help="Vectors of the first stage; fisher+bm25: the best of both. [default: centroid]",
+    ),
 ]
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the first stage, such as k=64; repeat for more.")
 ]
-Faiss = Annotated[str | None, typer.Option(metavar="FACTORY", help="FAISS factory string. [default: IDMap2,Flat]")]
+Faiss = Annotated[
+    str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
+]
 StopWords = Annotated[str | None, typer.Option(metavar="FILE|none", help="Words to leave out. [default: English list]")]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load gensim's own .kv and .model files: they can run any code.")
@@ -104,6 +131,21 @@ Wait = Annotated[
     ),
 ]
 Format = Annotated[str | None, typer.Option("--format", help="Read the files as this format. [default: detected]")]
+
+Methods = Annotated[
+    list[str] | None,
+    typer.Option("--method", metavar="NAME[:KEY=VALUE,...]", help="A row; repeat for more. [default: the usual ones]"),
+]
+Proximity = Annotated[
+    Literal["empirical", "gaussian", "gamma"] | None,
+    typer.Option(help="Show every method a second time with mutual proximity, against hubs."),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=0, help="A row more: the best method on the other folds of queries; 0: leave one query out."),
+]
+Clean = Annotated[bool, typer.Option("--clean", help="Leave out documents that are there twice, or nearly.")]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, too.")]
 
 
 def run() -> None:
@@ -251,8 +293,8 @@ def threads(
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts count by rank."""
+    from indexer.methods import PAPER_GAMMA
     from indexer.readers import read_threads
-    from indexer.searcher import PAPER_GAMMA
 
     encoder = (first_stage, first_stage_option)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
@@ -283,6 +325,7 @@ def search(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     queries: Annotated[
         str | None,
@@ -296,7 +339,7 @@ def search(
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(None, query)] if query is not None else read_queries(queries or "-")
     _answer(index, "search", asked, options, flows=explain, as_json=as_json)
 
@@ -312,11 +355,12 @@ def similar(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one of the collection's own, which is left out."""
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(key if len(keys) > 1 or as_json else None, key) for key in keys]
     _answer(index, "similar", asked, options, flows=explain, as_json=as_json)
 
@@ -449,6 +493,97 @@ def backup(
         typer.echo(f"revision {revision} is in {directory}")
 
 
+@evaluate.command(
+    epilog="Examples: `moverank evaluate retrieval --qrels qrels.tsv --queries queries.jsonl`  "
+    "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+0.7*pwmd' --json`"
+)
+def retrieval(
+    qrels: Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")],
+    index: Index = Path("moverank.index"),
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="JSONL with id and text. [default: the judged queries are documents' keys]"),
+    ] = None,
+    candidates: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Rank only these: `query document rank`, or a TREC run.")
+    ] = None,
+    method: Methods = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="map, rprec, mrr, p@K, recall@K, ndcg@K; repeat for more.")
+    ] = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Test the others against this row. [default: the first]")
+    ] = None,
+    without_self: Annotated[
+        bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
+    ] = False,
+    folds: Folds = None,
+    proximity: Proximity = None,
+    clean: Clean = False,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well each method finds what was judged to be relevant."""
+    from indexer.evaluation.commands import evaluate_retrieval
+
+    _experiment(
+        lambda bars: evaluate_retrieval(
+            index,
+            qrels,
+            queries=queries,
+            candidates=candidates,
+            methods=method or (),
+            measures=measure or (),
+            reference=reference,
+            without_self=without_self,
+            clean=clean,
+            proximity=proximity,
+            folds=folds,
+            progress=bars,
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(
+    epilog="Examples: `moverank evaluate knn -i news`  `... --split random --times 5 --method wmd --method lsi:dim=100`"
+)
+def knn(
+    index: Index = Path("moverank.index"),
+    method: Methods = None,
+    split: Annotated[
+        Literal["predefined", "random"] | None,
+        typer.Option(help="predefined: by the documents' field `split`; random: 70/30. [default: predefined if named]"),
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="How many random splits.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the splits: the same for the same seed.")] = 0,
+    k: Annotated[int | None, typer.Option("-k", min=1, help="How many vote. [default: the best of 1 to 19]")] = None,
+    proximity: Proximity = None,
+    clean: Clean = False,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how often each method's nearest neighbours tell a document's label."""
+    from indexer.evaluation.commands import evaluate_knn
+
+    _experiment(
+        lambda bars: evaluate_knn(
+            index,
+            methods=method or (),
+            split=split,
+            times=times,
+            seed=seed,
+            k=k,
+            clean=clean,
+            proximity=proximity,
+            progress=bars,
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
 @app.command(epilog="Example: `moverank demo`")
 def demo(
     directory: Annotated[Path, typer.Option("--directory", help="Where the demo's files go.")] = Path("moverank-demo"),
@@ -557,9 +692,7 @@ def _answer(
 ) -> None:
     """Print the answers to questions (id, text or key); the only one may have no id."""
     from indexer import Collection
-    from indexer.formatters.bars import Bars
     from indexer.formatters.output import print_answer, print_answers, tell_of_compiling
-    from indexer.progress import silent
 
     with Collection.open(path) as collection:
         tell_of_compiling()
@@ -569,6 +702,9 @@ def _answer(
             ranking = getattr(collection, how)(text, **options)
             print_answer(ranking, time.perf_counter() - began, flows=flows, as_json=as_json)
             return
+        from indexer.formatters.bars import Bars
+        from indexer.progress import silent
+
         named = [(str(id_), text) for id_, text in asked]
         rankings = getattr(collection, f"{how}_many")([text for _, text in named], **options)
         # A bar between answers on the same terminal would only be in the way.
@@ -578,14 +714,33 @@ def _answer(
         sys.exit(1)
 
 
+def _experiment(work: "Callable[[Progress], Table]", csv: Path | None, *, as_json: bool) -> None:
+    """Do an experiment and print its table."""
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_object, tell_of_compiling, write_page
+    from indexer.formatters.tables import table_csv, table_object, table_view
+    from indexer.formatters.terminal import print_view
+
+    tell_of_compiling()
+    with _interruptible(), Bars() as bars:
+        table = work(bars)
+    if csv is not None:
+        write_page(csv, table_csv(table))
+    if as_json:
+        print_object(table_object(table))
+    else:
+        print_view(table_view(table))
+
+
 def _options(
     k: int,
     depth: int | None,
     exact: bool,
-    distance: Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
+    distance: str | None,
     gamma: float | None,
     where: list[str] | None,
     budget: float | None,
+    blend: str | None,
     *,
     explained: bool,
 ) -> "Options":
@@ -607,4 +762,5 @@ def _options(
         "where": fields or None,
         "explained": explained,
         "budget": budget,
+        "blend": blend,
     }

@@ -12,6 +12,8 @@ from indexer.counting import WordCounter
 from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
+from indexer.evaluation.corpus import Corpus, read_corpus
+from indexer.factory import InUse
 from indexer.folding import fold_if_due
 from indexer.mending import Mender
 from indexer.neighbours import Neighbours
@@ -24,9 +26,10 @@ from indexer.store import Store, explained, sqlite_url
 from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
+from indexer.view import newest_snapshot
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
-from rerank.ranking import Distance, Ranking
+from rerank.ranking import Ranking
 from rerank.text import Tokenizer
 from rerank.why_not import WhyNot
 
@@ -40,11 +43,12 @@ class Options(TypedDict, total=False):
     k: int
     depth: int | None
     exact: bool
-    distance: Distance | None
+    distance: str | None
     gamma: float | None
     where: dict[str, list[str]] | None
     explained: bool
     budget: float | None
+    blend: str | None
 
 
 class Collection:
@@ -251,11 +255,13 @@ class Collection:
 
         `k` (10): hits wanted. `depth`: how many candidates the first stage hands over; `exact`: all documents. Where
         neither is given, all up to two million documents, 20,000 candidates in a larger collection.
-        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD. `gamma`:
-        sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
-        one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after
-        which the search ends with what it has; `Ranking.largest_error` then says what may be missing. `exact` with a
-        `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError, CollectionError.
+        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD; or a
+        scorer, as "bm25" or "bm25:k1=0.9,b=0.4". `blend`: a scorer with a share in the order, "bm25=0.3", or "bm25" to
+        join ranks. `gamma`: sensitivity to rank, default the collection's. `where`: field name -> accepted values; only
+        documents that have one of them in every field named are candidates. `explained`: hits carry their flows.
+        `budget`: seconds after which the search ends with what it has; `Ranking.largest_error` then says what may be
+        missing. `exact` with a `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError,
+        CollectionError.
         """
         return self._ask(lambda searcher: searcher.search(query, Asked(**options)))
 
@@ -291,6 +297,22 @@ class Collection:
         """Find the exact `k` nearest others of every document that has a bag: as many searches as documents."""
         return self._ask(lambda searcher: searcher.neighbours(k, gamma, progress))
 
+    def index_in_use(self) -> InUse | None:
+        """Return which FAISS index holds the first stage's vectors; None before there are enough for one."""
+        if self._embedding is None:
+            return None
+        with self._store.reading() as reader:
+            base = newest_snapshot(reader, self.path, self.settings, self._embedding)
+        return base.index if base else None
+
+    def corpus(self, questions: Sequence[tuple[str, str]] = ()) -> Corpus:
+        """Read all documents into memory for experiments, and count questions (id, text) over the same words."""
+        if self._embedding is None:
+            raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
+        tokenizer = Tokenizer(frozenset(self.settings.stop_words))
+        with self._store.reading() as reader:
+            return read_corpus(reader, self._embedding, tokenizer, questions)
+
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
         with self._store.reading() as reader:
@@ -305,6 +327,8 @@ class Collection:
             }
         files = (file for file in self.path.rglob("*") if file.is_file())
         settings = self.settings.stored() | {"stop_words": len(self.settings.stop_words)}
+        index = self.index_in_use()
+        settings["faiss_in_use"] = index.factory if index else None
         vectors = {"dim": self._embedding.dim, "vectors": len(self._embedding.words)} if self._embedding else {}
         return counted | {"dim": 0, "vectors": 0} | vectors | {"bytes": sum(f.stat().st_size for f in files)} | settings
 

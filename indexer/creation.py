@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from indexer.errors import CollectionError
+from indexer.factory import AUTO
 from indexer.first_stage import FLAT, check_factory
 from indexer.place import DATABASE, UNFINISHED, VECTORS, clear, exists, leftover, locked
 from indexer.progress import Progress
@@ -52,7 +53,7 @@ def check_choices(settings: Settings, dim: int | None = None) -> None:
     """Refuse settings that cannot be meant, with UsageError; `dim` where the vectors are known."""
     check_settings(settings)
     check_training(settings.embedding, settings.train_options)
-    if settings.faiss != FLAT:
+    if settings.faiss not in (AUTO, FLAT):
         check_factory(settings.faiss, dim)
 
 

@@ -91,9 +91,10 @@ def _write(
     idf = Frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
     if encoder is None:
         encoder = _fitted(reader, word_ids, vectors, settings, idf)
-    portions = _told(assemble(reader.counted_parts(), word_ids), reader.document_count(), progress)
+    every = np.array(reader.word_ids(), np.int64)
+    portions = _told(assemble(reader.counted_parts(), every), reader.document_count(), progress)
     choices, token = made_for(settings, embedding), reader.token(revision) or ""
-    return snapshot.write(directory, revision, token, choices, portions, word_ids, vectors, idf, encoder)
+    return snapshot.write(directory, revision, token, choices, portions, every, word_ids, vectors, idf, encoder)
 
 
 def _fitted(
@@ -106,7 +107,7 @@ def _fitted(
     """Fit the encoder of the settings to documents of the reader."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
     sample: list[tuple[NDArray[np.int64], PartCounts]] = []
-    if settings.first_stage != Centroid.name:  # which learns nothing
+    if settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options()):
         for ids, counts in assemble(reader.counted_parts(), word_ids):
             rows = np.arange(-first % stride, len(ids), stride)
             sample.append((ids[rows], counts.take(rows)))
@@ -114,7 +115,7 @@ def _fitted(
     _, counts = joined(sample)
     bags = weigh(counts, settings.gamma, idf)
     documents = Documents(bags, counts.lengths(), word_ids, vectors)
-    return choose(settings.first_stage, settings.encoder_options()).fit(documents, settings.encoder_options())
+    return choose(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 
 def _told(

@@ -10,6 +10,8 @@ from typing import Any
 from indexer.collection import Collection
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import PruneRefused
+from indexer.factory import AUTO
+from indexer.first_stage import FLAT
 from indexer.progress import Progress
 from indexer.settings import Settings
 from indexer.stop_words import choose_stop_words
@@ -45,13 +47,13 @@ def update(
     """
     refused: tuple[str, ...] = ()
     with _opened(path, choices, defaults, trust_pickle, wait, progress) as collection:
-        source, began = collection.settings.embedding, perf_counter()
+        source, index, began = collection.settings.embedding, _factory(collection), perf_counter()
         try:
             changes = collection.index(records, prune=prune, strict=strict, rejected=rejected, progress=progress)
         except PruneRefused as error:
             changes, refused = error.changes, (str(error),)
         seconds = perf_counter() - began
-        notes = (*_notes(collection, source, changes), *refused)
+        notes = (*_notes(collection, source, changes), *_index_note(collection, index), *refused)
     return Updated(changes, seconds, notes, bool(refused) or bool(changes.rejected and not changes.documents))
 
 
@@ -96,3 +98,16 @@ def _notes(collection: Collection, source: str, changes: Changes) -> Iterator[st
             f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
             "found: a new collection with other word vectors (--embedding) would know them"
         )
+
+
+def _index_note(collection: Collection, before: str) -> Iterator[str]:
+    """Tell which index was chosen by size, when it is another one than before."""
+    index = collection.index_in_use()
+    if index and collection.settings.faiss == AUTO and index.factory != before:
+        yield index.told()
+
+
+def _factory(collection: Collection) -> str:
+    """Return what holds the vectors now: where there are too few for an index, all are looked at, too."""
+    index = collection.index_in_use()
+    return index.factory if index else FLAT

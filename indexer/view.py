@@ -12,7 +12,8 @@ from indexer import snapshot
 from indexer.encoding import FittedEncoder
 from indexer.errors import DamagedFile
 from indexer.first_stage import FirstStage
-from indexer.segment import Segment, assemble, joined
+from indexer.scoring import LiveTerms, Scoring
+from indexer.segment import Segment, Terms, among, assemble, joined
 from indexer.settings import Settings
 from indexer.store import Reader
 from rerank.bag import Bags
@@ -88,18 +89,25 @@ class LiveSegment:
 class View:
     """One consistent state: the newest snapshot, if there is one, and then the tail, if anything has changed since.
 
-    `frequencies` are there where weights need them. `fitted` is the snapshot's encoder, `base` its place.
+    `frequencies` are there where weights need them. `scoring` ranks by word counts. `fitted` is the snapshot's encoder,
+    `base` its place.
     """
 
     revision: int
     segments: tuple[LiveSegment, ...]
     frequencies: "Frequencies | None"
+    scoring: Scoring
     fitted: FittedEncoder | None
     dim: int
     base: Path | None
 
-    def check(self, *, stage: bool) -> None:
-        """Look through the files that searches read, with the first `stage` or without; DamagedFile names a bad one."""
+    def check(self, *, stage: bool, terms: bool) -> None:
+        """Look through the files that searches read, with the first `stage` and all `terms` or without.
+
+        DamagedFile names a bad one.
+        """
+        if terms:
+            self.scoring.check()
         for part in self.segments:
             _ = part.segment.counts
             if part.own_bags:
@@ -125,18 +133,22 @@ def open_view(
     revision = reader.revision()
     base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
-    tail = read_tail(reader, since, embedding)
+    tail, terms = read_tail(reader, since, embedding)
     frequencies = Frequencies(reader) if settings.weights == "tfidf" else None
-    segments = []
+    segments, counted = list[LiveSegment](), list[LiveTerms]()
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
-        live = ~np.isin(base.segment.ids, gone) if len(gone) else np.ones(len(base.segment.ids), bool)
+        live = ~np.isin(base.segment.ids, gone)
+        counted.append(LiveTerms(base.terms, gone, base.segment, directory))
         idf = _idf(frequencies, base.segment)
         segments.append(LiveSegment(base.segment, live, idf, base.stage, settings.gamma, base.bags))
     if len(tail.ids):
         segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), _idf(frequencies, tail)))
+    if len(terms.ids):
+        counted.append(LiveTerms(terms, np.empty(0, np.int64), tail))
+    scoring = Scoring(counted, reader.document_count(), embedding.dim)
     fitted, place = (base.encoder, base.path) if base else (None, None)
-    return View(revision, tuple(segments), frequencies, fitted, embedding.dim, place)
+    return View(revision, tuple(segments), frequencies, scoring, fitted, embedding.dim, place)
 
 
 def newest_snapshot(
@@ -161,17 +173,17 @@ def made_for(settings: Settings, embedding: Embedding) -> dict[str, object]:
     return settings.derived_key() | {"embedding": embedding.fingerprint}
 
 
-def read_tail(reader: Reader, since: int, embedding: Embedding) -> Segment:
+def read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
     """Read the documents that changed after a revision into a segment with a vocabulary of its own."""
     parts = list(reader.counted_parts(since))
-    stored = np.frombuffer(b"".join(part.words for part in parts), "<i4")
-    rows = reader.word_rows(np.unique(stored).tolist())
+    every = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4")).astype(np.int64)
+    ids, counts = joined(list(assemble(parts, every)))
+    rows = reader.word_rows(every.tolist())
     known = sorted(id_ for id_, row in rows.items() if row != UNKNOWN)
     texts = reader.word_texts(known)
     vectors = embedding.gather([texts[id_] for id_ in known], np.array([rows[id_] for id_ in known], np.int64))
     word_ids = np.array(known, np.int64)
-    ids, counts = joined(list(assemble(parts, word_ids)))
-    return Segment(ids, counts, word_ids, vectors)
+    return Segment(*among(ids, counts, every, word_ids), word_ids, vectors), Terms(ids, counts, every)
 
 
 class Frequencies:

@@ -174,6 +174,32 @@ def test_search_and_similar_have_the_keys_of_the_contract(
         assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
 
 
+@pytest.mark.parametrize("scorer", ["bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation"])
+def test_a_scorer_is_selected_where_a_distance_is(call: Call, collection: Path, scorer: str) -> None:
+    for arguments in (("search", "cat and dog"), ("similar", "d1")):
+        told = call(*arguments, "--distance", scorer, "-i", collection, "--json").json
+        scores = [hit["score"] for hit in told["hits"]]
+        assert scores
+        assert scores == sorted(scores, reverse=True)
+        assert {hit["distance"] is None for hit in told["hits"]} == {scorer not in ("bow", "tfidf:norm=l2")}
+        shown = call(*arguments, "--distance", scorer, "-i", collection)
+        assert (shown.code, shown.err) == (0, "")
+        assert "Certified" in shown.out
+
+
+def test_a_blend_shows_both_parts(call: Call, collection: Path) -> None:
+    told = call("search", "cat and dog", "--blend", "bm25=0.4", "-i", collection, "--json").json
+    assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in told["hits"])
+    shown = call("search", "cat and dog", "--blend", "bm25", "-i", collection, "-k", "1").out
+    assert "wmd " in shown
+    assert "bm25 " in shown
+    assert "a joint order" in shown
+
+
+def test_nothing_found_by_words_says_so(call: Call, collection: Path) -> None:
+    assert "Nothing found" in call("search", "nowhereatall", "--distance", "bm25", "-i", collection).out
+
+
 def test_explain_of_a_search_names_every_flow(call: Call, collection: Path) -> None:
     hit = call("search", "cat dog", "-i", collection, "-k", "1", "--explain", "--json").json["hits"][0]
     assert sum(flow["mass"] * flow["cost"] for flow in hit["flows"]) == pytest.approx(hit["distance"])
@@ -518,7 +544,9 @@ BAD_CALLS: list[tuple[str, int, str]] = [
     ("search cat -i {old} --budget 0", 2, "the budget must be a number of seconds above 0, not 0"),
     ("explain cat nobody -i {old} --why-not", 1, "the collection has no document with the key 'nobody'"),
     ("search cat -i {old} --depth 5", 2, "depth must be at least k, which is 10, not 5"),
-    ("search cat -i {old} --distance nope", 2, "'nope' is not one of 'wmd', 'pwmd', 'rwmd', 'wcd'"),
+    ("search cat -i {old} --distance nope", 2, "there is no distance 'nope': choose one of wmd, pwmd, rwmd, wcd, bow"),
+    ("search cat -i {old} --distance bm25:k9=1", 2, "bm25 has no option 'k9'"),
+    ("search cat -i {old} --blend bm25=2", 2, "the share of bm25 in a blend is a number from 0 to 1, not '2'"),
     ("search cat -i {old} --distance wmd --gamma 1", 2, "wmd weighs all parts alike"),
     ("search cat -i {old} --where label", 2, "--where 'label' is not of the form FIELD=VALUE"),
     ("search cat -i {old} --where =x", 2, "--where '=x' is not of the form FIELD=VALUE"),
@@ -700,3 +728,57 @@ def test_a_full_disk_is_one_sentence(collection: Path) -> None:
 def test_the_parser_is_typer() -> None:
     """The tests call `main`, which asks Typer to raise instead of exiting."""
     assert isinstance(cli.app, typer.Typer)
+
+
+# ---- experiments
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("".join(f"d{i}\t0\td{(i + 3) % 10}\t1\n" for i in range(4)))
+    return path
+
+
+def test_evaluate_retrieval_prints_a_row_for_each_method(call: Call, collection: Path, judgments: Path) -> None:
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "wmd", "--method", "bm25")
+    told = call(*arguments, "--json").json
+    assert [row["method"] for row in told["rows"]] == ["wmd", "bm25"]
+    assert 0 < told["rows"][0]["map"] <= 1
+    assert (told["table"], told["queries"], told["reference"]) == ("retrieval", 4, "wmd")
+    shown = call(*arguments, "--measure", "map")
+    assert shown.code == 0
+    assert shown.out.startswith("method")
+    assert "documents 10, queries 4" in shown.out
+
+
+def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgments: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "bow", "--measure", "mrr")
+    assert call(*arguments, "--csv", file).code == 0
+    head, row = file.read_text().splitlines()
+    assert head == "method,mrr,p,hubness"
+    assert row.startswith("bow,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--method", "cosine"), 2, "there is no method 'cosine'"),
+        (("--measure", "recall"), 1, "there is no measure 'recall'"),
+        (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
+        (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
+    ],
+)
+def test_evaluate_refuses_in_a_sentence(
+    arguments: tuple[str, ...], code: int, said: str, call: Call, collection: Path, judgments: Path
+) -> None:
+    answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
+    assert answer.code == code
+    assert said in answer.sentence
+
+
+def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:
+    told = call("evaluate", "knn", "-i", collection, "--method", "wcd", "--times", "2", "-k", "1", "--json").json
+    assert (told["table"], told["labels"], told["splits"]) == ("knn", 2, 2)
+    assert 0 <= told["rows"][0]["error"] <= 1

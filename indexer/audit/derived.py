@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer.errors import CollectionError, DamagedFile
-from indexer.segment import assemble
+from indexer.segment import among, assemble
 from indexer.settings import Settings
 from indexer.snapshot import Snapshot
 from indexer.store import Reader
@@ -47,23 +47,35 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
     vectors = embedding.gather([word.word for word in words], np.array([word.row for word in words], np.int64))
     if not np.array_equal(vectors, segment.vectors):
         yield f"{base.path}: its word vectors are others"
-    stored, same = 0, True
-    bags = base.bags()
-    for every, portion in assemble(reader.counted_parts(), segment.word_ids):
-        kept = np.flatnonzero(~np.isin(every, gone))
-        ids, counts = every[kept], portion.take(kept)
-        rows = np.searchsorted(segment.ids, ids)
-        if not np.array_equal(segment.ids[np.minimum(rows, len(segment.ids) - 1)], ids):
+    yield from _documents(reader, base, gone, settings.gamma)
+    yield from _stage(reader, base, settings)
+
+
+def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], gamma: float) -> Iterator[str]:
+    """Compare the counts of all words, those of words with a vector, and the bags with the documents not `gone`."""
+    segment, terms, bags = base.segment, base.terms, base.bags()
+    stored, same = np.zeros(2, np.int64), True
+    for found, portion in assemble(reader.counted_parts(), terms.word_ids):
+        kept = np.flatnonzero(~np.isin(found, gone))
+        every, all_counts = found[kept], portion.take(kept)
+        ids, counts = among(every, all_counts, terms.word_ids, segment.word_ids)
+        rows, all_rows = np.searchsorted(segment.ids, ids), np.searchsorted(terms.ids, every)
+        if not (_has(segment.ids, rows, ids) and _has(terms.ids, all_rows, every)):
             yield f"{base.path}: documents are missing in it"
             return
         same = same and _same_counts(segment.counts.take(rows), counts)
-        same = same and _same_bags(bags.take(rows), weigh(counts, settings.gamma))
-        stored += len(ids)
+        same = same and _same_counts(terms.counts.take(all_rows), all_counts)
+        same = same and _same_bags(bags.take(rows), weigh(counts, gamma))
+        stored += len(ids), len(every)
     if not same:
         yield f"{base.path}: its bags are not those of the documents"
-    if stored != int((~np.isin(segment.ids, gone)).sum()):
+    if stored.tolist() != [int((~np.isin(held, gone)).sum()) for held in (segment.ids, terms.ids)]:
         yield f"{base.path}: it has documents that the database does not know"
-    yield from _stage(reader, base, settings)
+
+
+def _has(held: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]) -> bool:
+    """Say whether `ids` are in `held`, at `rows`."""
+    return bool(np.all(rows < len(held))) and np.array_equal(held[rows], ids)
 
 
 def _stage(reader: Reader, base: Snapshot, settings: Settings) -> Iterator[str]:

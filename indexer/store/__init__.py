@@ -89,7 +89,9 @@ class Store:
                 with connection.begin():
                     yield connection
                     if orphans(connection):
-                        raise CollectionError("the migration would have lost what belongs together: nothing was changed")
+                        raise CollectionError(
+                            "the migration would have lost what belongs together: nothing was changed"
+                        )
             finally:
                 enforce_keys(connection)
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from indexer.store.reader import DOCUMENTS, FIELDS, PARTS, WORDS
+from indexer.schema import DOCUMENTS, FIELDS, PARTS, WORDS
 from indexer.store.writer import Row, Writer
 
 _TOLD = 20

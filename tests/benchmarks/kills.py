@@ -28,7 +28,17 @@ from tests.benchmarks.common import show_table, verdict
 
 _FIRST = 40
 _LONGEST = 1.2  # seconds until the kill
-HEADS = ("killed while", "kills", "acknowledged", "documents lost", "changes lost", "wrong", "needed help", "left over", "")
+HEADS = (
+    "killed while",
+    "kills",
+    "acknowledged",
+    "documents lost",
+    "changes lost",
+    "wrong",
+    "needed help",
+    "left over",
+    "",
+)
 
 State = dict[str, Document]
 Tell = Callable[[str], None]

@@ -54,6 +54,7 @@ def _answers(collection: Collection, twin: Twin) -> None:
     check_exact(collection.search("ant bee cat", k=5), expected, 5)
     check_honest(collection.search("ant bee cat", k=3, depth=4), expected, 3)
     check_exact(collection.search("ant bee cat", k=5, gamma=2.0), twin.distances("ant bee cat", gamma=2.0), 5)
+    assert len(collection.search("ant bee cat", k=3, distance="bm25").hits) == 3
 
 
 def test_every_region_of_every_file(

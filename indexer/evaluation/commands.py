@@ -1,0 +1,122 @@
+"""The experiments as the command line asks for them: files and options in, tables out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from indexer.collection import Collection
+from indexer.errors import UsageError
+from indexer.evaluation.classification import Bench, Classified, classification
+from indexer.evaluation.corpus import Corpus
+from indexer.evaluation.duplicates import find_duplicates
+from indexer.evaluation.kept import Kept
+from indexer.evaluation.methods import RANDOM, Method, Trial, parse_method
+from indexer.evaluation.retrieval import Task, retrieval
+from indexer.evaluation.table import Table
+from indexer.progress import Progress, silent
+from indexer.readers.judgments import read_candidates, read_qrels
+from indexer.readers.queries import read_queries
+from rerank.evaluation.judgments import Judgments
+from rerank.evaluation.measures import USUAL, measure
+from rerank.evaluation.splits import TIMES, predefined, random_splits
+
+KEPT = "evaluation"
+"""The directory in a collection that keeps what took long."""
+
+_PLAIN = (RANDOM, "bow", "tfidf", "bm25", "wcd", "rwmd", "wmd", "wmd:weights=tfidf")
+_RANKED = ("pwmd", "pwmd:weights=tfidf")
+
+
+def evaluate_retrieval(
+    index: Path,
+    qrels: str,
+    *,
+    queries: str | None = None,
+    candidates: str | None = None,
+    methods: Sequence[str] = (),
+    measures: Sequence[str] = (),
+    reference: str | None = None,
+    without_self: bool = False,
+    clean: bool = False,
+    proximity: str | None = None,
+    folds: int | None = None,
+    progress: Progress = silent,
+) -> Table:
+    """Measure methods by judged queries: texts from a file, or without one the documents that the judgments name.
+
+    `without_self`: a query's id is also its own document's key, which is left out. Documents as queries always leave
+    themselves out. `folds`: see `Task`. Raises ReadError, UsageError, EvaluationError.
+    """
+    judgments = Judgments(read_qrels(qrels))
+    for name in measures:
+        measure(name)
+    given = read_candidates(candidates) if candidates is not None else None
+    wanted = set(judgments.queries)
+    asked = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else []
+    with Collection.open(index) as collection:
+        rows = chosen_methods(methods, collection, proximity)
+        trial = _trial(collection.corpus(asked), judgments, Kept(index / KEPT), progress, stored=queries is None)
+    if not without_self and queries is not None:
+        trial = replace(trial, own=np.full(len(trial.questions), -1, np.int64))
+    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds))
+
+
+def evaluate_knn(
+    index: Path,
+    *,
+    methods: Sequence[str] = (),
+    split: Literal["predefined", "random"] | None = None,
+    times: int = TIMES,
+    seed: int = 0,
+    k: int | None = None,
+    clean: bool = False,
+    proximity: str | None = None,
+    progress: Progress = silent,
+) -> Table:
+    """Measure methods by kNN classification of the documents that have a label.
+
+    `split`: the one that documents name in their field `split`, or 70/30 drawn so many `times`; by default the first
+    where there is one. Raises UsageError, EvaluationError.
+    """
+    with Collection.open(index) as collection:
+        rows = chosen_methods(methods, collection, proximity)
+        corpus = collection.corpus()
+    texts = corpus.documents
+    used = [row for row, label in enumerate(texts.labels) if label is not None]
+    if split is None:
+        split = "predefined" if corpus.splits else "random"
+    if split == "predefined":
+        if not corpus.splits:
+            raise UsageError("no document has a field `split` with train or test: leave --split out, or say random")
+        used = [row for row in used if texts.keys[row] in corpus.splits]
+    texts = texts.take(used)
+    if clean and len(texts):
+        texts = texts.take(find_duplicates(texts).kept)
+    drawn = [predefined([corpus.splits[key] for key in texts.keys])] if split == "predefined" else None
+    data = Classified.of(texts, drawn or random_splits(len(texts), times=times, seed=seed))
+    return classification(rows, data, Bench(Kept(index / KEPT), progress), k)
+
+
+def _trial(corpus: Corpus, judgments: Judgments, kept: Kept, progress: Progress, *, stored: bool) -> Trial:
+    """Put questions beside the documents: texts that were read, or documents themselves."""
+    pool, questions = corpus.documents, corpus.questions
+    if stored:
+        questions = pool.take([pool.place[query] for query in judgments.queries if query in pool.place])
+    own = np.array([pool.place.get(query, -1) for query in questions.keys], np.int64)
+    return Trial(pool, questions, own, kept, progress)
+
+
+def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
+    """Read the rows that were asked for, or the usual ones; with `proximity`, each a second time with it."""
+    gamma = collection.settings.gamma
+    names = list(dict.fromkeys(typed)) or [*_PLAIN, *(_RANKED if gamma else ())]
+    rows = []
+    for name in names:
+        method = parse_method(name, gamma)
+        rows.append(method)
+        if proximity and method.name != RANDOM and not method.parts and method.proximity is None:
+            rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", gamma))
+    return rows

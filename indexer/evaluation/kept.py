@@ -1,0 +1,93 @@
+"""Results that took long, kept in files beside the collection: a run that was stopped goes on where it was.
+
+A file is named by the content that its numbers depend on, so it can never be out of date; whoever wants the room back
+removes the directory.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.format import open_memmap
+from numpy.typing import NDArray
+
+_NOTHING = -1.0  # what stands for a distance of 0: a file begins as zeros, which take no room on the disk
+
+
+class Kept:
+    """A directory of results; without one, they are held in memory."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+
+    def table(self, name: str, shape: tuple[int, int]) -> "KeptTable":
+        """Return the table of distances of that name."""
+        return KeptTable(self._array(name, shape, np.dtype("<f8")))
+
+    def places(self, name: str, shape: tuple[int, int]) -> "KeptPlaces":
+        """Return the places of neighbours of that name."""
+        return KeptPlaces(self._array(f"nearest-{name}", shape, np.dtype("<i8")))
+
+    def _array(self, name: str, shape: tuple[int, int], kind: "np.dtype[Any]") -> NDArray[Any]:
+        if self._directory is None or not all(shape):
+            return np.zeros(shape, kind)
+        self._directory.mkdir(exist_ok=True)
+        path = self._directory / f"{name}.npy"
+        try:
+            found: NDArray[Any] = open_memmap(path, "r+")
+            if found.shape == shape and found.dtype == kind:
+                return found
+        except (OSError, ValueError):
+            pass  # not there yet, or cut short
+        made: NDArray[Any] = open_memmap(path, "w+", dtype=kind, shape=shape)
+        return made
+
+
+class KeptTable:
+    """Distances (q, n), as far as they are known."""
+
+    def __init__(self, stored: NDArray[np.float64]) -> None:
+        self._stored = stored
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return how many questions and documents there are."""
+        q, n = self._stored.shape
+        return q, n
+
+    def missing(self, row: int) -> NDArray[np.int64]:
+        """Return the documents whose distance from a question is not known."""
+        return np.flatnonzero(self._stored[row] == 0)
+
+    def keep(self, row: int, places: NDArray[np.int64], distances: NDArray[np.float64], *, symmetric: bool) -> None:
+        """Take the distances (m,) of documents `places` (m,) from a question, and of it from them if so."""
+        coded = np.where(distances > 0, distances, _NOTHING)
+        self._stored[row, places] = coded
+        if symmetric:
+            self._stored[places, row] = coded
+
+    def row(self, row: int) -> NDArray[np.float64]:
+        """Return the distances (n,) of a question; infinite where they are not known."""
+        coded = np.asarray(self._stored[row])
+        return np.where(coded == 0, np.inf, np.maximum(coded, 0.0))
+
+
+class KeptPlaces:
+    """The nearest documents (q, k) of questions; rows that are not done are zeros."""
+
+    def __init__(self, stored: NDArray[np.int64]) -> None:
+        self._stored = stored  # place + 1, and -1 where there is none
+
+    def done(self, row: int) -> bool:
+        """Say whether a question's neighbours are known."""
+        return bool(self._stored[row, 0] != 0)
+
+    def keep(self, row: int, places: NDArray[np.int64]) -> None:
+        """Take the nearest documents (at most k) of a question."""
+        filled = np.full(self._stored.shape[1], -1, np.int64)
+        filled[: len(places)] = places + 1
+        self._stored[row] = filled
+
+    def read(self) -> NDArray[np.int64]:
+        """Return the places (q, k), -1 where there is none."""
+        return np.where(self._stored > 0, self._stored - 1, -1)

@@ -1,0 +1,107 @@
+"""Ranks by WMD, P-WMD and RWMD, each exact, on all cores, and kept once computed."""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer.evaluation.kept import Kept
+from indexer.evaluation.rankers import FAR
+from indexer.evaluation.solving import solve_all
+from indexer.evaluation.texts import Texts
+from indexer.progress import Progress
+from rerank.bag import Bag, Bags
+from rerank.cores import blas_alone, cores, one_core, pool
+from rerank.cost import vector_norms
+from rerank.query import Query
+from rerank.ranking import Distance
+from rerank.reranker import nearest
+
+_AHEAD = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mover:
+    """Ranks a pool by a distance between bags that are weighed by `gamma` and by `idf` (t,), if there is one.
+
+    `kept` holds distances that were computed before.
+    """
+
+    distance: Distance
+    pool: Texts
+    gamma: float
+    idf: NDArray[np.float64] | None
+    kept: Kept
+
+    def distances(self, questions: Texts, progress: Progress) -> Iterator[NDArray[np.float64]]:
+        """See `Ranker.distances`: whatever was not kept is computed first."""
+        rows, bags = self.pool.bags(self.gamma, self.idf)
+        asking, asked = questions.bags(self.gamma, self.idf)
+        vectors = self.pool.vocabulary.vectors
+        table = self.kept.table(self._name(questions), (len(asking), len(rows)))
+        same = questions.digest == self.pool.digest
+        solve_all(self.distance, (asked, bags, vectors), table, symmetric=same, progress=progress)
+        place = {int(row): i for i, row in enumerate(asking.tolist())}
+        for question in range(len(questions)):
+            found = np.full(len(self.pool), FAR)
+            if question in place:
+                found[rows] = table.row(place[question])
+            yield found
+
+    def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
+        """See `Ranker.nearest`: a cascade of bounds finds them, so that few distances have to be computed."""
+        rows, bags = self.pool.bags(self.gamma, self.idf)
+        asking, asked = questions.bags(self.gamma, self.idf)
+        places = self.kept.places(f"{self._name(questions)}-{k}", (len(questions), k))
+        waiting: deque[tuple[int, Future[NDArray[np.int64]]]] = deque()
+        search = _Search(bags, self.pool.vocabulary.vectors, k, self.distance)
+        left = [row for row in range(len(asking)) if not places.done(int(asking[row]))]
+        done = len(asking) - len(left)
+        for turn, row in enumerate([*left, None]):
+            if row is not None:
+                waiting.append((int(asking[row]), pool().submit(search.run, asked, row)))
+            # The first is waited for: it may have to compile what the others share.
+            while waiting and (len(waiting) > _AHEAD * cores() or row is None or not turn):
+                question, found = waiting.popleft()
+                places.keep(question, rows[found.result()])
+                done += 1
+                progress(f"Neighbours by {self.distance.upper()}", done, len(asking), "documents")
+        return places.read()
+
+    def _name(self, questions: Texts) -> str:
+        """Name the distances: equal names mean equal distances."""
+        total = hashlib.sha256(self.pool.digest + questions.digest)
+        total.update(b"" if self.idf is None else self.idf.astype("<f8").tobytes())
+        kind = "wmd" if self.distance == "pwmd" else self.distance
+        return f"{kind}-{self.gamma:g}-{total.hexdigest()[:24]}"
+
+
+class _Search:
+    """Finds the nearest bags of one question after the other, over the bags' words; threads may share it."""
+
+    def __init__(self, bags: Bags, vectors: NDArray[np.float32], k: int, distance: Distance) -> None:
+        used = np.unique(bags.words)
+        self._place = np.full(len(vectors), -1, np.int32)
+        self._place[used] = np.arange(len(used))
+        self._bags = Bags(bags.starts, self._place[bags.words], bags.weights)
+        self._every, self._vectors, self._k, self._distance = vectors, vectors[used], k, distance
+        self._norms = vector_norms(self._vectors)
+
+    def run(self, asked: Bags, row: int) -> NDArray[np.int64]:
+        """Return the places of the nearest bags, on one core."""
+        with one_core(), blas_alone():
+            return nearest(
+                self._query(asked[row]), self._bags, self._vectors, self._k, self._distance, norms=self._norms
+            ).rows
+
+    def _query(self, bag: Bag) -> Query:
+        """Give the words of a question the ids that the bags have for them; others get ids beyond."""
+        ids = self._place[bag.words]
+        new = np.flatnonzero(ids < 0)
+        ids[new] = len(self._vectors) + np.arange(len(new))
+        order = np.argsort(ids)
+        return Query(Bag(ids[order], bag.weights[order]), self._every[bag.words][order])

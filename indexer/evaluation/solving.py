@@ -1,0 +1,100 @@
+"""All distances of many questions from all documents, on all cores.
+
+The exact solver keeps Python's lock, so threads would take turns: where there is much to do, processes do it.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from itertools import repeat
+from multiprocessing import get_context
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer.evaluation.kept import KeptTable
+from indexer.progress import Progress
+from rerank.bag import Bags
+from rerank.cores import blas_alone, cores, one_core
+from rerank.query import Query, restricted
+from rerank.ranking import Distance
+from rerank.reranker import nearest
+
+MANY = 4000
+"""Problems that are worth a process for each core, which takes some seconds to begin."""
+
+Given = tuple[Bags, Bags, NDArray[np.float32]]
+Task = tuple[int, NDArray[np.int64]]
+Answer = tuple[int, NDArray[np.int64], NDArray[np.float64]]
+
+
+def solve_all(distance: Distance, given: Given, table: KeptTable, *, symmetric: bool, progress: Progress) -> None:
+    """Fill a table with the distances of asked bags from bags over word vectors (v, d), as far as they are missing.
+
+    `symmetric` says that both are the same: each pair is computed once.
+    """
+    tasks = _tasks(table, symmetric=symmetric)
+    total = sum(len(places) for _, places in tasks)
+    everything = table.shape[0] * table.shape[1] // (2 if symmetric else 1)
+    done = everything - total
+    with _solver(given, total if distance in ("wmd", "pwmd") else 0) as answers:
+        for row, places, distances in answers(distance, tasks):
+            table.keep(row, places, distances, symmetric=symmetric)
+            done += len(places)
+            progress(f"Computing {distance.upper()}", done, everything, "distances")
+
+
+def _tasks(table: KeptTable, *, symmetric: bool) -> list[Task]:
+    """Return what is missing, row by row."""
+    missing = [(row, table.missing(row)) for row in range(table.shape[0])]
+    if symmetric:
+        missing = [(row, places[places >= row]) for row, places in missing]
+    return [(row, places) for row, places in missing if len(places)]
+
+
+class _Answers(Protocol):
+    def __call__(self, distance: Distance, tasks: list[Task]) -> Iterator[Answer]: ...
+
+
+@contextmanager
+def _solver(given: Given, problems: int) -> Iterator[_Answers]:
+    """Give what answers tasks: here, or in a process for each core."""
+    if problems < MANY or cores() == 1:
+        yield lambda distance, tasks: map(partial(_answer, given, distance), tasks)
+        return
+    # Not forked: the threads of this process hold locks that nobody would ever open in a copy.
+    context = get_context("spawn")
+    with ProcessPoolExecutor(cores(), context, _Worker.begin, given) as workers:
+        try:
+            yield lambda distance, tasks: workers.map(_Worker.answer, repeat(distance), tasks)
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+class _Worker:
+    """What a process was given when it began."""
+
+    given: Given
+
+    @classmethod
+    def begin(cls, asked: Bags, bags: Bags, vectors: NDArray[np.float32]) -> None:
+        cls.given = asked, bags, vectors
+
+    @classmethod
+    def answer(cls, distance: Distance, task: Task) -> Answer:
+        return _answer(cls.given, distance, task)
+
+
+def _answer(given: Given, distance: Distance, task: Task) -> Answer:
+    """Return the distances (m,) of the documents of a task from its question, on one core."""
+    (asked, bags, vectors), (row, places) = given, task
+    bag = asked[row]
+    with one_core(), blas_alone():
+        some = restricted(Query(bag, vectors[bag.words]), bags.take(places), vectors)
+        found = nearest(some[0], some[1], some[2], len(places), distance, norms=some[3])
+    distances = np.empty(len(places))
+    distances[found.rows] = found.distances
+    return row, places, distances

@@ -1,0 +1,1 @@
+"""Experiments on rankings and neighbours: judgments, measures, tests of significance, classification, hubness."""

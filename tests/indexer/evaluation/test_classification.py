@@ -1,0 +1,107 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from indexer import Collection, Document, UsageError
+from indexer.evaluation.commands import evaluate_knn
+from rerank.evaluation.splits import drawn
+from tests import naive_evaluation as naive
+from tests.indexer.world import WORDS, Twin, document
+
+SIDES = {"a": WORDS[:7], "b": WORDS[5:]}
+
+
+@pytest.fixture
+def labelled() -> list[Document]:
+    """Documents of two labels whose words overlap; the last one has no word that is known."""
+    rng = np.random.default_rng(4)
+    made = []
+    for i in range(40):
+        label, mark = "ab"[i % 2], "train" if i < 28 else "test"
+        text = " ".join(rng.choice(SIDES[label], 4))
+        made.append(document(f"d{i}", text, label=label, metadata={"split": mark}))
+    return [*made, document("unknown", "quux", label="a", metadata={"split": "test"}), document("bare", "cat dog")]
+
+
+@pytest.fixture
+def indexed(make: Callable[..., Collection], labelled: list[Document]) -> Collection:
+    collection = make()
+    collection.index(labelled)
+    return collection
+
+
+def _error(documents: list[Document], train: list[int], test: list[int], k: int) -> float:
+    """The error by brute force: distances from POT, votes in a loop."""
+    twin = Twin()
+    twin.add([documents[row] for row in train])
+    wrong = 0
+    for row in test:
+        if documents[row].key == "unknown":
+            wrong += 1
+            continue
+        near = twin.distances(documents[row])
+        order = sorted(near, key=lambda key: near[key])
+        labels = ["ab".index(twin.documents[key].label or "") for key in order]
+        wrong += naive.vote(labels, k) != "ab".index(documents[row].label or "")
+    return wrong / len(test)
+
+
+def test_the_error_is_that_of_brute_force(indexed: Collection, labelled: list[Document]) -> None:
+    table = evaluate_knn(indexed.path, methods=["wmd"], k=5)
+    assert table.rows[0]["error"] == pytest.approx(_error(labelled, list(range(28)), list(range(28, 41)), 5))
+    assert table.rows[0]["k"] == "5"
+    facts = {name: table.facts[name] for name in ("documents", "labels", "splits", "train", "test")}
+    assert facts == {"documents": 41, "labels": 2, "splits": 1, "train": 28, "test": 13}
+
+
+def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Document]) -> None:
+    table = evaluate_knn(indexed.path, methods=["wmd"], split="random", times=2, seed=3)
+    expected, ks = [], []
+    for turn in range(2):
+        split = drawn(41, 0.7, 3 + turn)
+        inner = split.halved()
+        errors = [_error(labelled, inner.train.tolist(), inner.test.tolist(), k) for k in range(1, 20)]
+        ks.append(1 + errors.index(min(errors)))
+        expected.append(_error(labelled, split.train.tolist(), split.test.tolist(), ks[-1]))
+    assert table.rows[0]["k"] == " ".join(map(str, ks))
+    assert table.rows[0]["error"] == pytest.approx(np.mean(expected))
+    assert table.rows[0]["deviation"] == pytest.approx(np.std(expected, ddof=1))
+
+
+def test_every_kind_of_method_classifies(indexed: Collection) -> None:
+    methods = [
+        "random",
+        "wmd:weights=tfidf",
+        "rwmd",
+        "wcd",
+        "bow",
+        "bm25",
+        "centroid",
+        "bow:proximity=gaussian",
+        "bow+wcd",
+    ]
+    table = evaluate_knn(indexed.path, methods=methods)
+    errors = {row["method"]: row["error"] for row in table.rows}
+    assert list(errors) == methods
+    assert all(isinstance(error, float) and 0 <= error <= 1 for error in errors.values())
+    assert float(errors["wmd:weights=tfidf"] or 0) < float(errors["random"] or 0)
+
+
+def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document]) -> None:
+    text = labelled[0].parts[0].text
+    indexed.index([document("copy", text, label="a", metadata={"split": "test"})])
+    table = evaluate_knn(indexed.path, methods=["bow"], k=1)
+    clean = evaluate_knn(indexed.path, methods=["bow"], k=1, clean=True)
+    assert int(table.facts["duplicates"]) >= 1
+    assert clean.facts["duplicates"] == 0
+    assert clean.facts["documents"] == table.facts["documents"] - table.facts["near_duplicates"]
+
+
+def test_what_cannot_be_classified_is_refused(make: Callable[..., Collection]) -> None:
+    bare = make()
+    bare.index([document("d1", "cat"), *(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])
+    with pytest.raises(UsageError, match="needs documents of at least two labels"):
+        evaluate_knn(bare.path, methods=["bow"], split="random", times=1)
+    with pytest.raises(UsageError, match="no document has a field `split`"):
+        evaluate_knn(bare.path, methods=["bow"], split="predefined")

@@ -1,0 +1,160 @@
+"""Every ranker says what its definition, or the search of the collection, says."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from indexer import Collection, Document
+from indexer.evaluation import solving
+from indexer.evaluation.corpus import Corpus
+from indexer.evaluation.kept import Kept
+from indexer.evaluation.methods import Method, Trial, distances_of, parse_method
+from indexer.evaluation.texts import Texts
+from indexer.progress import silent
+from rerank.proximity import Spread, empirical, fitted
+from rerank.ranking import Distance
+from rerank.scorers import SCORERS
+from tests.indexer.world import TABLE, Twin
+from tests.rerank.scorers.counted import Counted
+
+QUERY = "cat dog dog lark quux zebra"
+
+
+@pytest.fixture
+def corpus(indexed: Collection) -> Corpus:
+    return indexed.corpus([("q1", QUERY), ("q2", "ant"), ("nothing", "zebra")])
+
+
+def ranked(method: str | Method, pool: Texts, questions: Texts, kept: Kept | None = None) -> NDArray[np.float64]:
+    chosen = parse_method(method) if isinstance(method, str) else method
+    own = np.array([pool.place.get(key, -1) for key in questions.keys])
+    return distances_of(chosen, Trial(pool, questions, own, kept or Kept(), silent))
+
+
+@pytest.mark.parametrize("weights", ["tf", "tfidf"])
+@pytest.mark.parametrize("distance", ["wmd", "pwmd", "rwmd", "wcd"])
+def test_distances_are_those_of_the_definition(distance: str, weights: str, corpus: Corpus, twin: Twin) -> None:
+    twin.weights = weights
+    found = ranked(f"{distance}:weights={weights}", corpus.documents, corpus.questions)
+    expected = twin.distances(QUERY, distance, 0.75 if distance == "pwmd" else 0.0)
+    for key, place in corpus.documents.place.items():
+        assert found[0, place] == (pytest.approx(expected[key]) if key in expected else np.inf)
+    assert np.isinf(found[2]).all()
+
+
+def test_documents_as_questions_leave_themselves_out(pool: Texts, indexed: Collection) -> None:
+    found = ranked("wmd", pool, pool.take([3, 0]))
+    assert np.isinf(found[0, 3])
+    assert np.isinf(found[1, 0])
+    hits = {hit.key: hit.distance for hit in indexed.similar("d3", k=20, distance="wmd").hits}
+    assert {pool.keys[place]: found[0, place] for place in np.flatnonzero(np.isfinite(found[0]))} == pytest.approx(hits)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("gamma", [0.0, 0.75])
+def test_scores_are_those_of_the_scorer_over_all_words(
+    name: str, gamma: float, corpus: Corpus, documents: list[Document]
+) -> None:
+    def counted(document: Document) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for part in document.parts:
+            for word in part.text.split():
+                found[word] = found.get(word, 0.0) + (1 / (1 + part.rank)) ** gamma
+        return found
+
+    vectors = {word: vector.astype(np.float32) for word, vector in TABLE.items()}
+    whole = Counted([counted(document) for document in documents], vectors)
+    expected = whole.segment().score(name, {}, dict(Counter(QUERY.split())))
+    found = ranked(f"{name}:gamma={gamma}", corpus.documents, corpus.questions)[0]
+    assert corpus.documents.keys == tuple(document.key for document in documents)
+    assert found == pytest.approx(expected if SCORERS[name].ascending else -expected, rel=1e-6)
+
+
+def test_the_centroids_encoder_is_wcd(corpus: Corpus) -> None:
+    for weights in ("tf", "tfidf"):
+        encoded, exact = (
+            ranked(f"{name}:weights={weights}", corpus.documents, corpus.questions) for name in ("centroid", "wcd")
+        )
+        assert encoded == pytest.approx(exact, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["wmd", "rwmd", "wcd", "bow", "bm25", "centroid", "random"])
+def test_the_nearest_are_the_first_of_all(name: str, corpus: Corpus) -> None:
+    ranker = parse_method(name).ranker(corpus.documents, Kept())
+    every = np.array(list(ranker.distances(corpus.questions, silent)))
+    nearest = ranker.nearest(corpus.questions, 5, silent)
+    for distances, places in zip(every, nearest, strict=True):
+        there = places[places >= 0]
+        assert len(there) == min(5, np.isfinite(distances).sum())
+        assert distances[there] == pytest.approx(np.sort(distances)[: len(there)])
+
+
+def test_distances_are_computed_once(pool: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, solved = Kept(tmp_path / "kept"), list[int]()
+    answer = solving._answer  # noqa: SLF001 - counts what is computed
+
+    def counting(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+        solved.append(len(task[1]))
+        return answer(given, distance, task)
+
+    monkeypatch.setattr(solving, "_answer", counting)
+    first = ranked("wmd", pool, pool, kept)
+    n = len(pool) - 1
+    assert sum(solved) == n * (n + 1) // 2
+    assert np.array_equal(first, first.T)
+    again = ranked("wmd", pool, pool, Kept(tmp_path / "kept"))
+    assert sum(solved) == n * (n + 1) // 2
+    assert np.array_equal(first, again)
+    near = parse_method("wmd").ranker(pool, kept)
+    assert np.array_equal(near.nearest(pool, 3, silent), near.nearest(pool, 3, silent))
+
+
+def test_a_file_that_was_cut_short_is_made_anew(pool: Texts, tmp_path: Path) -> None:
+    expected = ranked("rwmd", pool, pool, Kept(tmp_path))
+    (file,) = tmp_path.glob("rwmd*.npy")
+    file.write_bytes(file.read_bytes()[:50])
+    assert np.array_equal(ranked("rwmd", pool, pool, Kept(tmp_path)), expected)
+
+
+def test_processes_say_the_same(pool: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = ranked("wmd", pool, pool)
+    monkeypatch.setattr(solving, "MANY", 0)
+    monkeypatch.setattr(solving, "cores", lambda: 2)
+    assert np.array_equal(ranked("wmd", pool, pool), expected)
+
+
+def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
+    questions = pool.take([1, 4])
+    plain, among = ranked("bow", pool, questions), ranked("bow", pool, pool)
+    assert np.array_equal(ranked("bow:proximity=empirical", pool, questions), empirical(plain, among))
+    spread = Spread.of(among)
+    for kind in ("gaussian", "gamma"):
+        found = ranked(f"bow:proximity={kind}", pool, questions)
+        assert found == pytest.approx(fitted(plain, Spread.of(plain), spread, kind))
+
+
+def test_a_blend_adds_up_standardised_distances(corpus: Corpus) -> None:
+    one, other = (ranked(name, corpus.documents, corpus.questions)[:1] for name in ("bm25", "wcd"))
+    found = ranked("0.25*bm25 + 2*wcd", corpus.documents, corpus.questions)[0]
+    there = np.isfinite(other[0])
+    parts = [
+        (each - each[np.isfinite(each)].mean()) / each[np.isfinite(each)].std(ddof=1) for each in (one[0], other[0])
+    ]
+    assert found[there] == pytest.approx((0.25 * parts[0] + 2 * parts[1])[there])
+    assert found[~there] == pytest.approx(0.25 * parts[0][~there] + 2 * parts[1][there].max())
+
+
+def test_a_corpus_is_the_same_after_changes(make: Callable[..., Collection], documents: list[Document]) -> None:
+    at_once, bit_by_bit = make(), make()
+    at_once.index(documents[3:])
+    bit_by_bit.index(documents[:6])
+    bit_by_bit.index(documents[6:])
+    bit_by_bit.remove(["d0", "d1", "d2"])
+    tables = [
+        ranked("pwmd:weights=tfidf", texts, texts) for texts in (c.corpus().documents for c in (at_once, bit_by_bit))
+    ]
+    assert tables[0] == pytest.approx(tables[1])

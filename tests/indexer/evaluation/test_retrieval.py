@@ -1,0 +1,115 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from indexer import Collection, Document, UsageError
+from indexer.evaluation.commands import evaluate_retrieval
+from indexer.evaluation.table import Table
+from tests.indexer.world import Twin, document
+
+Evaluate = Callable[..., Table]
+
+
+@pytest.fixture
+def evaluate(indexed: Collection, tmp_path: Path) -> Evaluate:
+    """Writes judgments, queries and candidates, and evaluates."""
+
+    def run(qrels: str, queries: str | None = None, candidates: str | None = None, **options: object) -> Table:
+        files = {"qrels": qrels, "queries": queries, "candidates": candidates}
+        paths = {}
+        for name, content in files.items():
+            if content is not None:
+                paths[name] = str(tmp_path / name)
+                (tmp_path / name).write_text(content)
+        return evaluate_retrieval(indexed.path, paths.pop("qrels"), **paths, **options)  # type: ignore[arg-type]
+
+    return run
+
+
+QRELS = "d0 0 d3 1\nd0 0 d4 2\nd1 0 d5 1\nd2 0 d6 0\ngone 0 d1 1\n"
+
+
+def test_a_row_holds_the_means_over_all_judged_queries(evaluate: Evaluate, twin: Twin) -> None:
+    table = evaluate(QRELS, methods=["random", "wmd"], measures=["mrr", "recall@3"])
+    expected = []
+    for query, relevant in (("d0", {"d3", "d4"}), ("d1", {"d5"})):
+        near = twin.distances(twin.documents[query])
+        order = sorted((key for key in near if key != query), key=lambda key: near[key])
+        expected.append(1 / min(order.index(key) + 1 for key in relevant))
+    by_name = {row["method"]: row for row in table.rows}
+    assert by_name["wmd"]["mrr"] == pytest.approx(sum(expected) / 3)
+    assert by_name["random"]["recall@3"] == pytest.approx((3 / 12 + 3 / 12) / 3, abs=0.05)
+    assert by_name["random"]["p"] is None
+    assert (table.facts["queries"], table.facts["documents"]) == (3, 14)
+    assert table.notes == ("1 judged queries are not among the queries and count as 0, 'gone' first",)
+
+
+def test_queries_may_be_texts(evaluate: Evaluate) -> None:
+    queries = '{"id": "d0", "text": "cat dog"}\n{"id": "other", "text": "ant"}\n'
+    table = evaluate("d0 0 d0 1\nd0 0 nowhere 1\n", queries, methods=["wmd"], measures=["recall@14"])
+    assert table.rows[0]["recall@14"] == 0.5
+    assert "1 relevant documents are not in the collection and are never found, 'nowhere' first" in table.notes
+    assert any("--without-self" in note for note in table.notes)
+    without = evaluate("d0 0 d0 1\n", queries, methods=["wmd"], measures=["recall@14"], without_self=True)
+    assert without.rows[0]["recall@14"] == 0
+
+
+def test_candidates_are_ranked_and_so_is_their_own_order(evaluate: Evaluate, twin: Twin) -> None:
+    near = twin.distances(twin.documents["d0"])
+    relevant = min(("d3", "d4", "d5"), key=lambda key: near[key])
+    candidates = "query_id\tdoc_id\trank\n" + "".join(
+        f"d0\t{key}\t{i}\n" for i, key in enumerate(("wordless", "d3", "d4", "d5"))
+    )
+    table = evaluate(f"d0 0 {relevant} 1\nd0 0 wordless 1\n", candidates=candidates, methods=["wmd"], measures=["map"])
+    rows = {row["method"]: row["map"] for row in table.rows}
+    place = ["wordless", "d3", "d4", "d5"].index(relevant) + 1
+    assert rows["engine"] == pytest.approx((1 + 2 / place) / 2)
+    assert rows["wmd"] == pytest.approx((1 + 2 / 4) / 2)
+
+
+def test_methods_are_tested_against_the_reference(evaluate: Evaluate) -> None:
+    qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
+    table = evaluate(qrels, methods=["wmd", "bow"], measures=["mrr"], reference="bow")
+    assert [row["p"] is None for row in table.rows] == [False, True]
+    assert 0 < float(table.rows[0]["p"] or 0) <= 1
+    with pytest.raises(UsageError, match="the reference 'bm25' is none of the methods: wmd"):
+        evaluate(qrels, methods=["wmd"], reference="bm25")
+
+
+def test_proximity_gives_every_method_a_second_row(evaluate: Evaluate) -> None:
+    table = evaluate(QRELS, methods=["random", "wmd", "bow:norm=l2"], proximity="empirical", measures=["map"])
+    assert [row["method"] for row in table.rows] == [
+        "random",
+        "wmd",
+        "wmd:proximity=empirical",
+        "bow:norm=l2",
+        "bow:norm=l2,proximity=empirical",
+    ]
+    assert all(isinstance(row["hubness"], float) for row in table.rows)
+
+
+def test_duplicates_are_told_and_left_out(evaluate: Evaluate, indexed: Collection, documents: list[Document]) -> None:
+    texts = [part.text for part in documents[3].parts]
+    indexed.index([document("copy", *texts)])
+    table = evaluate(QRELS, methods=["wmd"], measures=["map"])
+    assert (table.facts["duplicates"], table.facts["near_duplicates"]) == (1, 1)
+    assert any("such as 'copy' and 'd3': --clean leaves them out" in note for note in table.notes)
+    clean = evaluate("d0 0 copy 1\nd0 0 d3 1\n", methods=["wmd"], measures=["map"], clean=True)
+    assert clean.facts["documents"] == 14
+    assert not any("not in the collection" in note for note in clean.notes)
+
+
+def test_the_usual_rows_are_there_where_none_are_named(evaluate: Evaluate) -> None:
+    table = evaluate(QRELS)
+    assert [row["method"] for row in table.rows][:4] == ["random", "bow", "tfidf", "bm25"]
+    assert {"map", "ndcg@10", "recall@10"} <= set(table.columns)
+
+
+def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
+    qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
+    table = evaluate(qrels, methods=["random", "wmd", "bow"], measures=["mrr", "p@1"], folds=0)
+    rows = {row["method"]: row for row in table.rows}
+    assert list(rows) == ["random", "wmd", "bow", "chosen"]
+    assert sum(table.facts["chosen"].values()) == 12
+    assert float(rows["chosen"]["mrr"] or 0) <= max(float(rows[name]["mrr"] or 0) for name in ("wmd", "bow")) + 0.1

@@ -1,0 +1,52 @@
+import gzip
+from collections.abc import Callable
+
+import pytest
+
+from indexer.errors import ReadError
+from indexer.readers.judgments import read_candidates, read_qrels
+
+Write = Callable[[str, str | bytes], str]
+
+
+def test_judgments_stand_in_columns(write: Write) -> None:
+    path = write("qrels", "q1 0 d1 2\nq1\t0\ta key\t0\n\nq2 Q0 d1 -1\r\n")
+    assert read_qrels(path) == {"q1": {"d1": 2, "a key": 0}, "q2": {"d1": -1}}
+    assert read_qrels(write("qrels.gz", gzip.compress(b"q1 0 d1 1"))) == {"q1": {"d1": 1}}
+
+
+def test_candidates_come_in_the_order_of_their_ranks(write: Write) -> None:
+    table = "query_id\tdoc_id\tengine_rank\trel\nq\tb\t2\t0\nq\ta\t1\t1\nother\tb\t7\t0\n"
+    assert read_candidates(write("candidates.tsv", table)) == {"q": ["a", "b"], "other": ["b"]}
+    assert read_candidates(write("run", "q Q0 b 1 9.5 bm25\nq Q0 a 2 9.1 bm25\n")) == {"q": ["b", "a"]}
+    assert read_candidates(write("pairs", "q b\nq a\n")) == {"q": ["b", "a"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("q 0 d", "qrels:1: a judgment needs the form"),
+        ("q 0 d 1\nq 0 d x", "qrels:2: a judgment needs the form"),
+        ("q 0 d 1\nq 0 d 2", "qrels:2: 'd' has two different grades"),
+        (b"q 0 \xff 1", "qrels:1: byte 5 of the line is not UTF-8"),
+        ("\n", "qrels: holds no judgment"),
+        (gzip.compress(b"q 0 d 1")[:-9], "qrels: the gzip data are damaged"),
+    ],
+)
+def test_bad_judgments_are_named_with_file_and_line(write: Write, content: str | bytes, said: str) -> None:
+    with pytest.raises(ReadError, match=said):
+        read_qrels(write("qrels", content))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("q", "c:1: a candidate needs the form"),
+        ("q d x", "c:1: a candidate needs the form"),
+        ("q d\nq d", "c:2: 'd' is a candidate of 'q' already"),
+        ("query doc rank\n", "c: holds no candidate"),
+    ],
+)
+def test_bad_candidates_are_named_with_file_and_line(write: Write, content: str, said: str) -> None:
+    with pytest.raises(ReadError, match=said):
+        read_candidates(write("c", content))

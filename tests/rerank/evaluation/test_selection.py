@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.errors import EvaluationError
+from rerank.evaluation.selection import chosen_settings, folds
+
+
+@given(st.integers(2, 40), st.integers(0, 9))
+def test_folds_are_nearly_of_one_size(queries: int, count: int) -> None:
+    if count == 1 or count > queries:
+        with pytest.raises(EvaluationError, match="folds"):
+            folds(queries, count)
+        return
+    sizes = np.bincount(folds(queries, count))
+    assert len(sizes) == (count or queries)
+    assert sizes.max() - sizes.min() <= 1
+
+
+@given(st.integers(1, 4), st.integers(2, 8), st.integers(0, 99))
+def test_nobody_chooses_by_what_it_is_judged_by(settings: int, queries: int, seed: int) -> None:
+    figures = np.random.default_rng(seed).integers(0, 3, (settings, queries)) / 2
+    fold = folds(queries, 0 if seed % 2 else 2, seed)
+    choice = chosen_settings(figures, fold)
+    for query in range(queries):
+        others = [other for other in range(queries) if fold[other] != fold[query]]
+        means = [sum(figures[setting, other] for other in others) / len(others) for setting in range(settings)]
+        assert choice[query] == means.index(max(means))
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="fold for each query"):
+        chosen_settings(np.zeros((2, 3)), np.zeros(2, np.int64))
+    with pytest.raises(EvaluationError, match="all queries are in one fold"):
+        chosen_settings(np.zeros((2, 3)), np.zeros(3, np.int64))
