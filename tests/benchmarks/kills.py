@@ -187,6 +187,7 @@ def main() -> None:
                     sys.stderr.write(f"{kind}: {said}\n")
             total += tally
             faults = [tally[fault] for fault in ("documents", "changes", "results", "!", "left")]
+            sys.stderr.write(f"{kind}: {kills} kills, {dict(tally)}\n")
             rows.append([kind, kills, acknowledged, *faults, verdict(not any(faults))])
     show_table(HEADS, rows)
     sys.exit(1 if total.total() - total[""] else 0)
