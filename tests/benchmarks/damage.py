@@ -68,10 +68,11 @@ def judge(place: Path, right: str) -> str:
 
 
 def asked(collection: Collection) -> str:
-    """Ask so that every file is read, by other ranks' weight too."""
+    """Ask so that every file is read: with ranks weighed otherwise, every word, and a scorer of all words."""
     found = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, gamma=3.0).hits]
     everything = [(hit.key, round(hit.distance, 9)) for hit in collection.search(" ".join(WORDS), k=200).hits]
-    return repr((answers(collection), found, everything))
+    scored = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, distance="bm25").hits]
+    return repr((answers(collection), found, everything, scored))
 
 
 def first(place: Path) -> str:

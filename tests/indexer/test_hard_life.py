@@ -16,9 +16,9 @@ _SCRIPTS = Path(__file__).parents[1] / "benchmarks"
 @pytest.mark.parametrize(
     ("script", "arguments"),
     [
-        ("kills.py", ["--kills", "12", "--seed", "3"]),
-        ("readers.py", ["--seconds", "4"]),
-        ("damage.py", ["--samples", "21", "--seed", "4"]),
+        ("kills.py", ["--kills", "6", "--seed", "3"]),
+        ("readers.py", ["--seconds", "3"]),
+        ("damage.py", ["--samples", "12", "--seed", "4"]),
         ("full_disk.py", ["--limit", "--step", "60000", "--work", "index"]),
     ],
 )
