@@ -104,6 +104,21 @@ Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record, and write nothing.")]
 Format = Annotated[str | None, typer.Option("--format", help="Read the files as this format. [default: detected]")]
 
+Qrels = Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")]
+QueryTexts = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="JSONL with id and text. [default: the judged queries are documents' keys]"),
+]
+Candidates = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Rank only these: `query document rank`, or a TREC run.")
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="NAME", help="map, rprec, mrr, p@K, recall@K, ndcg@K; repeat for more."),
+]
+WithoutSelf = Annotated[
+    bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", metavar="NAME[:KEY=VALUE,...]", help="A row; repeat for more. [default: the usual ones]"),
@@ -400,25 +415,16 @@ def info(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
     "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+0.7*pwmd' --json`"
 )
 def retrieval(
-    qrels: Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")],
+    qrels: Qrels,
     index: Index = Path("moverank.index"),
-    queries: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="JSONL with id and text. [default: the judged queries are documents' keys]"),
-    ] = None,
-    candidates: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Rank only these: `query document rank`, or a TREC run.")
-    ] = None,
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
     method: Methods = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="map, rprec, mrr, p@K, recall@K, ndcg@K; repeat for more.")
-    ] = None,
+    measure: Measures = None,
     reference: Annotated[
         str | None, typer.Option(metavar="NAME", help="Test the others against this row. [default: the first]")
     ] = None,
-    without_self: Annotated[
-        bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
-    ] = False,
+    without_self: WithoutSelf = False,
     folds: Folds = None,
     proximity: Proximity = None,
     clean: Clean = False,
@@ -481,6 +487,62 @@ def knn(
             proximity=proximity,
             progress=bars,
         ),
+        csv,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(
+    epilog="Example: `moverank evaluate gamma -i forum --qrels duplicates.tsv --grid 0,0.5,1 --measure rprec`"
+)
+def gamma(
+    qrels: Qrels,
+    index: Index = Path("moverank.index"),
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
+    grid: Annotated[str, typer.Option(metavar="G,G,...", help="The gammas to try.")] = "0,0.25,0.5,0.75,1,1.5,2",
+    measure: Measures = None,
+    without_self: WithoutSelf = False,
+    folds: Folds = 0,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Find the gamma and the weights that P-WMD should have, by judged queries."""
+    from indexer.evaluation.commands import evaluate_gamma
+    from indexer.evaluation.methods import numbers
+
+    _experiment(
+        lambda bars: evaluate_gamma(
+            index,
+            qrels,
+            queries=queries,
+            candidates=candidates,
+            grid=numbers("--grid", grid),
+            measures=measure or (),
+            without_self=without_self,
+            folds=folds or 0,
+            progress=bars,
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(epilog="Example: `moverank evaluate bounds -i news --sample 50`")
+def bounds(
+    index: Index = Path("moverank.index"),
+    sample: Annotated[int, typer.Option(min=1, help="How many documents are compared with all others.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the sample: the same for the same seed.")] = 0,
+    gamma: Gamma = None,
+    depths: Annotated[bool, typer.Option("--depths", help="Instead, what so many candidates by WCD find.")] = False,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how tight each lower bound is, and what is lost by taking it for the distance."""
+    from indexer.evaluation.commands import evaluate_bounds
+
+    _experiment(
+        lambda bars: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=bars)[depths],
         csv,
         as_json=as_json,
     )

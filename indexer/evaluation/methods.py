@@ -116,6 +116,14 @@ def _check(name: str, own: Mapping[str, str], options: Mapping[str, str]) -> Non
         raise UsageError(str(error)) from error
 
 
+def numbers(what: str, typed: str) -> list[float]:
+    """Read numbers of 0 or more that stand apart by commas; UsageError names `what` is wrong."""
+    found = [_number(what, text) for text in typed.split(",")]
+    if min(found) < 0:
+        raise UsageError(f"{what} must be numbers of 0 or more, not {typed!r}")
+    return found
+
+
 def _number(what: str, text: str) -> float:
     try:
         value = float(text)
