@@ -528,6 +528,32 @@ def gamma(
     )
 
 
+@evaluate.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
+def multilabel(
+    labels: Annotated[
+        str, typer.Option(metavar="FILE", help="`key<TAB>label,label` on a line, or MovieLens 100k's u.item.")
+    ],
+    index: Index = Path("moverank.index"),
+    method: Methods = None,
+    k: Annotated[
+        list[int] | None, typer.Option("-k", min=1, help="How many vote; repeat for more. [default: 2 5]")
+    ] = None,
+    proximity: Proximity = None,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well neighbours tell several labels of a document, leaving one out; the first row is the baseline."""
+    from indexer.evaluation.commands import evaluate_multilabel
+
+    _experiment(
+        lambda bars: evaluate_multilabel(
+            index, labels, methods=method or (), ks=k or (2, 5), proximity=proximity, progress=bars
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
 @evaluate.command(epilog="Example: `moverank evaluate bounds -i news --sample 50`")
 def bounds(
     index: Index = Path("moverank.index"),

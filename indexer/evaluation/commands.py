@@ -12,13 +12,14 @@ from indexer.errors import UsageError
 from indexer.evaluation.classification import Bench, Classified, classification
 from indexer.evaluation.corpus import Corpus
 from indexer.evaluation.duplicates import find_duplicates
+from indexer.evaluation.genres import multilabel
 from indexer.evaluation.kept import Kept
 from indexer.evaluation.methods import RANDOM, Method, Trial, parse_method
 from indexer.evaluation.retrieval import Task, retrieval
 from indexer.evaluation.table import Table
 from indexer.evaluation.tightness import bounds_table, compare, depth_table
 from indexer.progress import Progress, silent
-from indexer.readers.judgments import read_candidates, read_qrels
+from indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from indexer.readers.queries import read_queries
 from rerank.evaluation.judgments import Judgments
 from rerank.evaluation.measures import USUAL, measure
@@ -124,6 +125,28 @@ def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str 
         if proximity and method.name != RANDOM and not method.parts and method.proximity is None:
             rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", gamma))
     return rows
+
+
+def evaluate_multilabel(
+    index: Path,
+    labels: str,
+    *,
+    methods: Sequence[str] = (),
+    ks: Sequence[int] = (2, 5),
+    proximity: str | None = None,
+    progress: Progress = silent,
+) -> Table:
+    """Measure methods by the labels of documents that a file tells, leaving one out; the first row is the baseline.
+
+    Raises ReadError, UsageError.
+    """
+    known = read_labels(labels)
+    if not ks or min(ks) < 1:
+        raise UsageError("k must be whole numbers of 1 or more")
+    with Collection.open(index) as collection:
+        rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
+        texts = collection.corpus().documents
+    return multilabel(rows, texts, known, ks, Kept(index / KEPT), progress)
 
 
 def evaluate_gamma(
