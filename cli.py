@@ -132,6 +132,9 @@ Folds = Annotated[
     typer.Option(min=0, help="A row more: the best method on the other folds of queries; 0: leave one query out."),
 ]
 Clean = Annotated[bool, typer.Option("--clean", help="Leave out documents that are there twice, or nearly.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a figure: .svg, .pdf or .png (extra `plot`).")
+]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, too.")]
 
 
@@ -429,6 +432,7 @@ def retrieval(
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well each method finds what was judged to be relevant."""
@@ -450,6 +454,7 @@ def retrieval(
             progress=bars,
         ),
         csv,
+        plot,
         as_json=as_json,
     )
 
@@ -470,6 +475,7 @@ def knn(
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how often each method's nearest neighbours tell a document's label."""
@@ -488,6 +494,7 @@ def knn(
             progress=bars,
         ),
         csv,
+        plot,
         as_json=as_json,
     )
 
@@ -505,6 +512,7 @@ def gamma(
     without_self: WithoutSelf = False,
     folds: Folds = 0,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Find the gamma and the weights that P-WMD should have, by judged queries."""
@@ -524,6 +532,7 @@ def gamma(
             progress=bars,
         ),
         csv,
+        plot,
         as_json=as_json,
     )
 
@@ -562,6 +571,7 @@ def bounds(
     gamma: Gamma = None,
     depths: Annotated[bool, typer.Option("--depths", help="Instead, what so many candidates by WCD find.")] = False,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how tight each lower bound is, and what is lost by taking it for the distance."""
@@ -570,6 +580,7 @@ def bounds(
     _experiment(
         lambda bars: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=bars)[depths],
         csv,
+        plot,
         as_json=as_json,
     )
 
@@ -701,9 +712,12 @@ def _answer(
         sys.exit(1)
 
 
-def _experiment(work: "Callable[[Progress], Table]", csv: Path | None, *, as_json: bool) -> None:
-    """Do an experiment and print its table."""
+def _experiment(
+    work: "Callable[[Progress], Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool
+) -> None:
+    """Do an experiment, print its table and write what was asked for."""
     from indexer.formatters.bars import Bars
+    from indexer.formatters.figures import draw
     from indexer.formatters.output import print_object, tell_of_compiling, write_page
     from indexer.formatters.tables import table_csv, table_object, table_view
     from indexer.formatters.terminal import print_view
@@ -711,12 +725,14 @@ def _experiment(work: "Callable[[Progress], Table]", csv: Path | None, *, as_jso
     tell_of_compiling()
     with _interruptible(), Bars() as bars:
         table = work(bars)
-    if csv is not None:
-        write_page(csv, table_csv(table))
     if as_json:
         print_object(table_object(table))
     else:
         print_view(table_view(table))
+    if csv is not None:
+        write_page(csv, table_csv(table))
+    if plot is not None:
+        draw([table], plot)
 
 
 def _options(
