@@ -132,6 +132,21 @@ Wait = Annotated[
 ]
 Format = Annotated[str | None, typer.Option("--format", help="Read the files as this format. [default: detected]")]
 
+Qrels = Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")]
+QueryTexts = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="JSONL with id and text. [default: the judged queries are documents' keys]"),
+]
+Candidates = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Rank only these: `query document rank`, or a TREC run.")
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="NAME", help="map, rprec, mrr, p@K, recall@K, ndcg@K; repeat for more."),
+]
+WithoutSelf = Annotated[
+    bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
+]
 Methods = Annotated[
     list[str] | None,
     typer.Option("--method", metavar="NAME[:KEY=VALUE,...]", help="A row; repeat for more. [default: the usual ones]"),
@@ -145,6 +160,9 @@ Folds = Annotated[
     typer.Option(min=0, help="A row more: the best method on the other folds of queries; 0: leave one query out."),
 ]
 Clean = Annotated[bool, typer.Option("--clean", help="Leave out documents that are there twice, or nearly.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a figure: .svg, .pdf or .png (extra `plot`).")
+]
 Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the rows to this file, too.")]
 
 
@@ -498,29 +516,21 @@ def backup(
     "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+0.7*pwmd' --json`"
 )
 def retrieval(
-    qrels: Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")],
+    qrels: Qrels,
     index: Index = Path("moverank.index"),
-    queries: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="JSONL with id and text. [default: the judged queries are documents' keys]"),
-    ] = None,
-    candidates: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Rank only these: `query document rank`, or a TREC run.")
-    ] = None,
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
     method: Methods = None,
-    measure: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="map, rprec, mrr, p@K, recall@K, ndcg@K; repeat for more.")
-    ] = None,
+    measure: Measures = None,
     reference: Annotated[
         str | None, typer.Option(metavar="NAME", help="Test the others against this row. [default: the first]")
     ] = None,
-    without_self: Annotated[
-        bool, typer.Option("--without-self", help="A query's id is its own document's key: leave that out.")
-    ] = False,
+    without_self: WithoutSelf = False,
     folds: Folds = None,
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well each method finds what was judged to be relevant."""
@@ -542,6 +552,7 @@ def retrieval(
             progress=bars,
         ),
         csv,
+        plot,
         as_json=as_json,
     )
 
@@ -562,6 +573,7 @@ def knn(
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
+    plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how often each method's nearest neighbours tell a document's label."""
@@ -580,6 +592,93 @@ def knn(
             progress=bars,
         ),
         csv,
+        plot,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(
+    epilog="Example: `moverank evaluate gamma -i forum --qrels duplicates.tsv --grid 0,0.5,1 --measure rprec`"
+)
+def gamma(
+    qrels: Qrels,
+    index: Index = Path("moverank.index"),
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
+    grid: Annotated[str, typer.Option(metavar="G,G,...", help="The gammas to try.")] = "0,0.25,0.5,0.75,1,1.5,2",
+    measure: Measures = None,
+    without_self: WithoutSelf = False,
+    folds: Folds = 0,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Find the gamma and the weights that P-WMD should have, by judged queries."""
+    from indexer.evaluation.commands import evaluate_gamma
+    from indexer.evaluation.methods import numbers
+
+    _experiment(
+        lambda bars: evaluate_gamma(
+            index,
+            qrels,
+            queries=queries,
+            candidates=candidates,
+            grid=numbers("--grid", grid),
+            measures=measure or (),
+            without_self=without_self,
+            folds=folds or 0,
+            progress=bars,
+        ),
+        csv,
+        plot,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
+def multilabel(
+    labels: Annotated[
+        str, typer.Option(metavar="FILE", help="`key<TAB>label,label` on a line, or MovieLens 100k's u.item.")
+    ],
+    index: Index = Path("moverank.index"),
+    method: Methods = None,
+    k: Annotated[
+        list[int] | None, typer.Option("-k", min=1, help="How many vote; repeat for more. [default: 2 5]")
+    ] = None,
+    proximity: Proximity = None,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well neighbours tell several labels of a document, leaving one out; the first row is the baseline."""
+    from indexer.evaluation.commands import evaluate_multilabel
+
+    _experiment(
+        lambda bars: evaluate_multilabel(
+            index, labels, methods=method or (), ks=k or (2, 5), proximity=proximity, progress=bars
+        ),
+        csv,
+        as_json=as_json,
+    )
+
+
+@evaluate.command(epilog="Example: `moverank evaluate bounds -i news --sample 50`")
+def bounds(
+    index: Index = Path("moverank.index"),
+    sample: Annotated[int, typer.Option(min=1, help="How many documents are compared with all others.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the sample: the same for the same seed.")] = 0,
+    gamma: Gamma = None,
+    depths: Annotated[bool, typer.Option("--depths", help="Instead, what so many candidates by WCD find.")] = False,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how tight each lower bound is, and what is lost by taking it for the distance."""
+    from indexer.evaluation.commands import evaluate_bounds
+
+    _experiment(
+        lambda bars: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=bars)[depths],
+        csv,
+        plot,
         as_json=as_json,
     )
 
@@ -714,9 +813,12 @@ def _answer(
         sys.exit(1)
 
 
-def _experiment(work: "Callable[[Progress], Table]", csv: Path | None, *, as_json: bool) -> None:
-    """Do an experiment and print its table."""
+def _experiment(
+    work: "Callable[[Progress], Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool
+) -> None:
+    """Do an experiment, print its table and write what was asked for."""
     from indexer.formatters.bars import Bars
+    from indexer.formatters.figures import draw
     from indexer.formatters.output import print_object, tell_of_compiling, write_page
     from indexer.formatters.tables import table_csv, table_object, table_view
     from indexer.formatters.terminal import print_view
@@ -724,12 +826,14 @@ def _experiment(work: "Callable[[Progress], Table]", csv: Path | None, *, as_jso
     tell_of_compiling()
     with _interruptible(), Bars() as bars:
         table = work(bars)
-    if csv is not None:
-        write_page(csv, table_csv(table))
     if as_json:
         print_object(table_object(table))
     else:
         print_view(table_view(table))
+    if csv is not None:
+        write_page(csv, table_csv(table))
+    if plot is not None:
+        draw([table], plot)
 
 
 def _options(

@@ -782,3 +782,13 @@ def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:
     told = call("evaluate", "knn", "-i", collection, "--method", "wcd", "--times", "2", "-k", "1", "--json").json
     assert (told["table"], told["labels"], told["splits"]) == ("knn", 2, 2)
     assert 0 <= told["rows"][0]["error"] <= 1
+
+
+def test_evaluate_gamma_and_bounds_print_tables(call: Call, collection: Path, judgments: Path, documents: Path) -> None:
+    told = call("evaluate", "gamma", "-i", collection, "--qrels", judgments, "--grid", "0,1", "--json").json
+    assert told["rows"][-1]["method"] == "chosen"
+    documents.write_text(documents.read_text() + "".join(f'{{"id": "e{i}", "text": "{WORDS[i]}"}}\n' for i in range(3)))
+    assert call("index", documents, "-i", collection).code == 0
+    bounds = call("evaluate", "bounds", "-i", collection, "--sample", "3", "--json").json
+    assert [row["bound"] for row in bounds["rows"]][-1] == "wmd"
+    assert call("evaluate", "bounds", "-i", collection, "--depths", "--json").json["rows"][-1]["recall"] == 1

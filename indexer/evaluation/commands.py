@@ -12,12 +12,14 @@ from indexer.errors import UsageError
 from indexer.evaluation.classification import Bench, Classified, classification
 from indexer.evaluation.corpus import Corpus
 from indexer.evaluation.duplicates import find_duplicates
+from indexer.evaluation.genres import multilabel
 from indexer.evaluation.kept import Kept
 from indexer.evaluation.methods import RANDOM, Method, Trial, parse_method
 from indexer.evaluation.retrieval import Task, retrieval
 from indexer.evaluation.table import Table
+from indexer.evaluation.tightness import bounds_table, compare, depth_table
 from indexer.progress import Progress, silent
-from indexer.readers.judgments import read_candidates, read_qrels
+from indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from indexer.readers.queries import read_queries
 from rerank.evaluation.judgments import Judgments
 from rerank.evaluation.measures import USUAL, measure
@@ -25,6 +27,9 @@ from rerank.evaluation.splits import TIMES, predefined, random_splits
 
 KEPT = "evaluation"
 """The directory in a collection that keeps what took long."""
+
+GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 _PLAIN = (RANDOM, "bow", "tfidf", "bm25", "wcd", "rwmd", "wmd", "wmd:weights=tfidf")
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
@@ -120,3 +125,75 @@ def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str 
         if proximity and method.name != RANDOM and not method.parts and method.proximity is None:
             rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", gamma))
     return rows
+
+
+def evaluate_multilabel(
+    index: Path,
+    labels: str,
+    *,
+    methods: Sequence[str] = (),
+    ks: Sequence[int] = (2, 5),
+    proximity: str | None = None,
+    progress: Progress = silent,
+) -> Table:
+    """Measure methods by the labels of documents that a file tells, leaving one out; the first row is the baseline.
+
+    Raises ReadError, UsageError.
+    """
+    known = read_labels(labels)
+    if not ks or min(ks) < 1:
+        raise UsageError("k must be whole numbers of 1 or more")
+    with Collection.open(index) as collection:
+        rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
+        texts = collection.corpus().documents
+    return multilabel(rows, texts, known, ks, Kept(index / KEPT), progress)
+
+
+def evaluate_gamma(
+    index: Path,
+    qrels: str,
+    *,
+    queries: str | None = None,
+    candidates: str | None = None,
+    grid: Sequence[float] = GRID,
+    measures: Sequence[str] = (),
+    without_self: bool = False,
+    folds: int = 0,
+    progress: Progress = silent,
+) -> Table:
+    """Try every gamma of a grid with both weights for P-WMD, and tell what comes of choosing on other queries.
+
+    `folds`: see `Task`; the other options are those of `evaluate_retrieval`.
+    """
+    methods = [f"pwmd:gamma={gamma:g},weights={weights}" for weights in ("tf", "tfidf") for gamma in grid]
+    return evaluate_retrieval(
+        index,
+        qrels,
+        queries=queries,
+        candidates=candidates,
+        methods=methods,
+        measures=measures,
+        without_self=without_self,
+        folds=folds,
+        progress=progress,
+    )
+
+
+def evaluate_bounds(
+    index: Path,
+    *,
+    queries: int = 20,
+    gamma: float | None = None,
+    depths: Sequence[int] = DEPTHS,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> tuple[Table, Table]:
+    """Compare every bound with the distance for a sample of documents, and say what a depth of m costs.
+
+    `gamma` is by default the collection's. Raises UsageError where there are too few documents.
+    """
+    with Collection.open(index) as collection:
+        used = collection.settings.gamma if gamma is None else gamma
+        texts = collection.corpus().documents
+    measured = compare(texts, queries, used, Kept(index / KEPT), progress, seed)
+    return bounds_table(texts, measured, used), depth_table(texts, measured, depths)

@@ -116,6 +116,14 @@ def _check(name: str, own: Mapping[str, str], options: Mapping[str, str]) -> Non
         raise UsageError(str(error)) from error
 
 
+def numbers(what: str, typed: str) -> list[float]:
+    """Read numbers of 0 or more that stand apart by commas; UsageError names `what` is wrong."""
+    found = [_number(what, text) for text in typed.split(",")]
+    if min(found) < 0:
+        raise UsageError(f"{what} must be numbers of 0 or more, not {typed!r}")
+    return found
+
+
 def _number(what: str, text: str) -> float:
     try:
         value = float(text)
@@ -128,25 +136,37 @@ def _number(what: str, text: str) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """What is ranked for what: a pool, questions, and each question's own place (q,) in the pool, -1 where none."""
+    """What is ranked for what: a pool, questions, and each question's own place (q,) in the pool, -1 where none.
+
+    `wanted` (q, n) says which documents are of interest to a question, None: all.
+    """
 
     pool: Texts
     questions: Texts
     own: NDArray[np.int64]
     kept: Kept
     progress: Progress
+    wanted: NDArray[np.bool_] | None = None
 
 
 def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:
-    """Return how far (q, n) each question is from each document; a question's own is infinitely far away."""
+    """Return how far (q, n) each question is from each document; a question's own is infinitely far away.
+
+    So is whatever is not wanted. Mutual proximity is taken among all documents first.
+    """
     if method.parts:
         tables = [weight * _standard(distances_of(part, trial)) for weight, part in method.parts]
         return np.asarray(np.sum(tables, axis=0))
     ranker = method.ranker(trial.pool, trial.kept)
-    found = np.array(list(ranker.distances(trial.questions, trial.progress))).reshape(len(trial.questions), -1)
+    if isinstance(ranker, Mover) and method.proximity is None:
+        told = ranker.distances(trial.questions, trial.progress, trial.wanted)
+    else:
+        told = ranker.distances(trial.questions, trial.progress)
+    found = np.array(list(told)).reshape(len(trial.questions), len(trial.pool))
     there = np.flatnonzero(trial.own >= 0)
     found[there, trial.own[there]] = np.inf
-    return found if method.proximity is None else _mutual(method.proximity, ranker, found, trial)
+    near = found if method.proximity is None else _mutual(method.proximity, ranker, found, trial)
+    return near if trial.wanted is None else np.where(trial.wanted, near, np.inf)
 
 
 def _mutual(kind: str, ranker: Ranker, found: NDArray[np.float64], trial: Trial) -> NDArray[np.float64]:

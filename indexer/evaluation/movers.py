@@ -37,14 +37,20 @@ class Mover:
     idf: NDArray[np.float64] | None
     kept: Kept
 
-    def distances(self, questions: Texts, progress: Progress) -> Iterator[NDArray[np.float64]]:
-        """See `Ranker.distances`: whatever was not kept is computed first."""
+    def distances(
+        self, questions: Texts, progress: Progress, wanted: NDArray[np.bool_] | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """See `Ranker.distances`: what was not kept is computed first, of what is `wanted` (q, n) if that is given.
+
+        Distances that nobody wants may be infinite.
+        """
         rows, bags = self.pool.bags(self.gamma, self.idf)
         asking, asked = questions.bags(self.gamma, self.idf)
         vectors = self.pool.vocabulary.vectors
         table = self.kept.table(self._name(questions), (len(asking), len(rows)))
         same = questions.digest == self.pool.digest
-        solve_all(self.distance, (asked, bags, vectors), table, symmetric=same, progress=progress)
+        some = None if wanted is None else wanted[np.ix_(asking, rows)]
+        solve_all(self.distance, (asked, bags, vectors), table, some, symmetric=same, progress=progress)
         place = {int(row): i for i, row in enumerate(asking.tolist())}
         for question in range(len(questions)):
             found = np.full(len(self.pool), FAR)

@@ -52,11 +52,13 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     figures: dict[str, dict[str, NDArray[np.float64]]] = {}
     hubs: dict[str, float] = {}
     if task.candidates is not None:
+        trial = replace(trial, wanted=_wanted(trial, task.candidates))
         given = judged(task.judgments, task.candidates)
         figures[ENGINE] = measured(given.values(), task.measures)
     for method in methods:
         distances = distances_of(method, trial)
-        hubs[method.label] = hubness(distances)
+        if task.candidates is None:  # among candidates only, nobody can be everybody's neighbour
+            hubs[method.label] = hubness(distances)
         figures[method.label] = _figures(method, distances, trial, task)
     first = task.measures[0]
     chosen = _chosen(figures, task) if task.folds is not None else {}
@@ -129,6 +131,14 @@ def tested(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[st
     others = [label for label in values if label != reference]
     found = holm([randomisation(values[label], values[reference]) for label in others])
     return dict(zip(others, found, strict=True))
+
+
+def _wanted(trial: Trial, candidates: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
+    """Return which documents (q, n) are a candidate of which question."""
+    wanted = np.zeros((len(trial.questions), len(trial.pool)), bool)
+    for row, query in enumerate(trial.questions.keys):
+        wanted[row, [trial.pool.place[key] for key in candidates.get(query, ()) if key in trial.pool.place]] = True
+    return wanted
 
 
 def _cleaned(trial: Trial, task: Task, twice: Duplicates) -> tuple[Trial, Task]:

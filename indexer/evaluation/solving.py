@@ -30,25 +30,34 @@ Task = tuple[int, NDArray[np.int64]]
 Answer = tuple[int, NDArray[np.int64], NDArray[np.float64]]
 
 
-def solve_all(distance: Distance, given: Given, table: KeptTable, *, symmetric: bool, progress: Progress) -> None:
+def solve_all(
+    distance: Distance,
+    given: Given,
+    table: KeptTable,
+    wanted: NDArray[np.bool_] | None = None,
+    *,
+    symmetric: bool,
+    progress: Progress,
+) -> None:
     """Fill a table with the distances of asked bags from bags over word vectors (v, d), as far as they are missing.
 
-    `symmetric` says that both are the same: each pair is computed once.
+    `wanted` (q, n) are those that are missed, all where it is None. `symmetric` says that both are the same: each pair
+    is computed once.
     """
-    tasks = _tasks(table, symmetric=symmetric)
-    total = sum(len(places) for _, places in tasks)
-    everything = table.shape[0] * table.shape[1] // (2 if symmetric else 1)
-    done = everything - total
+    tasks = _tasks(table, wanted, symmetric=symmetric)
+    total, done = sum(len(places) for _, places in tasks), 0
     with _solver(given, total if distance in ("wmd", "pwmd") else 0) as answers:
         for row, places, distances in answers(distance, tasks):
             table.keep(row, places, distances, symmetric=symmetric)
             done += len(places)
-            progress(f"Computing {distance.upper()}", done, everything, "distances")
+            progress(f"Computing {distance.upper()}", done, total, "distances")
 
 
-def _tasks(table: KeptTable, *, symmetric: bool) -> list[Task]:
+def _tasks(table: KeptTable, wanted: NDArray[np.bool_] | None, *, symmetric: bool) -> list[Task]:
     """Return what is missing, row by row."""
     missing = [(row, table.missing(row)) for row in range(table.shape[0])]
+    if wanted is not None:
+        return [(row, places[wanted[row, places]]) for row, places in missing if wanted[row, places].any()]
     if symmetric:
         missing = [(row, places[places >= row]) for row, places in missing]
     return [(row, places) for row, places in missing if len(places)]

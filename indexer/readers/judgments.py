@@ -1,4 +1,4 @@
-"""Judgments and candidates for experiments: TREC's qrels and runs, or tables with tabs."""
+"""Judgments, candidates and labels for experiments: TREC's qrels and runs, tables with tabs, MovieLens."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,24 @@ from indexer.readers.found import BadRecord
 from indexer.readers.sources import find_sources
 from indexer.readers.streams import DAMAGED, Meter, opened
 
-_ITERATION, _RUN = 4, 6  # columns of a line of qrels, of a run
+_ITERATION, _RUN, _FILM = 4, 6, 24  # columns of a line of qrels, of a run, of u.item
+
+GENRES = (
+    *(
+        "unknown",
+        "Action",
+        "Adventure",
+        "Animation",
+        "Children's",
+        "Comedy",
+        "Crime",
+        "Documentary",
+        "Drama",
+        "Fantasy",
+    ),
+    *("Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
+)
+"""The flags at the end of each line of MovieLens 100k's u.item (Harper & Konstan 2016)."""
 
 
 def read_qrels(path: str) -> dict[str, dict[str, int]]:
@@ -68,3 +85,36 @@ def _lines(path: str) -> Iterator[tuple[int, Sequence[str]]]:
                     yield number, [column.strip() for column in text.split("\t")] if "\t" in text else text.split()
     except DAMAGED as error:
         raise ReadError(f"{path}: the gzip data are damaged or cut short: {error}") from error
+
+
+def read_labels(path: str) -> dict[str, frozenset[str]]:
+    """Return the labels by key of lines `key<TAB>label,label`, or of MovieLens's `u.item`, whose genres are flags.
+
+    Raises ReadError with file and line.
+    """
+    found: dict[str, frozenset[str]] = {}
+    (source,) = find_sources([path])
+    with opened(source, Meter(silent, None)) as stream:
+        for number, line in enumerate(stream.lines(), start=1):
+            # MovieLens is Latin-1, where every byte is a letter.
+            film = (line or b"").decode("latin-1").strip("\r\n").split("|")
+            if len(film) == _FILM:
+                key, labels = film[0], [genre for genre, flag in zip(GENRES, film[5:], strict=True) if flag == "1"]
+            else:
+                key, labels = _labelled(path, number, line or b"")
+            if key:
+                found[key] = found.get(key, frozenset()) | frozenset(labels)
+    if not found:
+        raise ReadError(f"{path}: holds no label")
+    return found
+
+
+def _labelled(path: str, number: int, line: bytes) -> tuple[str, list[str]]:
+    """Read one line of keys and labels; an empty key stands for a blank line."""
+    try:
+        key, tab, labels = line.decode().strip("\r\n").partition("\t")
+    except UnicodeDecodeError as error:
+        raise ReadError(f"{path}:{number}: byte {error.start + 1} of the line is not UTF-8") from error
+    if key.strip() and not tab:
+        raise ReadError(f"{path}:{number}: labels need the form `key<TAB>label,label`, or that of MovieLens's u.item")
+    return key.strip(), [label.strip() for label in labels.split(",") if label.strip()]

@@ -1,7 +1,7 @@
 import pytest
 
 from indexer import UsageError
-from indexer.evaluation.methods import NAMES, parse_method
+from indexer.evaluation.methods import NAMES, numbers, parse_method
 
 
 def test_a_row_has_its_options() -> None:
@@ -25,6 +25,13 @@ def test_a_blend_has_weights() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_name_is_a_row(name: str) -> None:
     assert parse_method(name).name == name
+
+
+def test_numbers_stand_apart_by_commas() -> None:
+    assert numbers("--grid", "0,0.5,1") == [0, 0.5, 1]
+    for typed in ("", "0,x", "0,-1", "inf"):
+        with pytest.raises(UsageError, match="--grid must be"):
+            numbers("--grid", typed)
 
 
 @pytest.mark.parametrize(

@@ -158,3 +158,23 @@ def test_a_corpus_is_the_same_after_changes(make: Callable[..., Collection], doc
         ranked("pwmd:weights=tfidf", texts, texts) for texts in (c.corpus().documents for c in (at_once, bit_by_bit))
     ]
     assert tables[0] == pytest.approx(tables[1])
+
+
+def test_only_what_is_wanted_is_computed(pool: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+    solved = list[int]()
+    answer = solving._answer  # noqa: SLF001 - counts what is computed
+
+    def counting(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+        solved.append(len(task[1]))
+        return answer(given, distance, task)
+
+    monkeypatch.setattr(solving, "_answer", counting)
+    wanted = np.zeros((2, len(pool)), bool)
+    wanted[0, [2, 5]] = wanted[1, 7] = True
+    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), Kept(), silent, wanted)
+    found = distances_of(parse_method("wmd"), trial)
+    assert sum(solved) == 3
+    assert np.array_equal(np.isfinite(found), wanted)
+    every = ranked("wmd", pool, pool.take([0, 1]))
+    assert found[wanted] == pytest.approx(every[wanted])
+    assert np.array_equal(np.isfinite(distances_of(parse_method("bow:proximity=gaussian"), trial)), wanted)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from indexer import Collection, Document, UsageError
-from indexer.evaluation.commands import evaluate_retrieval
+from indexer.evaluation.commands import evaluate_gamma, evaluate_retrieval
 from indexer.evaluation.table import Table
 from tests.indexer.world import Twin, document
 
@@ -104,6 +104,15 @@ def test_the_usual_rows_are_there_where_none_are_named(evaluate: Evaluate) -> No
     table = evaluate(QRELS)
     assert [row["method"] for row in table.rows][:4] == ["random", "bow", "tfidf", "bm25"]
     assert {"map", "ndcg@10", "recall@10"} <= set(table.columns)
+
+
+def test_gamma_is_chosen_on_other_queries(evaluate: Evaluate, indexed: Collection, tmp_path: Path) -> None:
+    (tmp_path / "judged").write_text(QRELS)
+    table = evaluate_gamma(indexed.path, str(tmp_path / "judged"), grid=[0, 1], measures=["mrr"])
+    names = [f"pwmd:gamma={gamma},weights={weights}" for weights in ("tf", "tfidf") for gamma in (0, 1)]
+    assert [row["method"] for row in table.rows] == [*names, "chosen"]
+    plain = evaluate(QRELS, methods=["wmd"], measures=["mrr"])
+    assert table.rows[0]["mrr"] == plain.rows[0]["mrr"]
 
 
 def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 import pytest
 
 from indexer.errors import ReadError
-from indexer.readers.judgments import read_candidates, read_qrels
+from indexer.readers.judgments import GENRES, read_candidates, read_labels, read_qrels
 
 Write = Callable[[str, str | bytes], str]
 
@@ -50,3 +50,19 @@ def test_bad_judgments_are_named_with_file_and_line(write: Write, content: str |
 def test_bad_candidates_are_named_with_file_and_line(write: Write, content: str, said: str) -> None:
     with pytest.raises(ReadError, match=said):
         read_candidates(write("c", content))
+
+
+def test_labels_stand_behind_a_tab_or_are_flags_of_a_film(write: Write) -> None:
+    assert read_labels(write("labels", "a key\tred, blue\n\nb\t\n")) == {"a key": {"red", "blue"}, "b": set()}
+    flags = "|".join("1" if name in ("Drama", "War") else "0" for name in GENRES)
+    film = f"7|Caf\xe9 (1995)|01-Jan-1995||http://x|{flags}\n".encode("latin-1")
+    assert read_labels(write("u.item", film)) == {"7": {"Drama", "War"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"a", "l:1: labels need the form"), (b"a\tb\n\xff\tc", "l:2: byte 1 of"), (b"\n", "l: holds no label")],
+)
+def test_bad_labels_are_named_with_file_and_line(write: Write, content: bytes, said: str) -> None:
+    with pytest.raises(ReadError, match=said):
+        read_labels(write("l", content))

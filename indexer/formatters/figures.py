@@ -1,0 +1,93 @@
+"""Figures of experiments, as the papers draw them: each kind of table has its own. matplotlib draws."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from indexer.errors import IndexerError, UsageError
+from indexer.evaluation.table import Table, Value
+
+
+def draw(tables: Sequence[Table], path: Path) -> None:
+    """Draw tables of one kind into a file, whose ending names its format: svg, pdf or png.
+
+    `retrieval`: recall by k (Trapp et al. 2017, figure 1); `knn`: errors with deviations (Kusner et al. 2015, fig. 3);
+    `bounds`: tightness and neighbours found (figure 5); `prefetch and prune`: recall and work by m (figure 7). Raises
+    UsageError for a table of another kind or an ending that cannot be drawn, IndexerError where matplotlib is missing.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise IndexerError("figures need matplotlib: pip install 'moverank[plot]'") from error
+    drawer = _DRAWERS.get(tables[0].name)
+    if drawer is None:
+        raise UsageError(f"there is no figure of {tables[0].name}: choose {', '.join(_DRAWERS)}")
+    # Not pyplot: nothing is kept for the whole process, and no window is wanted.
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    drawer(figure, tables)
+    try:
+        figure.savefig(path)
+    except ValueError as error:
+        raise UsageError(f"{path}: name a figure .svg, .pdf or .png: {error}") from error
+    except OSError as error:
+        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _recall(figure: Any, tables: Sequence[Table]) -> None:
+    """Draw a line for each method over the k of its recall columns."""
+    axes = figure.subplots()
+    table = tables[0]
+    cuts = sorted(int(name.removeprefix("recall@")) for name in table.columns if name.startswith("recall@"))
+    if not cuts:
+        raise UsageError("a recall curve needs measures such as recall@1 and recall@10: name them by --measure")
+    for row in table.rows:
+        axes.plot(cuts, [_number(row[f"recall@{k}"]) for k in cuts], marker="o", label=str(row["method"]))
+    axes.set(xlabel="k", ylabel="recall@k", ylim=(0, 1), xticks=cuts)
+    axes.legend(fontsize="small")
+
+
+def _errors(figure: Any, tables: Sequence[Table]) -> None:
+    """Draw a group of bars for each data set, a bar for each method."""
+    axes = figure.subplots()
+    labels = list(dict.fromkeys(str(row["method"]) for table in tables for row in table.rows))
+    width = 0.8 / len(labels)
+    for i, label in enumerate(labels):
+        there = [(place, row) for place, table in enumerate(tables) for row in table.rows if row["method"] == label]
+        places = [place + (i - (len(labels) - 1) / 2) * width for place, _ in there]
+        heights = [100 * _number(row["error"]) for _, row in there]
+        axes.bar(places, heights, width, yerr=[100 * _number(row["deviation"]) for _, row in there], label=label)
+    axes.set(ylabel="test error %", xticks=range(len(tables)))
+    axes.set_xticklabels([str(table.facts.get("data", "")) for table in tables])
+    axes.legend(fontsize="small")
+
+
+def _bounds(figure: Any, tables: Sequence[Table]) -> None:
+    """Draw how tight each bound is, and beside it how many of the true neighbours it finds."""
+    table = tables[0]
+    names = [str(row["bound"]) for row in table.rows]
+    columns = [name for name in table.columns if name == "tightness" or name.startswith("true")]
+    for axes, column in zip(figure.subplots(1, len(columns), sharey=True), columns, strict=True):
+        axes.barh(names, [_number(row[column]) for row in table.rows])
+        axes.set(title=column, xlim=(0, 1))
+        axes.invert_yaxis()
+
+
+def _depths(figure: Any, tables: Sequence[Table]) -> None:
+    """Draw recall over m, and how many distances are computed."""
+    axes = figure.subplots()
+    rows = tables[0].rows
+    depths = [_number(row["m"]) for row in rows]
+    axes.plot(depths, [_number(row["recall"]) for row in rows], marker="o", label="recall of the true ten")
+    axes.set(xlabel="m, candidates by centroid", ylabel="recall", xscale="log", ylim=(0, 1.02))
+    other = axes.twinx()
+    other.plot(depths, [_number(row["solved"]) for row in rows], marker="s", color="C1", label="distances computed")
+    other.set(ylabel="distances computed")
+    axes.legend(loc="upper left", fontsize="small")
+    other.legend(loc="lower right", fontsize="small")
+
+
+def _number(value: Value) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+_DRAWERS = {"retrieval": _recall, "knn": _errors, "bounds": _bounds, "prefetch and prune": _depths}

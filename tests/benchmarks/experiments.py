@@ -1,0 +1,147 @@
+"""The experiments of the report: data, rows, and what the papers say of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from indexer import Collection, Settings
+from indexer.evaluation.commands import evaluate_bounds, evaluate_knn, evaluate_retrieval
+from indexer.evaluation.table import Table
+from indexer.formatters.bars import Bars
+from indexer.readers import read_documents, read_threads
+from indexer.stop_words import choose_stop_words
+from tests.benchmarks.common import real, vectors
+
+Run = Callable[[Path, Bars], Table]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table: what is run, which columns are shown, and the paper's figure for each row."""
+
+    name: str
+    title: str
+    run: Run
+    columns: tuple[str, ...]
+    paper: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+
+def collection(work: Path, name: str) -> Path:
+    """Index a data set, if it is not there yet, and return its collection."""
+    place, folder = work / name, real("data", name)
+    if Collection.exists(place):
+        return place
+    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None))
+    threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
+    with Bars() as bars, Collection.create(place, settings) as made:
+        made.index(
+            read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)]), progress=bars
+        )
+    return place
+
+
+def retrieval(name: str, methods: tuple[str, ...], qrels: str = "qrels.tsv", **options: Any) -> Run:
+    """Return what measures methods by the judged queries of a data set."""
+
+    def run(work: Path, bars: Bars) -> Table:
+        for key in ("queries", "candidates"):
+            if key in options:
+                options[key] = str(real("data", name, Path(options[key]).name))
+        index, judged = collection(work, name), str(real("data", name, qrels))
+        return evaluate_retrieval(index, judged, methods=methods, progress=bars, **options)
+
+    return run
+
+
+def knn(name: str) -> Run:
+    """Return what classifies the documents of a data set."""
+    return lambda work, bars: evaluate_knn(collection(work, name), methods=CLASSIFIERS, progress=bars)
+
+
+def bounds(name: str, which: int) -> Run:
+    """Return what compares the bounds over a data set."""
+    return lambda work, bars: evaluate_bounds(collection(work, name), queries=50, progress=bars)[which]
+
+
+CLASSIFIERS = (
+    *("bow", "tfidf", "bm25", "lsi", "lda", "msda", "ccg", "fisher", "wcd", "rwmd", "wmd", "wmd:weights=tfidf"),
+)
+FILMS = (
+    *("random", "bow", "tfidf", "bm25", "wcd", "rwmd", "wmd", "wmd:weights=tfidf", "pwmd", "pwmd:weights=tfidf"),
+    *("bow:gamma=0.75", "tfidf:gamma=0.75", "bm25:gamma=0.75", "pwmd:proximity=empirical"),
+    *("pwmd:weights=tfidf,proximity=empirical", "bm25:gamma=0.75,proximity=empirical"),
+    "0.5*bm25:gamma=0.75+0.5*pwmd:weights=tfidf",
+    "0.5*bm25:gamma=0.75,proximity=empirical+0.5*pwmd:weights=tfidf,proximity=empirical",
+)
+BLENDS = tuple(f"{share:g}*bm25+{1 - share:g}*pwmd:weights=tfidf" for share in (0.25, 0.5, 0.75))
+THREADS = (
+    *("random", "bow", "tfidf", "bm25", "bm25:gamma=0.75", "pl2", "interpolation", "wmd", "pwmd", "pwmd:weights=tfidf"),
+    *BLENDS,
+)
+FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2}
+RANKED = ("map", "mrr", "ndcg@10", "recall@10", "p")
+KNN_ERRORS = ("error", "deviation", "k")
+
+EXPERIMENTS = (
+    Experiment(
+        "twinfilms",
+        "Twin films: which film is the other's twin",
+        retrieval("twinfilms", FILMS, measures=("rprec", "map", "recall@5", "recall@10"), folds=0),
+        ("rprec", "map", "recall@5", "recall@10", "hubness", "p"),
+        {"random": ".005", "bow": ".171", "tfidf": ".072", "wmd": ".459", "pwmd": ".523"},
+        "R-precision of Trapp et al. 2017, table 3",
+    ),
+    Experiment(
+        "semeval-candidates",
+        "SemEval-2016 3B, dev: the ten candidates ranked anew",
+        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", candidates="candidates.tsv"),
+        RANKED,
+    ),
+    Experiment(
+        "semeval-pool",
+        "SemEval-2016 3B, dev: the whole pool, whole threads",
+        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", folds=2),
+        RANKED,
+    ),
+    *(
+        Experiment(name, f"Duplicates and links, {site}", retrieval(f"stackexchange_{site}", THREADS, **FORUM), RANKED)
+        for name, site in (("quantumcomputing", "quantumcomputing"), ("bicycles", "bicycles_meta"))
+    ),
+    *(
+        Experiment(
+            f"knn-{name}",
+            f"kNN classification of {name}",
+            knn(name),
+            KNN_ERRORS,
+            paper,
+            "errors of Kusner et al. 2015, table 2 (other word vectors)",
+        )
+        for name, paper in (
+            ("twitter", {"wmd": ".283"}),
+            ("bbcsport", {"wmd": ".050"}),
+            ("r8", {"wmd": ".035"}),
+            ("classic", {"wmd": ".030"}),
+            ("20news", {}),
+        )
+    ),
+    *(
+        Experiment(
+            f"bounds-{name}",
+            f"How tight the bounds are, {name}",
+            bounds(name, 0),
+            ("tightness", "true 10 in 10", "error"),
+        )
+        for name in ("twitter", "bbcsport")
+    ),
+    *(
+        Experiment(
+            f"depth-{name}",
+            f"Prefetch and prune with m candidates, {name}",
+            bounds(name, 1),
+            ("recall", "solved", "error"),
+        )
+        for name in ("twitter", "bbcsport")
+    ),
+)

@@ -1,0 +1,103 @@
+"""Writes results.md: a table for each table of the papers, measured on the real data, the paper's figures beside ours.
+
+Each finished table is kept as JSON in the work directory, and so are the collections with all distances: a run that was
+stopped goes on where it was, and `--table NAME` measures one again.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from indexer.formatters.bars import Bars
+from indexer.formatters.tables import table_object
+from tests.benchmarks.common import ROOT, show
+from tests.benchmarks.experiments import EXPERIMENTS, Experiment
+
+READING = ROOT / "tests" / "benchmarks" / "reading.md"
+RESULTS = ROOT / "tests" / "benchmarks" / "results.md"
+
+
+def measure(experiment: Experiment, work: Path) -> None:
+    """Run an experiment and keep its table."""
+    began = time.perf_counter()
+    with Bars() as bars:
+        table = table_object(experiment.run(work, bars))
+    seconds = time.perf_counter() - began
+    (work / f"{experiment.name}.json").write_text(json.dumps(table | {"seconds": seconds}))
+    show(f"{experiment.name}: {seconds:.0f} s")
+
+
+def report(work: Path) -> str:
+    """Write all tables that were measured."""
+    told = [
+        "# Results",
+        "",
+        "Written by `tests/benchmarks/results.py`; numbers of other machines differ in the seconds only.",
+        "",
+    ]
+    if READING.exists():
+        told += [READING.read_text(encoding="utf-8").strip(), ""]
+    for experiment in EXPERIMENTS:
+        file = work / f"{experiment.name}.json"
+        if file.exists():
+            told += [*_section(experiment, json.loads(file.read_text())), ""]
+    missing = [experiment.name for experiment in EXPERIMENTS if not (work / f"{experiment.name}.json").exists()]
+    if missing:
+        told += [f"Not measured yet: {', '.join(missing)}.", ""]
+    return "\n".join(told)
+
+
+def _section(experiment: Experiment, table: Mapping[str, Any]) -> list[str]:
+    rows = table["rows"]
+    columns = [column for column in experiment.columns if any(column in row for row in rows)]
+    paper = ["paper"] if experiment.paper else []
+    head = [next(iter(rows[0])), *columns, *paper]
+    lines = [f"## {experiment.title}", "", f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for row in rows:
+        name = str(next(iter(row.values())))
+        cells = [_shown(row.get(column)) for column in columns]
+        cells += [experiment.paper.get(name, "")] if paper else []
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    facts = {k: v for k, v in table.items() if k not in ("table", "rows", "notes", "seconds", "clean", "reference")}
+    counted = ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in facts.items())
+    source = f" Paper: {experiment.source}." if experiment.paper else ""
+    return [*lines, "", f"{counted}; {table['seconds']:.0f} s.{source}"]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    if isinstance(value, dict):
+        return ", ".join(f"`{name}` {count}" for name, count in value.items())
+    return "" if value is None else str(value)
+
+
+def main() -> None:
+    """Measure what is missing, or what was named, and write the report."""
+    names = [experiment.name for experiment in EXPERIMENTS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--table", action="append", choices=names, help="measure this one again; repeat for more")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "results", help="where collections and tables are kept"
+    )
+    parser.add_argument("--write", action="store_true", help="only write the report of what was measured")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    for experiment in EXPERIMENTS:
+        wanted = (
+            experiment.name in given.table if given.table else not (given.work / f"{experiment.name}.json").exists()
+        )
+        if wanted and not given.write:
+            measure(experiment, given.work)
+            RESULTS.write_text(report(given.work), encoding="utf-8")
+    RESULTS.write_text(report(given.work), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
