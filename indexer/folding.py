@@ -52,6 +52,8 @@ def fold_if_due(
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
         if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
+            if base:
+                snapshot.remove_others(directory, base.path)  # of a writer that was killed before it could
             return
         encoder = _kept(base.encoder) if base and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)

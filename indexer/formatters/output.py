@@ -83,6 +83,8 @@ def print_check(problems: Sequence[str], *, as_json: bool) -> None:
 def print_object(told: dict[str, Any]) -> None:
     """Print a line of JSON; what standard output cannot spell is escaped as JSON does it."""
     text = json.dumps(told, ensure_ascii=False)
+    if not text.isprintable():  # what a terminal might obey
+        text = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:

@@ -60,7 +60,7 @@ def _moves(flows: Sequence[Flow]) -> Text:
     told = [
         flow.source if flow.source == flow.target else f"{flow.source} → {flow.target}" for flow in heaviest[:_MOVES]
     ]
-    return Text(",  ".join(told), style="green")
+    return Text(shown(",  ".join(told)), style="green")
 
 
 def _verdict(ranking: Ranking, seconds: float) -> str:

@@ -20,7 +20,7 @@ from indexer.readers.messages import read_mbox, read_message
 from indexer.readers.records import Fields, document_of
 from indexer.readers.sources import Source, find_sources
 from indexer.readers.stackexchange import read_stackexchange
-from indexer.readers.streams import DAMAGED, Meter, Stream, opened
+from indexer.readers.streams import DAMAGED, Bomb, Meter, Stream, opened
 from indexer.readers.tables import read_table
 from indexer.readers.text import read_labelled_lines, read_lines, read_text
 from indexer.readers.threads import thread_of
@@ -108,6 +108,8 @@ def _records(source: Source, readers: dict[str, _Reader], detect: _Detect, meter
             yield from readers[detect(source, head)](stream)
     except BadRecord as bad:
         yield 0, bad
+    except Bomb as error:
+        yield stream.line if stream else 0, BadRecord(f"from here on it is not read: {error}")
     except DAMAGED as error:
         reason = f"from here on the gzip data are damaged or cut short ({error}): gzip -t tells more"
         yield stream.line if stream else 0, BadRecord(reason)

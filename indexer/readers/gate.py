@@ -6,6 +6,9 @@ from hashlib import blake2b
 from indexer.documents import Document, Rejection
 from indexer.readers.found import BadRecord
 
+MOST_PARTS = 100_000
+"""No thread that people wrote has so many posts."""
+
 
 class Gate:
     """Lets documents pass that have a key of their own, some text, and nothing that is no Unicode text.
@@ -50,6 +53,8 @@ def _fault(document: Document) -> str | None:
         return "the key is empty: give every record a key, or none"
     if not any(part.text.strip() for part in document.parts):
         return "there is no text: give it some, or leave the record out"
+    if len(document.parts) > MOST_PARTS:
+        return f"it has {len(document.parts):,} posts, and may have {MOST_PARTS:,}: split it"
     for text in _texts(document):
         if "\0" in text:
             return "it holds a NUL character: take it out"

@@ -23,8 +23,35 @@ LIMIT = 64 << 20
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 """What gzip raises on data that are cut short or changed."""
 
+_BLOWN_UP, _RATIO = 1 << 30, 200
+"""No text shrinks so much: beyond a GiB, what is unzipped may be 200 times as long as the file was."""
+
 _BUFFER = 1 << 16
 _BOM = b"\xef\xbb\xbf"
+
+
+class Bomb(EOFError):  # noqa: N818 - named after what it is
+    """Few zipped bytes that would become very many."""
+
+    def __str__(self) -> str:
+        """Say what to do about it."""
+        return f"unzipped it is over {_RATIO} times as long, which no text is: unzip and look at it yourself"
+
+
+class _Unzipped:
+    """Unzips, and stops where the result grows beyond all measure."""
+
+    def __init__(self, data: "io.BufferedReader[_Filling]") -> None:
+        self._data, self._file = data, gzip.GzipFile(fileobj=data)
+        self._made = 0
+
+    def read1(self, size: int) -> bytes:
+        """Return up to `size` bytes."""
+        found = self._file.read1(size)
+        self._made += len(found)
+        if self._made > _BLOWN_UP and self._made > _RATIO * self._data.raw.position():
+            raise Bomb
+        return found
 
 
 class Meter:
@@ -51,6 +78,8 @@ class Meter:
 class _Filling(io.RawIOBase):
     """Fills the whole buffer it is given, and fails only between two: what came before a failure is never lost."""
 
+    _position = 0
+
     def __init__(self, read: Callable[[int], bytes], count: Callable[[int], None] | None = None) -> None:
         self._read = read
         self._count = count
@@ -76,7 +105,12 @@ class _Filling(io.RawIOBase):
             raise self._failure
         if self._count is not None:
             self._count(filled)
+        self._position += filled
         return filled
+
+    def position(self) -> int:
+        """Return how many bytes were handed out."""
+        return self._position
 
 
 class Stream:
@@ -155,7 +189,7 @@ def opened(source: Source, meter: Meter) -> Iterator[Stream]:
         read = file.read1 if hasattr(file, "read1") else file.read
         data = io.BufferedReader(_Filling(read, meter.add), _BUFFER)
         if data.peek(1).startswith(b"\x1f\x8b") or (source.name.endswith(".gz") and data.peek(1)):
-            data = io.BufferedReader(_Filling(gzip.GzipFile(fileobj=data).read1), _BUFFER)
+            data = io.BufferedReader(_Filling(_Unzipped(data).read1), _BUFFER)
         yield Stream(source, data)
     finally:
         if source.name != STDIN:

@@ -12,6 +12,7 @@ from typing import Self
 from indexer.errors import VectorsError
 
 _BLOCK = 1 << 20
+_BLOWN_UP, _RATIO = 1 << 30, 200  # beyond a GiB, no vectors shrink to less than a 200th
 
 
 class Source:
@@ -34,6 +35,7 @@ class Source:
         self._raw = _Hashing(self._file)
         self._stream = gzip.GzipFile(fileobj=self._raw) if self.zipped else self._raw
         self._head = b""
+        self._made = 0
 
     def __enter__(self) -> Self:
         return self
@@ -86,9 +88,13 @@ class Source:
 
     def _next(self, count: int) -> bytes:
         try:
-            return self._stream.read(count) or b""
+            found = self._stream.read(count) or b""
         except (OSError, EOFError, zlib.error) as error:
             raise VectorsError(f"{self.path} is damaged or cut short ({error}): get it again") from error
+        self._made += len(found)
+        if self._made > max(_BLOWN_UP, _RATIO * self._file.tell()):
+            raise VectorsError(f"{self.path} is over {_RATIO} times as long when unzipped: no word vectors are")
+        return found
 
 
 class _Hashing(io.RawIOBase):

@@ -20,6 +20,7 @@ from tests.benchmarks.hard_life import answers, documents, forked, made, prepare
 from indexer import Collection, IndexerError
 from indexer.audit import check
 from tests.benchmarks.common import show, show_table, verdict
+from tests.indexer.world import WORDS
 
 HEADS = ("file", "samples", "found by searching", "found by check", "wrong answers", "")
 _REGIONS = 8
@@ -67,11 +68,11 @@ def judge(place: Path, right: str) -> str:
 
 
 def asked(collection: Collection) -> str:
-    """Ask so that every file is read, by other ranks' weight too."""
+    """Ask so that every file is read: with ranks weighed otherwise, every word, and a scorer of all words."""
     found = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, gamma=3.0).hits]
-    words = " ".join(["ant bee cat dog elk fox gnu hen ibis jay kiwi lark"])
-    everything = [(hit.key, round(hit.distance, 9)) for hit in collection.search(words, k=200).hits]
-    return repr((answers(collection), found, everything))
+    everything = [(hit.key, round(hit.distance, 9)) for hit in collection.search(" ".join(WORDS), k=200).hits]
+    scored = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, distance="bm25").hits]
+    return repr((answers(collection), found, everything, scored))
 
 
 def first(place: Path) -> str:

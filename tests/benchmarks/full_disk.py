@@ -1,9 +1,9 @@
 """Shows what a full disk leaves: the same work again and again, each time with a little more room, until it succeeds.
 
 As root, the room is a small file system in memory that grows by 4 KiB each time, so that every write fails in turn.
-Else (or with --limit) no file may grow beyond a length, which grows. Afterwards there is room again: the collection must
-hold what it held before, or all of the change; find what a new collection of the same documents finds; and there must be
-no temporary file. What failed must have been said in one sentence.
+Else (or with --limit) no file may grow beyond a length, which grows. Afterwards there is room again: the collection
+must hold what it held before, or all of the change; find what a new collection of the same documents finds; and there
+must be no temporary file. What failed must have been said in one sentence.
 """
 
 import argparse

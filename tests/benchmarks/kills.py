@@ -166,6 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=300, help="how many (300)")
     parser.add_argument("--seed", type=int, default=0, help="of the instants (0)")
+    parser.add_argument("--work", choices=KINDS, action="append", help="only this kind; may be repeated")
     asked = parser.parse_args()
     prepare()
     rng = random.Random(asked.seed)  # noqa: S311 - instants, no secret
@@ -174,11 +175,12 @@ def main() -> None:
         base = made(Path(name), "base", documents(range(_FIRST), 0))
         empty = made(Path(name), "empty", [])
         (Path(name) / "versions").mkdir()
-        for kind in KINDS:
+        kinds = asked.work or KINDS
+        for kind in kinds:
             if kind == "migrate":
                 newer_schema(Path(name) / "versions")
             tally, acknowledged = Counter[str](), 0
-            kills = asked.kills // len(KINDS)
+            kills = asked.kills // len(kinds)
             for _ in range(kills):
                 done, said = once(base, empty, kind, rng.uniform(0.0, _LONGEST))
                 acknowledged += done
@@ -187,6 +189,7 @@ def main() -> None:
                     sys.stderr.write(f"{kind}: {said}\n")
             total += tally
             faults = [tally[fault] for fault in ("documents", "changes", "results", "!", "left")]
+            sys.stderr.write(f"{kind}: {kills} kills, {dict(tally)}\n")
             rows.append([kind, kills, acknowledged, *faults, verdict(not any(faults))])
     show_table(HEADS, rows)
     sys.exit(1 if total.total() - total[""] else 0)

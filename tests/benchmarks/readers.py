@@ -29,7 +29,8 @@ HEADS = ("process", "revisions or answers", "errors", "mixed", "")
 
 def expected() -> dict[tuple[int, str], dict[str, float]]:
     """Return the distance of every document from every query, by turn: they come again after so many turns."""
-    twin, found = Twin(), {}
+    twin = Twin()
+    found: dict[tuple[int, str], dict[str, float]] = {}
     for turn in range(len(WORDS)):
         twin.add(documents(range(_DOCUMENTS), turn))
         found |= {(turn, query): twin.distances(query) for query in QUERIES}

@@ -1,0 +1,42 @@
+"""Whatever a file of word vectors holds: it is imported whole, or refused in one sentence and nothing is left."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from indexer.errors import VectorsError
+from indexer.vectors import check_vectors, import_vectors, source
+from tests.benchmarks.hostile import samples
+
+_SAMPLES = samples()
+
+
+@pytest.mark.parametrize("what", _SAMPLES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+@given(data=st.data())
+def test_a_spoiled_file(what: str, tmp_path: Path, data: st.DataObject) -> None:
+    content = bytearray(_SAMPLES[what])
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(content)))
+        end = min(len(content), place + data.draw(st.integers(0, 30)))
+        content[place:end] = data.draw(st.binary(max_size=30))
+    (tmp_path / "v.bin").write_bytes(content)
+    try:
+        embedding = import_vectors(str(tmp_path / "v.bin"), tmp_path / "out")
+    except VectorsError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - most are refused
+    else:
+        assert np.isfinite(embedding.vectors).all()
+        check_vectors(tmp_path / "out")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_BLOWN_UP", 1 << 20)
+    (tmp_path / "v.gz").write_bytes(gzip.compress(b"ant 0 0\n" + b"bee 0 0\n" * (1 << 20)))
+    with pytest.raises(VectorsError, match="over 200 times as long when unzipped"):
+        import_vectors(str(tmp_path / "v.gz"), tmp_path / "out")
