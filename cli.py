@@ -4,7 +4,9 @@ The library is imported by the command that needs it, so that help and completio
 """
 
 import gc
+import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -64,8 +66,19 @@ Budget = Annotated[
     typer.Option(metavar="SECONDS", help="Stop then, and say how wrong the result may be. [default: never]"),
 ]
 Distance = Annotated[
-    Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
-    typer.Option(help="wmd: all parts alike; pwmd: by rank. [default: pwmd if the collection has a gamma, else wmd]"),
+    str | None,
+    typer.Option(
+        metavar="wmd|pwmd|rwmd|wcd|bow|tfidf|bm25|pl2|translation|interpolation",
+        help="wmd: all parts alike; pwmd: by rank; or a scorer, such as bm25 or bm25:k1=0.9,b=0.4. "
+        "[default: pwmd if the collection has a gamma, else wmd]",
+    ),
+]
+Blend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCORER[=SHARE]",
+        help="Let a scorer have a say in the order: bm25=0.3 a share of 0.3; bm25 joins the ranks.",
+    ),
 ]
 Gamma = Annotated[
     float | None, typer.Option(min=0, help="How much a part's rank counts: 0 not at all. [default: the collection's]")
@@ -89,19 +102,34 @@ Normalize = Annotated[
 ]
 Weights = Annotated[Literal["tf", "tfidf"] | None, typer.Option(help="Word weights. [default: tf]")]
 FirstStage = Annotated[
-    Literal["centroid", "fisher", "lsi", "lda", "msda", "ccg"] | None,
-    typer.Option(help="Vectors of the first stage. [default: centroid]"),
+    str | None,
+    typer.Option(
+        metavar="centroid|fisher|lsi|lda|msda|ccg[+SCORER]",
+        help="Vectors of the first stage; fisher+bm25: the best of both. [default: centroid]",
+    ),
 ]
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="For the first stage, such as k=64; repeat for more.")
 ]
-Faiss = Annotated[str | None, typer.Option(metavar="FACTORY", help="FAISS factory string. [default: IDMap2,Flat]")]
+Faiss = Annotated[
+    str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
+]
 StopWords = Annotated[str | None, typer.Option(metavar="FILE|none", help="Words to leave out. [default: English list]")]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load gensim's own .kv and .model files: they can run any code.")
 ]
 Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that these sources do not hold.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record, and write nothing.")]
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="[SECONDS]",
+        min=0,
+        show_default=False,
+        help="Wait while another process writes, so long or for ever. [default: fail at once]",
+    ),
+]
 Format = Annotated[str | None, typer.Option("--format", help="Read the files as this format. [default: detected]")]
 
 Qrels = Annotated[str, typer.Option(metavar="FILE", help="TREC judgments: `query 0 document grade` on a line.")]
@@ -141,6 +169,7 @@ Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write t
 def run() -> None:
     """Run the program as a process of its own, and leave at once: taking down what was imported takes half a second."""
     gc.set_threshold(100_000)  # imports make no garbage, and looking for it costs a tenth of a search
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us wants no leftovers either
     code: object = 0
     try:
         main()
@@ -152,12 +181,25 @@ def run() -> None:
     os._exit(code if isinstance(code, int) else 0)
 
 
+class _Notes(logging.Handler):
+    """Says on standard error what the library has to tell."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from indexer.formatters.output import note
+
+        note(record.getMessage())
+
+
+_NOTES = _Notes()
+
+
 def main() -> None:
     """Run the program: a failure is one sentence on standard error, and exit code 1, or 2 for wrong usage."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a title that the terminal cannot spell is no failure
+    logging.getLogger("indexer").addHandler(_NOTES)
     try:
-        code = app(standalone_mode=False)
+        code = app(_arguments(sys.argv[1:]), standalone_mode=False)
     except Exception as error:
         sentence, code = _failure(error)
         if sentence is None:
@@ -171,6 +213,17 @@ def main() -> None:
         typer.echo("moverank: interrupted", err=True)
         code = 1
     sys.exit(code)
+
+
+def _arguments(given: list[str]) -> list[str]:
+    """Return the arguments with a number after every `--wait`: the parser knows no option that may have a value."""
+    written: list[str] = []
+    for i, argument in enumerate(given):
+        written.append(argument)
+        following = given[i + 1] if i + 1 < len(given) else ""
+        if argument == "--wait" and not following.replace(".", "", 1).isdecimal():
+            written.append("inf")
+    return written
 
 
 def _failure(error: Exception) -> tuple[str | None, int]:
@@ -216,6 +269,7 @@ def index(
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
@@ -231,6 +285,7 @@ def index(
         trust_pickle=trust_pickle,
         prune=prune,
         strict=strict,
+        wait=wait,
         as_json=as_json,
     )
 
@@ -252,11 +307,12 @@ def threads(
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts count by rank."""
+    from indexer.methods import PAPER_GAMMA
     from indexer.readers import read_threads
-    from indexer.searcher import PAPER_GAMMA
 
     encoder = (first_stage, first_stage_option)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
@@ -267,6 +323,7 @@ def threads(
         trust_pickle=trust_pickle,
         prune=prune,
         strict=strict,
+        wait=wait,
         as_json=as_json,
         defaults={"gamma": PAPER_GAMMA},
     )
@@ -286,6 +343,7 @@ def search(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     queries: Annotated[
         str | None,
@@ -299,7 +357,7 @@ def search(
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(None, query)] if query is not None else read_queries(queries or "-")
     _answer(index, "search", asked, options, flows=explain, as_json=as_json)
 
@@ -315,11 +373,12 @@ def similar(
     gamma: Gamma = None,
     where: Where = None,
     budget: Budget = None,
+    blend: Blend = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one of the collection's own, which is left out."""
-    options = _options(k, depth, exact, distance, gamma, where, budget, explained=explain or not as_json)
+    options = _options(k, depth, exact, distance, gamma, where, budget, blend, explained=explain or not as_json)
     asked = [(key if len(keys) > 1 or as_json else None, key) for key in keys]
     _answer(index, "similar", asked, options, flows=explain, as_json=as_json)
 
@@ -366,6 +425,7 @@ def explain(
 def remove(
     keys: Annotated[list[str], typer.Argument(help="Keys of documents.")],
     index: Index = Path("moverank.index"),
+    wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Remove documents; if one of the keys is not there, nothing is removed."""
@@ -374,20 +434,20 @@ def remove(
     from indexer.formatters.output import print_changes
 
     began = time.perf_counter()
-    with Collection.open(index) as collection, Bars() as bars:
+    with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
         changes = collection.remove(keys, progress=bars)
     print_changes(changes, time.perf_counter() - began, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank refit -i forum`")
-def refit(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
+def refit(index: Index = Path("moverank.index"), wait: Wait = 0.0, as_json: Json = False) -> None:
     """Fit the first stage to the documents as they are now: new ones are encoded as the last fit has learned."""
     from indexer import Collection
     from indexer.formatters.bars import Bars
     from indexer.formatters.output import print_object
 
     began = time.perf_counter()
-    with Collection.open(index) as collection, _interruptible(), Bars() as bars:
+    with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
         collection.refit(progress=bars)
         told = collection.info()
     if as_json:
@@ -411,6 +471,44 @@ def info(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
         print_object(told)
     else:
         print_view(info_view(told))
+
+
+@app.command(epilog="Examples: `moverank check -i forum`  `moverank check -i forum --repair`")
+def check(
+    index: Index = Path("moverank.index"),
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended.")] = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Look through everything: the database, the word vectors, and whether all derived files agree with them."""
+    from indexer import audit
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_check
+
+    with _interruptible(), Bars() as bars:
+        found = audit.repair(index, wait=wait, progress=bars) if repair else audit.check(index)
+    print_check(found.told(), as_json=as_json)
+    if found.told():
+        sys.exit(1)
+
+
+@app.command(epilog="Example: `moverank backup /backups/forum-monday -i forum`")
+def backup(
+    directory: Annotated[Path, typer.Argument(help="Where the copy goes: a directory that is not there yet.")],
+    index: Index = Path("moverank.index"),
+    as_json: Json = False,
+) -> None:
+    """Copy the collection as it is at one instant, while others may write to it."""
+    from indexer.backup import backup as copy
+    from indexer.formatters.bars import Bars
+    from indexer.formatters.output import print_object
+
+    with _interruptible(), Bars() as bars:
+        revision = copy(index, directory, progress=bars)
+    if as_json:
+        print_object({"directory": str(directory), "revision": revision})
+    else:
+        typer.echo(f"revision {revision} is in {directory}")
 
 
 @evaluate.command(
@@ -643,6 +741,7 @@ def _index(
     trust_pickle: bool,
     prune: bool,
     strict: bool,
+    wait: float,
     as_json: bool,
     defaults: dict[str, Any] | None = None,
 ) -> None:
@@ -661,6 +760,7 @@ def _index(
             prune=prune,
             strict=strict,
             rejected=lambda bad: note(str(bad)),
+            wait=wait,
             progress=bars,
         )
     for told in done.notes:
@@ -691,9 +791,7 @@ def _answer(
 ) -> None:
     """Print the answers to questions (id, text or key); the only one may have no id."""
     from indexer import Collection
-    from indexer.formatters.bars import Bars
     from indexer.formatters.output import print_answer, print_answers, tell_of_compiling
-    from indexer.progress import silent
 
     with Collection.open(path) as collection:
         tell_of_compiling()
@@ -703,6 +801,9 @@ def _answer(
             ranking = getattr(collection, how)(text, **options)
             print_answer(ranking, time.perf_counter() - began, flows=flows, as_json=as_json)
             return
+        from indexer.formatters.bars import Bars
+        from indexer.progress import silent
+
         named = [(str(id_), text) for id_, text in asked]
         rankings = getattr(collection, f"{how}_many")([text for _, text in named], **options)
         # A bar between answers on the same terminal would only be in the way.
@@ -739,10 +840,11 @@ def _options(
     k: int,
     depth: int | None,
     exact: bool,
-    distance: Literal["wmd", "pwmd", "rwmd", "wcd"] | None,
+    distance: str | None,
     gamma: float | None,
     where: list[str] | None,
     budget: float | None,
+    blend: str | None,
     *,
     explained: bool,
 ) -> "Options":
@@ -764,4 +866,5 @@ def _options(
         "where": fields or None,
         "explained": explained,
         "budget": budget,
+        "blend": blend,
     }

@@ -10,13 +10,14 @@ from indexer.view import LiveSegment, View
 from rerank.bounds import wcd_floor
 from rerank.encoders.centroid import Centroid
 from rerank.encoders.encoder import Encoder
+from rerank.fusion import reciprocal_ranks
 
 
 def is_candidate(view: View, words: Words, request: Request, gamma: float, id_: int) -> bool:
     """Say whether a document is among those that the first stage hands over, or is looked at anyway."""
     chosen = [allowed_rows(part, request) for part in view.segments]
     if narrowed(request, chosen) and not request.prove:
-        chosen, _ = candidates(view, words, chosen, request.depth or 0, gamma)
+        chosen, _ = candidates(view, words, chosen, request, gamma)
     return any(id_ in part.segment.ids[rows] for part, rows in zip(view.segments, chosen, strict=True))
 
 
@@ -36,29 +37,47 @@ def narrowed(request: Request, chosen: Sequence[NDArray[np.int64]]) -> bool:
 
 
 def candidates(
-    view: View, words: Words, chosen: list[NDArray[np.int64]], depth: int, gamma: float
+    view: View, words: Words, chosen: list[NDArray[np.int64]], request: Request, gamma: float
 ) -> tuple[list[NDArray[np.int64]], float]:
-    """Cut the chosen rows down to the `depth` nearest by the first stage's vectors.
+    """Cut the chosen rows down to the request's depth: the nearest by the first stage's vectors.
+
+    Where a scorer is joined, its best are as many candidates, and the best of both rankings are kept: documents with a
+    rare word of the query are not lost, but what was cut off may be as near as anything.
 
     Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known, as
-    with any vectors but centroids.
+    with any vectors but centroids of the same bags.
     """
+    depth = request.depth or 0
+    near, floor = _nearest(view, words, chosen, depth, gamma)
+    if request.joined is not None:
+        scored = view.scoring.score(request.joined, gamma, words.counted())
+        best, _ = scored.best(depth, request.allowed, request.without)
+        near, floor = reciprocal_ranks([near, best])[0][:depth], 0.0
+    parts = zip(view.segments, chosen, strict=True)
+    return [rows[np.isin(part.segment.ids[rows], near)] for part, rows in parts], floor
+
+
+def _nearest(
+    view: View, words: Words, chosen: list[NDArray[np.int64]], depth: int, gamma: float
+) -> tuple[NDArray[np.int64], float]:
+    """Return the ids of the `depth` nearest by vectors, nearest first, and a floor of the WMD of all others."""
     encoder = view.encoder()
     vector = words.encoded(encoder)
-    parts = zip(view.segments, chosen, strict=True)
-    found = [_stage(part, rows, encoder, vector, depth, gamma) for part, rows in parts]
+    found = [
+        _stage(part, rows, encoder, vector, depth, gamma) for part, rows in zip(view.segments, chosen, strict=True)
+    ]
     squares = np.concatenate([squared for _, squared in found])
     kept = np.argsort(squares, kind="stable")[:depth]
-    origin = np.repeat(np.arange(len(found)), [len(rows) for rows, _ in found])
-    rows = np.concatenate([rows for rows, _ in found])
-    exact = encoder.name == Centroid.name and all(part.stage is None or part.stage.exact for part in view.segments)
+    proves = isinstance(encoder, Centroid) and encoder.is_bound
+    exact = proves and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
     if exact and len(kept):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)
         last = squares[kept[-1:]].astype(np.float32)
         norm = np.float32(np.linalg.norm(vector))
         floor = float(wcd_floor(last, np.array([longest], np.float32), norm, len(vector))[0])
-    return [np.sort(rows[kept[origin[kept] == i]]) for i in range(len(found))], floor
+    ids = np.concatenate([part.segment.ids[rows] for part, (rows, _) in zip(view.segments, found, strict=True)])
+    return ids[kept], floor
 
 
 def _stage(

@@ -6,30 +6,35 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from indexer.counting import WordCounter
 from indexer.creation import FINGERPRINT, check_choices, create
 from indexer.documents import Changes, Document, Rejection
-from indexer.errors import CollectionError, LockedError, PruneRefused, TooFewWords, UnknownKey
+from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
 from indexer.evaluation.corpus import Corpus, read_corpus
+from indexer.factory import InUse
 from indexer.folding import fold_if_due
+from indexer.mending import Mender
 from indexer.neighbours import Neighbours
 from indexer.place import DATABASE, VECTORS, exists, locked
 from indexer.place import remove as remove_place
 from indexer.progress import Progress, silent
 from indexer.searcher import Asked, Searcher
 from indexer.settings import Settings
-from indexer.store import Store, sqlite_url
+from indexer.store import Store, explained, sqlite_url
 from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
-from indexer.view import open_view
+from indexer.view import newest_snapshot
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
-from rerank.ranking import Distance, Ranking
+from rerank.ranking import Ranking
 from rerank.text import Tokenizer
 from rerank.why_not import WhyNot
+
+_Answer = TypeVar("_Answer")
+_LOOKS = 5  # after so many damaged states one after the other, somebody is at work on the files
 
 
 class Options(TypedDict, total=False):
@@ -38,20 +43,24 @@ class Options(TypedDict, total=False):
     k: int
     depth: int | None
     exact: bool
-    distance: Distance | None
+    distance: str | None
     gamma: float | None
     where: dict[str, list[str]] | None
     explained: bool
     budget: float | None
+    blend: str | None
 
 
 class Collection:
     """An open collection; close it, or use it in a `with` block. Make one with `create`, open one with `open`."""
 
-    def __init__(self, path: Path, store: Store, settings: Settings, embedding: Embedding | None) -> None:
-        self.path, self.settings = path, settings
+    def __init__(
+        self, path: Path, store: Store, settings: Settings, embedding: Embedding | None, wait: float = 0.0
+    ) -> None:
+        self.path, self.settings, self.wait = path, settings, wait
         self._store, self._embedding = store, embedding
         self._searcher: Searcher | None = None
+        self._mender = Mender(store, path)
         self._reading = ExitStack()
 
     @staticmethod
@@ -66,6 +75,7 @@ class Collection:
         settings: Settings | None = None,
         *,
         trust_pickle: bool = False,
+        wait: float = 0.0,
         progress: Progress = silent,
     ) -> Self:
         """Make an empty collection and import its word vectors, if the settings name a source of them.
@@ -74,11 +84,15 @@ class Collection:
         CollectionError where there is one already. Nothing is left behind by a failure.
         """
         place = Path(path)
-        return cls(place, *create(place, settings or Settings(), trust_pickle=trust_pickle, progress=progress))
+        made = create(place, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress)
+        return cls(place, *made, wait)
 
     @classmethod
-    def open(cls, path: str | Path) -> Self:
-        """Open the collection of a directory; CollectionError where there is none that can be used."""
+    def open(cls, path: str | Path, *, wait: float = 0.0) -> Self:
+        """Open the collection of a directory; CollectionError where there is none that can be used.
+
+        `wait` is for how many seconds a change waits for another process that writes.
+        """
         place = Path(path)
         if not exists(place):
             raise CollectionError(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
@@ -88,7 +102,7 @@ class Collection:
         except BaseException:
             store.close()
             raise
-        return cls(place, store, settings, embedding)
+        return cls(place, store, settings, embedding, wait)
 
     def discard(self) -> None:
         """Close and remove a collection that holds nothing; leave any other as it is, and one that is written to."""
@@ -139,7 +153,7 @@ class Collection:
         if source is not None and source != self.settings.embedding:
             same = source not in TRAINED and same_source(self.path / VECTORS, source)
             choices |= {} if same else {"embedding": source}
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             changed = self.settings.changed(choices)
             if changed == self.settings:
@@ -165,7 +179,7 @@ class Collection:
         when everything is done but the pruning. Where the collection has no word vectors yet, they are trained on its
         texts now, if those are enough. Raises LockedError while another process writes.
         """
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             tokenizer = Tokenizer(frozenset(self.settings.stop_words))
             counter = WordCounter(tokenizer, self._embedding)
@@ -180,7 +194,7 @@ class Collection:
 
     def remove(self, keys: Sequence[str], *, progress: Progress = silent) -> Changes:
         """Remove documents by key. UnknownKey names those that are not there, and nothing is removed then."""
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             with self._store.writing() as writer:
                 known = writer.known(list(dict.fromkeys(keys)))
@@ -197,7 +211,7 @@ class Collection:
 
         New documents are encoded as the fit has learned, until it is made again. Raises LockedError.
         """
-        with locked(self.path):
+        with locked(self.path, self.wait):
             self.refresh()
             self._fold(progress, refit=True)
 
@@ -241,43 +255,55 @@ class Collection:
 
         `k` (10): hits wanted. `depth`: how many candidates the first stage hands over; `exact`: all documents. Where
         neither is given, all up to two million documents, 20,000 candidates in a larger collection.
-        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD. `gamma`:
-        sensitivity to rank, default the collection's. `where`: field name -> accepted values; only documents that have
-        one of them in every field named are candidates. `explained`: hits carry their flows. `budget`: seconds after
-        which the search ends with what it has; `Ranking.largest_error` then says what may be missing. `exact` with a
-        `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError, CollectionError.
+        `distance`: "wmd", "pwmd", "rwmd" or "wcd"; default P-WMD where the collection has a gamma, else WMD; or a
+        scorer, as "bm25" or "bm25:k1=0.9,b=0.4". `blend`: a scorer with a share in the order, "bm25=0.3", or "bm25" to
+        join ranks. `gamma`: sensitivity to rank, default the collection's. `where`: field name -> accepted values; only
+        documents that have one of them in every field named are candidates. `explained`: hits carry their flows.
+        `budget`: seconds after which the search ends with what it has; `Ranking.largest_error` then says what may be
+        missing. `exact` with a `depth` begins with the candidates of the first stage. Raises NoKnownWords, UsageError,
+        CollectionError.
         """
-        return self._opened().search(query, Asked(**options))
+        return self._ask(lambda searcher: searcher.search(query, Asked(**options)))
 
     def search_many(self, queries: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
         """Answer many queries in their order, quicker than one by one; see `search`.
 
         One without any known word has no hits, and says so in `Ranking.problem`.
         """
-        return self._opened().search_many(queries, Asked(**options))
+        asked = Asked(**options)
+        return self._ask_many(lambda searcher: searcher.search_many(queries, asked), asked)
 
     def similar_many(self, keys: Iterable[str], **options: Unpack[Options]) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones, quicker than one by one; see `search_many`."""
-        return self._opened().similar_many(keys, Asked(**options))
+        asked = Asked(**options)
+        return self._ask_many(lambda searcher: searcher.similar_many(keys, asked), asked)
 
     def similar(self, key: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a stored one, which is left out; see `search`. Raises UnknownKey."""
-        return self._opened().similar(key, Asked(**options))
+        return self._ask(lambda searcher: searcher.similar(key, Asked(**options)))
 
     def explain(self, query: str, key: str, *, gamma: float | None = None) -> Explanation:
         """Return the exact distance of a text and a document, and the flows behind it. Raises UnknownKey."""
-        return self._opened().explain(query, key, gamma)
+        return self._ask(lambda searcher: searcher.explain(query, key, gamma))
 
     def why_not(self, query: str, key: str, **options: Unpack[Options]) -> WhyNot:
         """Say where a document falls out of a search with these options: each bound of it, and what it had to beat.
 
         Raises UnknownKey, and what `search` raises.
         """
-        return self._opened().why_not(query, key, Asked(**options))
+        return self._ask(lambda searcher: searcher.why_not(query, key, Asked(**options)))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> Neighbours:
         """Find the exact `k` nearest others of every document that has a bag: as many searches as documents."""
-        return self._opened().neighbours(k, gamma, progress)
+        return self._ask(lambda searcher: searcher.neighbours(k, gamma, progress))
+
+    def index_in_use(self) -> InUse | None:
+        """Return which FAISS index holds the first stage's vectors; None before there are enough for one."""
+        if self._embedding is None:
+            return None
+        with self._store.reading() as reader:
+            base = newest_snapshot(reader, self.path, self.settings, self._embedding)
+        return base.index if base else None
 
     def corpus(self, questions: Sequence[tuple[str, str]] = ()) -> Corpus:
         """Read all documents into memory for experiments, and count questions (id, text) over the same words."""
@@ -301,18 +327,56 @@ class Collection:
             }
         files = (file for file in self.path.rglob("*") if file.is_file())
         settings = self.settings.stored() | {"stop_words": len(self.settings.stop_words)}
+        index = self.index_in_use()
+        settings["faiss_in_use"] = index.factory if index else None
         vectors = {"dim": self._embedding.dim, "vectors": len(self._embedding.words)} if self._embedding else {}
         return counted | {"dim": 0, "vectors": 0} | vectors | {"bytes": sum(f.stat().st_size for f in files)} | settings
 
-    def _opened(self) -> Searcher:
-        """Return the searcher of the state that was current when the first question was asked."""
-        if self._embedding is None:
+    def _ask(self, ask: Callable[[Searcher], _Answer]) -> _Answer:
+        """Ask the searcher; where it meets a damaged file, have that mended and ask again."""
+        for _ in range(_LOOKS):
+            searcher, embedding = self._opened()
+            try:
+                with explained():
+                    answer = ask(searcher)
+            except DamagedFile as damage:
+                self._forget()
+                self._mender.mend(self.settings, embedding, [damage])
+                continue
+            except CollectionError:
+                if not self._store.moved():
+                    raise
+            else:
+                if not self._store.moved():
+                    return answer
+            self._forget()
+        return ask(self._opened()[0])
+
+    def _ask_many(self, ask: Callable[[Searcher], Iterator[Ranking]], asked: Asked) -> Iterator[Ranking]:
+        """Ask many questions of the searcher, whose files are looked through before the first."""
+        self._ask(lambda searcher: searcher.check(asked))
+        return _explained(ask(self._opened()[0]))
+
+    def _opened(self) -> tuple[Searcher, Embedding]:
+        """Return the searcher of the state that was current when the first question was asked, and its vectors."""
+        embedding = self._embedding
+        if embedding is None:
             raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
-        if self._searcher is None:
-            reader = self._reading.enter_context(self._store.reading())
-            view = open_view(reader, self.path, self.settings, self._embedding)
-            self._searcher = Searcher(reader, view, self.settings, self._embedding)
-        return self._searcher
+        for _ in range(_LOOKS):
+            if self._searcher is None:
+                reader = self._reading.enter_context(self._store.reading())
+                view = self._mender.open(reader, self.settings, embedding)
+                if view is None:
+                    self._forget()
+                    continue
+                self._searcher = Searcher(reader, view, self.settings, embedding)
+            return self._searcher, embedding
+        raise CollectionError(f"{self.path} is being changed by others all the time: try again")
+
+
+def _explained(rankings: Iterator[Ranking]) -> Iterator[Ranking]:
+    with explained():
+        yield from rankings
 
 
 def _chosen(store: Store, place: Path, embedding: Embedding | None) -> tuple[Settings, Embedding | None]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from indexer.errors import CollectionError
+from indexer.factory import AUTO
 from indexer.first_stage import FLAT, check_factory
 from indexer.place import DATABASE, UNFINISHED, VECTORS, clear, exists, leftover, locked
 from indexer.progress import Progress
@@ -20,7 +21,7 @@ FINGERPRINT = "fingerprint"
 Made = tuple[Store, Settings, Embedding | None]
 
 
-def create(place: Path, settings: Settings, *, trust_pickle: bool, progress: Progress) -> Made:
+def create(place: Path, settings: Settings, *, trust_pickle: bool, wait: float, progress: Progress) -> Made:
     """Make an empty collection in a directory, and import its word vectors if the settings name a source of them.
 
     Raises UsageError for settings that cannot be meant, VectorsError for vectors that cannot be used, and
@@ -36,7 +37,7 @@ def create(place: Path, settings: Settings, *, trust_pickle: bool, progress: Pro
     foreign = [file.name for file in place.iterdir() if not leftover(file)]
     if foreign:
         raise CollectionError(f"{place} holds {foreign[0]} and no collection: choose another place")
-    with locked(place):
+    with locked(place, wait):
         _refuse_second(place)  # another process may have been quicker
         try:
             clear(place)
@@ -52,7 +53,7 @@ def check_choices(settings: Settings, dim: int | None = None) -> None:
     """Refuse settings that cannot be meant, with UsageError; `dim` where the vectors are known."""
     check_settings(settings)
     check_training(settings.embedding, settings.train_options)
-    if settings.faiss != FLAT:
+    if settings.faiss not in (AUTO, FLAT):
         check_factory(settings.faiss, dim)
 
 

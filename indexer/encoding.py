@@ -6,8 +6,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from indexer.errors import CollectionError
+from indexer.errors import DamagedFile
 from indexer.held import HeldFile
+from indexer.seals import Seal
 from rerank.encoders.encoder import Encoder
 from rerank.encoders.registry import restore
 from rerank.errors import EncoderError
@@ -16,20 +17,24 @@ from rerank.errors import EncoderError
 class FittedEncoder:
     """An encoder on disk, restored when the first candidates are asked for."""
 
-    def __init__(self, path: Path, name: str) -> None:
-        self._file, self._name = HeldFile(path), name
+    def __init__(self, path: Path, name: str, seal: Seal | None = None) -> None:
+        self._file, self._name = HeldFile(path, seal), name
         self._encoder: Encoder | None = None
 
-    def restored(self) -> Encoder:
-        """Return the encoder; CollectionError where the file does not hold one."""
+    def check(self) -> None:
+        """Look through the file; DamagedFile where it is not what was written."""
         if self._encoder is None:
+            self._file.check()
+
+    def restored(self) -> Encoder:
+        """Return the encoder; DamagedFile where the file does not hold one."""
+        if self._encoder is None:
+            self.check()
             try:
                 with os.fdopen(os.dup(self._file.descriptor), "rb") as file, np.load(file, allow_pickle=False) as state:
                     self._encoder = restore(self._name, dict(state))
             except (EncoderError, OSError, ValueError, KeyError, BadZipFile) as error:
-                raise CollectionError(
-                    f"{self._file.path} is damaged: {error}; remove its directory and index again"
-                ) from error
+                raise DamagedFile(self._file.path, f"holds no encoder: {error}") from error
             self._file.close()
         return self._encoder
 

@@ -10,8 +10,11 @@ IndexerError
 │   └── TooFewWords    there is not enough text to train them on
 └── CollectionError    there is no usable collection in that place
     ├── LockedError    another process is writing to it
+    ├── DamagedFile    a derived file is not what was written
     └── UnknownKey     it holds no document of that key
 """
+
+from pathlib import Path
 
 from indexer.documents import Changes
 
@@ -58,6 +61,14 @@ class CollectionError(IndexerError):
 
 class LockedError(CollectionError):
     """Another process is writing to the collection."""
+
+
+class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
+    """A derived file is not what was written: whoever meets it rebuilds it from the database."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} {reason}")
+        self.path, self.reason = path, reason
 
 
 class UnknownKey(CollectionError, KeyError):  # noqa: N818 - named after what happened

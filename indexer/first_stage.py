@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import CollectionError, UsageError
+from indexer.errors import DamagedFile, UsageError
 from indexer.held import HeldFile
-from rerank.cores import cores, pool
+from indexer.seals import Seal
+from rerank.cores import alone, cores, pool
 
 FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
+_IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # others may not know how to look at some ids only
 _TRAINING_SAMPLE = 100_000
 _BLOCK = 65_536
-_LARGE = 10_000_000  # numbers in an index that is worth two threads
+_LONG = 1024  # numbers in a vector
+_LARGE = 40_000_000  # bytes of an index that is worth two threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,15 +48,37 @@ def build(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], pa
     An index that has to be trained is trained on a random sample. Where there are too few documents to train it on,
     the exact flat index takes its place until there are enough.
     """
-    import faiss
-
     try:
         index = _filled(factory, ids, vectors, seed)
     except RuntimeError:  # FAISS: "number of training points should be at least as large as number of clusters"
         factory = FLAT
         index = _filled(factory, ids, vectors, seed)
-    faiss.write_index(index, str(path))
+    _write(index, path)
     return factory
+
+
+def _write(index: Any, path: Path) -> None:
+    """Write an index, to the disk itself; OSError where that cannot be, which FAISS itself would not tell."""
+    from faiss import PyCallbackIOWriter, write_index  # type: ignore[attr-defined]  # FAISS's own types do not know it
+
+    failures: list[OSError] = []
+    with path.open("wb") as file:
+
+        def put(data: bytes) -> None:
+            try:
+                file.write(data)
+            except OSError as error:
+                failures.append(error)
+                raise
+
+        try:
+            write_index(index, PyCallbackIOWriter(put, 2**20))
+        except RuntimeError as error:
+            if failures:
+                raise failures[0] from error
+            raise
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int) -> Any:
@@ -94,30 +119,50 @@ def _inverted_lists(index: Any) -> Any:
 
 
 class FirstStage:
-    """An index on disk, read when the first candidates are asked for."""
+    """An index on disk, read when the first candidates are asked for, once it is known to be what was written."""
 
-    def __init__(self, path: Path, factory: str) -> None:
-        self._file, self._factory = HeldFile(path), factory
+    def __init__(self, path: Path, factory: str, seal: Seal | None = None) -> None:
+        self._file, self.factory = HeldFile(path, seal), factory
         self._index: Any = None
-        self._ids = np.empty(0, np.int64)
+        self._ids: NDArray[np.int64] | None = None
 
     @property
     def exact(self) -> bool:
         """Say whether no vector is ever overlooked, so that what comes after the candidates is known to be farther."""
-        return self._factory in _EXACT
+        return self.factory in _EXACT
+
+    def check(self) -> None:
+        """Look through the file; DamagedFile where it is not what was written."""
+        if self._index is None:
+            self._file.check()
 
     def _opened(self) -> Any:
         import faiss
 
         if self._index is None:
+            self.check()
             try:
+                large = os.fstat(self._file.descriptor).st_size > _LARGE
                 self._index = faiss.read_index(_reader(self._file.descriptor))
                 self._file.close()
-                if self.exact and self._index.ntotal * self._index.d > _LARGE:
+                if large and self.factory in _IN_PARTS:
                     self._ids = np.sort(faiss.vector_to_array(self._index.id_map))
             except RuntimeError as error:
-                raise CollectionError(f"{self._file.path}: FAISS cannot read it: {error}") from error
+                raise DamagedFile(self._file.path, f"cannot be read by FAISS: {error}") from error
         return self._index
+
+    def held(self) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+        """Return the ids (n,) in the index, and the vectors (n, d) under them where it keeps them as they were."""
+        import faiss
+
+        index = self._opened()
+        if isinstance(index, faiss.IndexIDMap | faiss.IndexIDMap2):
+            ids = faiss.vector_to_array(index.id_map)
+            return ids, faiss.downcast_index(index.index).reconstruct_n(0, index.ntotal) if self.exact else None
+        lists = _inverted_lists(index).invlists
+        sizes = [lists.list_size(i) for i in range(lists.nlist)]
+        found = [faiss.rev_swig_ptr(lists.get_ids(i), size) for i, size in enumerate(sizes) if size]
+        return np.concatenate([np.empty(0, np.int64), *found]), None
 
     def nearest(
         self, vector: NDArray[np.float32], m: int, accept: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
@@ -142,21 +187,21 @@ class FirstStage:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return ids and squares of up to `wanted` vectors, nearest first.
 
-        FAISS gives a query one thread: a large flat index is looked through in parts, one on each core.
+        FAISS gives a query one thread: a large index without a structure is looked through in parts, one on each core.
         """
         import faiss
 
         if not wanted:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        parts = cores() if self.exact and index.ntotal * index.d > _LARGE else 1
-        if parts == 1:
-            squares, ids = index.search(vector[None, :], wanted)
+        parts = 1 if self._ids is None or alone() else cores()
+        if self._ids is None or parts == 1:
+            squares, ids = _asked(index, vector, wanted)
         else:
             ends = [0, *(int(self._ids[len(self._ids) * i // parts]) for i in range(1, parts)), 2**62]
 
             def some(i: int) -> Any:
                 among = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
-                return index.search(vector[None, :], wanted, params=among)
+                return _asked(index, vector, wanted, among)
 
             squares, ids = (
                 np.concatenate(found, axis=1) for found in zip(*pool().map(some, range(parts)), strict=True)
@@ -173,10 +218,28 @@ class FirstStage:
         parameters = faiss.ParameterSpace()
         inverted = _inverted_lists(index)
         if inverted is not None:
-            share = max(np.sqrt(1 / inverted.nlist), min(1.0, 4 * wanted / max(1, index.ntotal)))
+            # Long vectors hardly form clusters: a sixteenth of the lists holds three quarters of the nearest.
+            least = np.sqrt(1 / inverted.nlist) if index.d < _LONG else max(0.25, np.sqrt(1 / inverted.nlist))
+            share = max(least, min(1.0, 4 * wanted / max(1, index.ntotal)))
             inverted.nprobe = int(np.ceil(share * inverted.nlist))
-        if "HNSW" in self._factory:
+        if "HNSW" in self.factory:
             parameters.set_index_parameter(index, "efSearch", max(64, 2 * wanted))
+
+
+def _asked(index: Any, vector: NDArray[np.float32], wanted: int, among: Any = None) -> Any:
+    """Ask an index for the nearest to one vector.
+
+    In one thread: FAISS would wake others that have nothing to do, and on a busy machine wait for each of them, thirty
+    times as long as the search takes. The number of threads is the caller's own: other threads keep theirs.
+    """
+    import faiss
+
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        return index.search(vector[None, :], wanted, params=among)
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 def _reader(file: int) -> Any:

@@ -1,5 +1,6 @@
 """Folding the tail into a new snapshot, now and then: adding costs what is added, and opening stays quick."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer import snapshot
+from indexer.encoding import FittedEncoder
+from indexer.errors import DamagedFile
 from indexer.progress import Progress
 from indexer.segment import assemble, joined
 from indexer.settings import Settings
@@ -17,6 +20,8 @@ from rerank.encoders.centroid import Centroid
 from rerank.encoders.encoder import Documents, Encoder
 from rerank.encoders.registry import choose
 from rerank.weights import PartCounts, weigh
+
+_log = logging.getLogger("indexer")
 
 SMALL_TAIL = 256
 """A tail of so many documents is read faster than a snapshot is opened."""
@@ -43,16 +48,30 @@ def fold_if_due(
     """
     with store.reading() as reader:
         revision = reader.revision()
-        base = newest_snapshot(reader, directory, settings, embedding)
+        base = newest_snapshot(reader, directory, settings, embedding, tell_damage)
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
         if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
             return
-        encoder = base.encoder.restored() if base and not refit else None
+        encoder = _kept(base.encoder) if base and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     snapshot.remove_others(directory, path)
     with store.writing() as writer:
         writer.forget_removals(revision)
+
+
+def tell_damage(damage: DamagedFile) -> None:
+    """Tell that a snapshot is not what was written, and what is done about it."""
+    _log.warning("%s: the snapshot is made again from the database", damage)
+
+
+def _kept(fitted: FittedEncoder) -> Encoder | None:
+    """Return the encoder of a snapshot, None where its file is damaged: then it is fitted again."""
+    try:
+        return fitted.restored()
+    except DamagedFile as damage:
+        tell_damage(damage)
+        return None
 
 
 def _write(
@@ -72,9 +91,10 @@ def _write(
     idf = Frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
     if encoder is None:
         encoder = _fitted(reader, word_ids, vectors, settings, idf)
-    portions = _told(assemble(reader.counted_parts(), word_ids), reader.document_count(), progress)
+    every = np.array(reader.word_ids(), np.int64)
+    portions = _told(assemble(reader.counted_parts(), every), reader.document_count(), progress)
     choices, token = made_for(settings, embedding), reader.token(revision) or ""
-    return snapshot.write(directory, revision, token, choices, portions, word_ids, vectors, idf, encoder)
+    return snapshot.write(directory, revision, token, choices, portions, every, word_ids, vectors, idf, encoder)
 
 
 def _fitted(
@@ -87,7 +107,7 @@ def _fitted(
     """Fit the encoder of the settings to documents of the reader."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
     sample: list[tuple[NDArray[np.int64], PartCounts]] = []
-    if settings.first_stage != Centroid.name:  # which learns nothing
+    if settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options()):
         for ids, counts in assemble(reader.counted_parts(), word_ids):
             rows = np.arange(-first % stride, len(ids), stride)
             sample.append((ids[rows], counts.take(rows)))
@@ -95,7 +115,7 @@ def _fitted(
     _, counts = joined(sample)
     bags = weigh(counts, settings.gamma, idf)
     documents = Documents(bags, counts.lengths(), word_ids, vectors)
-    return choose(settings.first_stage, settings.encoder_options()).fit(documents, settings.encoder_options())
+    return choose(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 
 def _told(

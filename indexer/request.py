@@ -1,11 +1,14 @@
 """What is asked of a collection, and what it answers, in numbers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indexer.methods import Blend, ScorerChoice
+from indexer.scoring import QueryTerms
 from indexer.segment import Segment
 from rerank.bag import Bag, Bags
 from rerank.encoders.encoder import Documents, Encoder
@@ -23,7 +26,8 @@ DEFAULT_DEPTH = 20_000
 class Words:
     """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d).
 
-    `length` is how many tokens they stand for.
+    `length` is how many tokens they stand for. These are the words with a vector; `all_texts` and `terms` are all of
+    them, for scorers: missing where only bags are compared.
     """
 
     texts: tuple[str, ...]
@@ -31,6 +35,14 @@ class Words:
     weights: NDArray[np.float64]
     vectors: NDArray[np.float32]
     length: float
+    all_texts: tuple[str, ...] = ()
+    terms: QueryTerms | None = None
+
+    def counted(self) -> QueryTerms:
+        """Return all words with their counts."""
+        if self.terms is None:
+            raise ValueError("these words were made for bags only")
+        return self.terms
 
     def over(self, segment: Segment) -> Query:
         """Give the words the ids that a segment has for them; those that it does not have get ids beyond its own."""
@@ -56,6 +68,9 @@ class Words:
 class Request:
     """What is wanted: `k` documents among the `depth` nearest by first stage (None: all), by a distance.
 
+    `scorer` ranks instead of the distance. `joined`: the scorer whose best are candidates, too. `blend`: a scorer that
+    has a say in the order of the hits.
+
     `prove` goes on with all others when the candidates are done. `own` says that `gamma` and weights are those that the
     first stage was made with, so that its distance is WCD. `allowed` (n,) are the only ids that may be found, None for
     all; `without` is one that may not. After `budget` seconds the search ends with what it has.
@@ -70,11 +85,18 @@ class Request:
     allowed: NDArray[np.int64] | None = None
     without: int | None = None
     budget: float | None = None
+    scorer: ScorerChoice | None = None
+    joined: ScorerChoice | None = None
+    blend: Blend | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Document ids (k,) with their distances, nearest first, and what is proven of them; see `Ranking`."""
+    """Document ids (k,) with their distances, nearest first, and what is proven of them; see `Ranking`.
+
+    Where a scorer ranked them or had a say, `scores` (k,) say why they are in this order, and `parts` what they were
+    joined from. `distances` are nan where there are none.
+    """
 
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
@@ -83,3 +105,5 @@ class Outcome:
     counts: StageCounts
     largest_error: float
     seconds: float
+    scores: NDArray[np.float64] | None = None
+    parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)

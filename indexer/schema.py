@@ -6,9 +6,12 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    Boolean,
+    Column,
     Connection,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     String,
@@ -18,7 +21,6 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from indexer.errors import CollectionError
 
@@ -26,110 +28,94 @@ SCHEMA = "0001"
 """The revision of the schema that this version writes: the newest file of `migrations/versions`."""
 
 
-class Base(DeclarativeBase):
-    """The tables' common ground: every constraint gets a name, so that a later migration can drop it."""
+# Not mapped classes: nothing is loaded as an object, and importing the ORM would be a tenth of a second at each start.
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+"""All tables. Every constraint gets a name, so that a later migration can drop it."""
 
-    metadata = MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
+SETTINGS = Table(
+    "settings",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", JSON, nullable=False),
+)
+"""The choices made for the collection: names and JSON values."""
 
+DOCUMENTS = Table(
+    "documents",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("key", String, nullable=False, unique=True),
+    Column("title", String, nullable=False),
+    Column("label", String),
+    Column("metadata", JSON, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("wordless", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False, index=True),
+    sqlite_autoincrement=True,
+)
+"""Documents. Ids are never used twice, so that derived files may keep them.
 
-class Setting(Base):
-    """One choice made for the collection: a name and a JSON value."""
+`digest` is of everything the document holds; `revision` is the one that last changed it.
+"""
 
-    __tablename__ = "settings"
+PARTS = Table(
+    "parts",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("text", String, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("words", LargeBinary, nullable=False),
+    Column("counts", LargeBinary, nullable=False),
+    UniqueConstraint("document_id", "position"),
+)
+"""Parts of documents: `words` are ids of `words`, increasing, `counts` how often each occurs; both int32."""
 
-    name: Mapped[str] = mapped_column(String, primary_key=True)
-    value: Mapped[Any] = mapped_column(JSON)
+WORDS = Table(
+    "words",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("word", String, nullable=False, unique=True),
+    Column("frequency", Integer, nullable=False),
+    Column("row", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Words of any document: in how many of them, and the row of the vector (negative: see `rerank.embedding`)."""
 
+FIELDS = Table(
+    "fields",
+    METADATA,
+    Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", String, primary_key=True),
+    Index(None, "name", "value"),
+)
+"""Values that documents can be filtered by: the label, and each scalar of the metadata, as text."""
 
-class DocumentRow(Base):
-    """A document. Ids are never used twice, so that derived files may keep them.
+REVISIONS = Table(
+    "revisions",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("token", String, nullable=False),
+)
+"""The changes that were committed: a `number`, and a random `token` that no other history has for it."""
 
-    `digest` is of everything the document holds; `revision` is the one that last changed it.
-    """
-
-    __tablename__ = "documents"
-    __table_args__ = ({"sqlite_autoincrement": True},)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    key: Mapped[str] = mapped_column(String, unique=True)
-    title: Mapped[str] = mapped_column(String)
-    label: Mapped[str | None] = mapped_column(String)
-    fields: Mapped[Any] = mapped_column("metadata", JSON)
-    digest: Mapped[bytes] = mapped_column(LargeBinary)
-    wordless: Mapped[bool]
-    revision: Mapped[int] = mapped_column(index=True)
-
-
-class PartRow(Base):
-    """A part of a document: `words` are ids of `words`, increasing, `counts` how often each occurs; both int32."""
-
-    __tablename__ = "parts"
-    __table_args__ = (UniqueConstraint("document_id", "position"),)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    document_id: Mapped[int] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"))
-    position: Mapped[int]
-    rank: Mapped[int]
-    text: Mapped[str] = mapped_column(String)
-    digest: Mapped[bytes] = mapped_column(LargeBinary)
-    words: Mapped[bytes] = mapped_column(LargeBinary)
-    counts: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class WordRow(Base):
-    """A word of any document: in how many of them, and the row of its vector (negative: see `rerank.embedding`)."""
-
-    __tablename__ = "words"
-    __table_args__ = ({"sqlite_autoincrement": True},)
-
-    id: Mapped[int] = mapped_column(primary_key=True)
-    word: Mapped[str] = mapped_column(String, unique=True)
-    frequency: Mapped[int]
-    row: Mapped[int]
-
-
-class FieldRow(Base):
-    """A value that documents can be filtered by: the label, and each scalar of the metadata, as text."""
-
-    __tablename__ = "fields"
-    __table_args__ = (Index(None, "name", "value"),)
-
-    document_id: Mapped[int] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True)
-    name: Mapped[str] = mapped_column(String, primary_key=True)
-    value: Mapped[str] = mapped_column(String, primary_key=True)
-
-
-class Revision(Base):
-    """A change that was committed: its `number`, and a random `token` that no other history has for it."""
-
-    __tablename__ = "revisions"
-
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    token: Mapped[str] = mapped_column(String)
-
-
-class Removal(Base):
-    """A document that is gone, for derived files that still hold it."""
-
-    __tablename__ = "removals"
-
-    document_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    revision: Mapped[int] = mapped_column(index=True)
-
-
-def table(model: type[Base]) -> Table:
-    """Return a model's table, for statements over many rows at once."""
-    found = model.__table__
-    if not isinstance(found, Table):
-        raise TypeError(f"{model.__name__} is not mapped to a table")
-    return found
+REMOVALS = Table(
+    "removals",
+    METADATA,
+    Column("document_id", Integer, primary_key=True, autoincrement=False),
+    Column("revision", Integer, nullable=False, index=True),
+)
+"""Documents that are gone, for derived files that still hold them."""
 
 
 def schema_of(connection: Connection) -> str | None:
@@ -137,6 +123,11 @@ def schema_of(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(select(text("version_num")).select_from(text("alembic_version"))).scalar()
+
+
+def is_current(connection: Connection) -> bool:
+    """Say whether a database has this version's schema."""
+    return schema_of(connection) == SCHEMA
 
 
 def migrate(connection: Connection) -> None:
@@ -160,6 +151,20 @@ def migrate(connection: Connection) -> None:
         command.upgrade(alembic_config(connection), "head")
     except CommandError as error:
         raise CollectionError(f"the collection has schema {found}, which this moverank does not know") from error
+
+
+def orphans(connection: Connection) -> list[str]:
+    """Return the names of tables with rows that refer to nothing; of other engines than SQLite, which tell, none."""
+    if connection.dialect.name != "sqlite":
+        return []
+    return sorted({str(row[0]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(100)})
+
+
+def enforce_keys(connection: Connection) -> None:
+    """Let SQLite enforce foreign keys on a connection from now on; no transaction may be open."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        driver.execute("PRAGMA foreign_keys = ON").close()
 
 
 def alembic_config(connection: Connection) -> "Any":

@@ -1,12 +1,9 @@
 """From a query to the nearest documents: first stage, rerank, and what is proven of the result."""
 
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, repeat
 from typing import Literal
 
 import numpy as np
@@ -16,7 +13,6 @@ from indexer.candidates import allowed_rows, candidates, narrowed
 from indexer.request import Outcome, Request, Words
 from indexer.view import View
 from rerank.cascade import never
-from rerank.cores import blas_alone, cores, one_core, pool
 from rerank.ranking import StageCounts, largest_error
 from rerank.reranker import nearest
 
@@ -40,10 +36,6 @@ class _Found:
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0), StageCounts(), np.empty(0))
 
-_AHEAD = 4  # questions for each core that are begun before an answer is waited for
-
-Question = tuple[Words, Request]
-
 
 def search(view: View, words: Words, request: Request, stage_gamma: float) -> Outcome:
     """Find the nearest documents of a view; `stage_gamma` is the gamma that the first stage's centroids have."""
@@ -53,7 +45,7 @@ def search(view: View, words: Words, request: Request, stage_gamma: float) -> Ou
     if not narrowed(request, chosen):
         found, floor = _nearest(view, words, chosen, request, stop), np.inf
     else:
-        some, floor = candidates(view, words, chosen, request.depth or 0, stage_gamma)
+        some, floor = candidates(view, words, chosen, request, stage_gamma)
         found = _nearest(view, words, some, request, stop)
         if not (request.own and request.distance != "rwmd"):
             floor = 0.0
@@ -66,33 +58,6 @@ def search(view: View, words: Words, request: Request, stage_gamma: float) -> Ou
     error = 0.0 if proven else largest_error(found.distances, possible, request.k)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
     return Outcome(found.ids, found.distances, proven, scope, found.counts, error, time.monotonic() - began)
-
-
-def search_many(
-    view: View, questions: Iterable[Question | str], stage_gamma: float
-) -> Iterator[tuple[Question | str, Outcome | None]]:
-    """Answer questions in order, several side by side; a text says why there is no question, and has no outcome.
-
-    The first is answered before others are begun, for it opens what they share.
-    """
-    opened = False
-    waiting: deque[tuple[Question | str, Future[Outcome] | None]] = deque()
-    for question in chain(questions, repeat(None)):
-        if question is not None:
-            begun = None if isinstance(question, str) else pool().submit(_alone, view, question, stage_gamma)
-            waiting.append((question, begun))
-        while waiting and (len(waiting) > _AHEAD * cores() or question is None or not opened):
-            told, found = waiting.popleft()
-            opened = opened or found is not None
-            yield told, found.result() if found else None
-        if question is None:
-            return
-
-
-def _alone(view: View, question: Question, stage_gamma: float) -> Outcome:
-    """Answer a question on one core."""
-    with one_core(), blas_alone():
-        return search(view, *question, stage_gamma)
 
 
 def _over(deadline: float) -> bool:

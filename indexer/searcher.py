@@ -4,29 +4,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from indexer.answers import Question, answer, search_many
 from indexer.candidates import is_candidate
 from indexer.errors import UnknownKey, UsageError
+from indexer.lookup import Lookup, row_words
+from indexer.methods import ScorerChoice, blend_named, resolve
 from indexer.neighbours import Neighbours
 from indexer.progress import Progress
 from indexer.request import DEFAULT_DEPTH, EXACT_UP_TO, Outcome, Request, Words
-from indexer.search import Question, search, search_many
+from indexer.search import search
 from indexer.settings import Settings
 from indexer.snippet import snippet
 from indexer.store import Reader
-from indexer.view import LiveSegment, View
+from indexer.view import View
 from rerank.bag import Bag
 from rerank.embedding import Embedding
 from rerank.errors import NoKnownWords
 from rerank.explain import Explanation, explain
-from rerank.lexicon import UNKNOWN
-from rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking
-from rerank.text import Tokenizer
+from rerank.ranking import Flow, Hit, Ranking
 from rerank.why_not import WhyNot, bounds_of
-
-PAPER_GAMMA = 0.75
-"""The sensitivity of Trapp et al. 2017 (section 5), where P-WMD is asked for and nobody names another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +33,26 @@ class Asked:
     k: int = 10
     depth: int | None = None
     exact: bool = False
-    distance: Distance | None = None
+    distance: str | None = None
     gamma: float | None = None
     where: Mapping[str, Sequence[str]] | None = None
     explained: bool = False
     budget: float | None = None
+    blend: str | None = None
 
 
 class Searcher:
     """Searches one view; the reader, of the same state, is asked for words and for what people are shown."""
 
     def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
-        self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
-        self._tokenizer = Tokenizer(frozenset(settings.stop_words))
+        self._reader, self._view, self._settings = reader, view, settings
+        self._lookup = Lookup(reader, view, settings, embedding)
+
+    def check(self, asked: Asked) -> None:
+        """Look through the files that searches like this one read; DamagedFile names one that was changed."""
+        request = self._request(asked)
+        stage = request.depth is not None
+        self._view.check(stage=stage, terms=bool(request.scorer or request.blend or (stage and request.joined)))
 
     def search(self, query: str, asked: Asked) -> Ranking:
         """Find the documents nearest to a text."""
@@ -75,7 +79,7 @@ class Searcher:
             for row, id_ in zip(np.flatnonzero(part.live).tolist(), part.segment.ids[part.live].tolist(), strict=True)
         ]
         questions = (
-            (_row_words(part, row, request.gamma), replace(request, without=id_)) for part, row, id_ in documents
+            (row_words(part, row, request.gamma), replace(request, without=id_)) for part, row, id_ in documents
         )
         ids = np.array([id_ for _, _, id_ in documents], np.int64)
         order = np.argsort(ids)
@@ -91,14 +95,18 @@ class Searcher:
         return Neighbours(tuple(shown[id_][0] for id_ in ids.tolist()), places, distances)
 
     def _searched(self, query: str, request: Request) -> Question:
-        return self._query_words(query), request
+        return self._lookup.text(query, needed=_needs_bag(request)), request
 
     def _resembled(self, key: str, request: Request) -> Question:
-        id_, part, row = self._document(key)
-        return self._stored_words(part, row, request.gamma), replace(request, without=id_)
+        id_ = self._lookup.document(key)
+        if request.scorer or request.blend or request.joined:
+            words = self._lookup.counted(id_, request.gamma, needed=_needs_bag(request))
+        else:
+            words = self._lookup.stored(id_, request.gamma)
+        return words, replace(request, without=id_)
 
     def _answer(self, words: Words, request: Request, asked: Asked) -> Ranking:
-        return self._ranking(search(self._view, words, request, self._settings.gamma), words, request, asked)
+        return self._ranking(answer(self._view, words, request, self._settings.gamma), words, request, asked)
 
     def _answer_many(
         self, asking: Iterable[str], understand: Callable[[str, Request], Question], asked: Asked
@@ -114,103 +122,81 @@ class Searcher:
     def explain(self, query: str, key: str, gamma: float | None) -> Explanation:
         """Explain the distance of a text and a document."""
         _, used = resolve(None, gamma, self._settings.gamma)
-        _, part, row = self._document(key)
-        return _explain(self._query_words(query), self._stored_words(part, row, used))
+        target = self._lookup.stored(self._lookup.document(key), used)
+        return _explain(self._lookup.text(query), target)
 
     def why_not(self, query: str, key: str, asked: Asked) -> WhyNot:
         """Say where a document fell out of a search."""
-        request, words = self._request(asked), self._query_words(query)
-        id_, part, row = self._document(key)
+        request, words = self._request(asked), self._lookup.text(query)
+        if request.scorer or request.blend:
+            raise UsageError("only a distance has bounds to fall out by: leave the scorer out")
+        id_ = self._lookup.document(key)
+        part, row = self._lookup.row(id_)
         outcome = search(self._view, words, request, self._settings.gamma)
         kth = float(outcome.distances[-1]) if len(outcome.distances) == request.k else np.inf
         known = bounds_of(words.over(part.segment), part.bags(np.array([row]), request.gamma)[0], part.segment.vectors)
-        distance = _explain(words, self._stored_words(part, row, request.gamma)).distance
+        distance = _explain(words, self._lookup.stored(id_, request.gamma)).distance
         candidate = is_candidate(self._view, words, request, self._settings.gamma, id_)
         return WhyNot.of(request.k, kth, distance, known, candidate=candidate, hit=id_ in outcome.ids)
 
     def _request(self, asked: Asked) -> Request:
-        if asked.k < 1:
-            raise UsageError(f"k must be 1 or more, not {asked.k}")
-        if asked.budget is not None and not asked.budget > 0:
-            raise UsageError(f"the budget must be a number of seconds above 0, not {asked.budget}")
-        if asked.depth is not None and asked.depth < asked.k:
-            raise UsageError(f"depth must be at least k, which is {asked.k}, not {asked.depth}: hits are candidates")
-        distance, gamma = resolve(asked.distance, asked.gamma, self._settings.gamma)
+        _check(asked)
+        method, gamma = resolve(asked.distance, asked.gamma, self._settings.gamma)
+        scorer = method if isinstance(method, ScorerChoice) else None
+        blend = blend_named(asked.blend) if asked.blend is not None else None
+        if scorer and (blend or asked.budget is not None):
+            raise UsageError(f"{scorer.name} ranks by itself, at once: --blend and --budget go with a distance")
+        distance = "wmd" if isinstance(method, ScorerChoice) else method
         own = self._settings.weights == "tf" and gamma == self._settings.gamma
-        small = sum(len(part.segment.ids) for part in self._view.segments) <= EXACT_UP_TO
+        small = scorer or sum(len(part.segment.ids) for part in self._view.segments) <= EXACT_UP_TO
         depth = asked.depth or (None if asked.exact or small else max(DEFAULT_DEPTH, asked.k))
-        allowed = _matching(self._reader, asked.where) if asked.where else None
-        return Request(asked.k, depth, distance, gamma, own, asked.exact, allowed, budget=asked.budget)
+        if scorer and asked.exact:
+            depth = None
+        allowed = self._lookup.matching(asked.where) if asked.where else None
+        joined = self._settings.joined_scorer()
+        return Request(
+            asked.k, depth, distance, gamma, own, asked.exact, allowed, None, asked.budget, scorer, joined, blend
+        )
 
     def _ranking(self, outcome: Outcome, words: Words, request: Request, asked: Asked) -> Ranking:
         """Tell what people are shown of the documents found."""
         ids = outcome.ids.tolist()
         shown, texts = self._reader.shown(ids), self._reader.texts(ids)
         hits = []
-        for id_, distance in zip(ids, outcome.distances.tolist(), strict=True):
+        for place, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
             flows = self._flows(words, id_, request) if asked.explained else ()
-            about = [flow.target for flow in flows] or words.texts
+            about = [flow.target for flow in flows] or words.all_texts or words.texts
             key, title, label = shown[id_]
-            hits.append(Hit(key, distance, title, label, snippet(texts.get(id_, []), title, about), flows))
+            told = snippet(texts.get(id_, []), title, about)
+            parts = tuple((name, float(values[place])) for name, values in outcome.parts.items())
+            scored = None if outcome.scores is None else float(outcome.scores[place])
+            hits.append(Hit(key, distance, title, label, told, flows, scored, parts))
         proven = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
         return Ranking(tuple(hits), *proven)
 
     def _flows(self, words: Words, id_: int, request: Request) -> tuple[Flow, ...]:
-        """Return the flows behind a hit; the relaxed distances have no plan to show."""
-        if request.distance not in ("wmd", "pwmd"):
+        """Return the flows behind a hit; scorers, relaxed distances and documents without a bag have none to show."""
+        if request.scorer or request.distance not in ("wmd", "pwmd"):
             return ()
-        part, row = self._row(id_)
-        return _explain(words, self._stored_words(part, row, request.gamma)).flows
-
-    def _query_words(self, text: str) -> Words:
-        """Return the known words of a text; NoKnownWords where there is none."""
-        counts = self._tokenizer.count(text)
-        texts = sorted(counts)
-        rows = self._embedding.find(texts)
-        known = np.flatnonzero(rows != UNKNOWN)
-        if not len(known):
-            shown = " ".join(text.split())
-            raise NoKnownWords(
-                f"the query {shown[:60]!r} has no word that the collection has a vector for"
-                + ("" if counts else ": all of its words are stop words" if shown else ": it is empty")
-            )
-        names = [texts[i] for i in known.tolist()]
-        stored = {found.word: found.id for found in self._reader.words(names)}
-        ids = np.array([stored.get(name, 0) for name in names], np.int64)
-        weights = np.array([counts[name] for name in names], np.float64)
-        length = float(weights.sum())
-        if self._view.frequencies:
-            weights = weights * self._view.frequencies.idf(ids)
-        return Words(tuple(names), ids, weights / weights.sum(), self._embedding.gather(names, rows[known]), length)
-
-    def _document(self, key: str) -> tuple[int, LiveSegment, int]:
-        """Return a document's id and place; UnknownKey where there is none, NoKnownWords where it cannot be ranked."""
-        known = self._reader.known([key])
-        if key not in known:
-            raise UnknownKey(f"the collection has no document with the key {key!r}")
-        id_ = known[key].id
-        part, row = self._row(id_)
-        return id_, part, row
-
-    def _row(self, id_: int) -> tuple[LiveSegment, int]:
-        for part in self._view.segments:
-            row = int(np.searchsorted(part.segment.ids, id_))
-            if row < len(part.segment.ids) and part.segment.ids[row] == id_ and part.live[row]:
-                return part, row
-        raise NoKnownWords("that document has no word with a vector: it cannot be compared")
-
-    def _stored_words(self, part: LiveSegment, row: int, gamma: float) -> Words:
-        """Return the words of a stored document."""
-        words = _row_words(part, row, gamma)
-        texts = self._reader.word_texts(words.ids.tolist())
-        return replace(words, texts=tuple(texts[id_] for id_ in words.ids.tolist()))
+        try:
+            return _explain(words, self._lookup.stored(id_, request.gamma)).flows
+        except NoKnownWords:
+            return ()
 
 
-def _row_words(part: LiveSegment, row: int, gamma: float) -> Words:
-    """Return the words of a stored document, without their texts."""
-    bag = part.bags(np.array([row]), gamma)[0]
-    length = float(part.segment.counts.take(np.array([row])).lengths()[0])
-    return Words((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words], length)
+def _check(asked: Asked) -> None:
+    """Refuse numbers that cannot be meant."""
+    if asked.k < 1:
+        raise UsageError(f"k must be 1 or more, not {asked.k}")
+    if asked.budget is not None and not asked.budget > 0:
+        raise UsageError(f"the budget must be a number of seconds above 0, not {asked.budget}")
+    if asked.depth is not None and asked.depth < asked.k:
+        raise UsageError(f"depth must be at least k, which is {asked.k}, not {asked.depth}: hits are candidates")
+
+
+def _needs_bag(request: Request) -> bool:
+    """Say whether a question has to have a word with a vector."""
+    return request.scorer is None or request.depth is not None
 
 
 def _understood(text: str, request: Request, understand: Callable[[str, Request], Question]) -> Question | str:
@@ -219,38 +205,6 @@ def _understood(text: str, request: Request, understand: Callable[[str, Request]
         return understand(text, request)
     except (NoKnownWords, UnknownKey) as error:
         return str(error)
-
-
-def resolve(distance: Distance | None, gamma: float | None, own: float) -> tuple[Distance, float]:
-    """Return the distance and gamma that are meant, `own` being the collection's gamma.
-
-    WMD is P-WMD at gamma 0. Raises UsageError for what contradicts itself.
-    """
-    if distance is not None and distance not in DISTANCES:
-        raise UsageError(f"there is no distance {distance!r}: choose one of {', '.join(DISTANCES)}")
-    if gamma is not None and not 0 <= gamma < float("inf"):
-        raise UsageError(f"gamma must be a number of 0 or more, not {gamma}")
-    if distance == "wmd":
-        if gamma:
-            raise UsageError("wmd weighs all parts alike: leave gamma out, or ask for pwmd")
-        return "wmd", 0.0
-    if distance == "pwmd":
-        return "pwmd", gamma if gamma is not None else own or PAPER_GAMMA
-    used = own if gamma is None else gamma
-    return distance or ("pwmd" if used else "wmd"), used
-
-
-def _matching(reader: Reader, where: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
-    """Return the ids of the documents that have one of the values in every field named."""
-    names = set(reader.field_names())
-    ids: set[int] | None = None
-    for name, values in where.items():
-        if name not in names:
-            there = f"the fields are {', '.join(sorted(names))}" if names else "no document has any field"
-            raise UsageError(f"no document has a field {name!r}: {there}")
-        matching = set(reader.matching(name, [values] if isinstance(values, str) else list(values)))
-        ids = matching if ids is None else ids & matching
-    return np.array(sorted(ids or ()), np.int64)
 
 
 def _explain(source: Words, target: Words) -> Explanation:

@@ -1,6 +1,6 @@
 """Word counts of many documents in the form that searching needs: arrays, held in memory or mapped from files."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +17,55 @@ class Segment:
     """Documents with their own vocabulary.
 
     `ids` (n,) int64: the documents' ids in the store, increasing; row i of `counts` belongs to `ids[i]`. Words of
-    `counts` are places in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32.
+    `counts` are places in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32. Counts may be
+    `given` by a function, for they may be large, and not every search needs them.
     """
 
     ids: NDArray[np.int64]
-    counts: PartCounts
+    given: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
+
+    @property
+    def counts(self) -> PartCounts:
+        """Return the counts; DamagedFile where their files are not what was written."""
+        return self.given if isinstance(self.given, PartCounts) else self.given()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """Documents by all of their words, also those without a vector: what scorers rank by.
+
+    `ids` (n,) int64, increasing, are of all documents that have a word; words of `counts` are places in `word_ids` (t,)
+    int64, increasing. Counts may be `given` by a function.
+    """
+
+    ids: NDArray[np.int64]
+    given: PartCounts | Callable[[], PartCounts]
+    word_ids: NDArray[np.int64]
+
+    @property
+    def counts(self) -> PartCounts:
+        """Return the counts; DamagedFile where their files are not what was written."""
+        return self.given if isinstance(self.given, PartCounts) else self.given()
+
+
+def among(
+    ids: NDArray[np.int64], counts: PartCounts, word_ids: NDArray[np.int64], kept: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], PartCounts]:
+    """Leave of counts over `word_ids` (t,) those of the words `kept` (v,), and of the documents who has any of them.
+
+    Both are increasing; the counts returned are over the places in `kept`.
+    """
+    place = np.searchsorted(kept, word_ids).astype(np.int32)
+    place[~np.isin(word_ids, kept)] = -1
+    words = place[counts.words]
+    entries = np.flatnonzero(words >= 0)
+    starts = np.searchsorted(entries, counts.starts).astype(np.int64)
+    rows = np.flatnonzero(np.diff(starts))
+    return ids[rows], PartCounts(
+        np.append(starts[rows], starts[-1]), words[entries], counts.ranks[entries], counts.counts[entries]
+    )
 
 
 def assemble(

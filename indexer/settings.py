@@ -5,8 +5,10 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 from indexer.errors import SettingsError, UsageError
+from indexer.methods import ScorerChoice, scorer_named
 from rerank.encoders.registry import choose
 from rerank.errors import EncoderError
+from rerank.scorers import SCORERS
 
 Weights = Literal["tf", "tfidf"]
 
@@ -22,7 +24,8 @@ class Settings:
     `embedding`: where word vectors come from: a path, "gensim:NAME", "train", "lsi", or "auto" until it is decided.
     `normalize`: word vectors are brought to unit length; None: only those trained here. `stop_words`: words left out.
     `gamma`: sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
-    "key=value". `faiss`: factory string of the first stage.
+    "key=value"; with a scorer behind a plus, "fisher+bm25", the scorer's best are candidates, too. `faiss`: factory
+    string of the first stage, or "auto": by size, each time it is written.
     """
 
     embedding: str = "auto"
@@ -33,7 +36,7 @@ class Settings:
     gamma: float = 0.0
     first_stage: str = "centroid"
     first_stage_options: tuple[str, ...] = ()
-    faiss: str = "IDMap2,Flat"
+    faiss: str = "auto"
 
     def stored(self) -> dict[str, Any]:
         """Return the choices as JSON values by name."""
@@ -60,8 +63,21 @@ class Settings:
 
     def derived_key(self) -> dict[str, Any]:
         """Return the choices that derived files depend on."""
-        values = {name: getattr(self, name) for name in _DERIVED}
+        values = {name: getattr(self, name) for name in _DERIVED} | {"first_stage": self.encoder}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @property
+    def encoder(self) -> str:
+        """Return the name of the first stage's encoder."""
+        return self.first_stage.partition("+")[0]
+
+    def joined_scorer(self) -> ScorerChoice | None:
+        """Return the scorer whose best are candidates beside the encoder's; UsageError where it is none."""
+        _, plus, name = self.first_stage.partition("+")
+        scorer = scorer_named(name) if plus else None
+        if plus and scorer is None:
+            raise UsageError(f"the first stage: there is no scorer {name!r} to join: choose {', '.join(SCORERS)}")
+        return scorer
 
     def encoder_options(self) -> dict[str, str]:
         """Return the options of the first stage's encoder by name, as typed."""
@@ -79,7 +95,8 @@ def check_settings(settings: Settings) -> None:
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     try:
-        choose(settings.first_stage, settings.encoder_options())
+        settings.joined_scorer()
+        choose(settings.encoder, settings.encoder_options())
     except EncoderError as error:
         raise UsageError(f"the first stage: {error}") from error
 

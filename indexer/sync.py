@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from indexer.counting import Counts, WordCounter
-from indexer.documents import Changes, Document, Rejection
+from indexer.documents import Changes, Document, Metadata, Part, Rejection
 from indexer.errors import RecordError, UsageError
-from indexer.store import Known, Store, Writer
+from indexer.store import Known, Store, StoredDocument, Writer
 
 BATCH = 2000
 
@@ -105,7 +105,7 @@ class Sync:
         known = writer.known([document.key for document in batch])
         fresh = []
         for document in batch:
-            part_digests = tuple(_digest(part.text.encode()) for part in document.parts)
+            part_digests = tuple(text_digest(part.text) for part in document.parts)
             before = known.get(document.key)
             new = _Fresh(document, _document_digest(document, part_digests, self._salt), part_digests, before)
             if before is not None and before.digest == new.digest:
@@ -219,6 +219,18 @@ def _part_rows(id_: int, new: _Fresh, counted: Sequence[Counts]) -> Iterator[dic
         }
 
 
+def stored_digest(found: StoredDocument, salt: bytes) -> bytes:
+    """Return the digest that a stored document should have, by what is stored of it."""
+    parts = tuple(Part(part.text, part.rank) for part in found.parts)
+    document = Document(found.key, found.title, parts, found.label, found.metadata)
+    return _document_digest(document, tuple(part.digest for part in found.parts), salt)
+
+
+def text_digest(text: str) -> bytes:
+    """Return the digest of a part's text."""
+    return _digest(text.encode())
+
+
 def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
     document = new.document
     return {
@@ -232,13 +244,18 @@ def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, An
     }
 
 
-def _fields(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
-    """Give a row for each value that the document can be found by: text as it is, anything else as JSON writes it."""
-    values = {("label", new.document.label)} if new.document.label is not None else set()
-    for name, value in new.document.metadata.items():
+def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
+    """Return the values that a document can be found by: text as it is, anything else as JSON writes it."""
+    values = {("label", label)} if label is not None else set()
+    for name, value in metadata.items():
         for item in value if isinstance(value, list) else [value]:
             if item is not None:
                 values.add((name, item if isinstance(item, str) else json.dumps(item)))
+    return values
+
+
+def _fields(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
+    values = field_values(new.document.label, new.document.metadata)
     return ({"document_id": id_, "name": name, "value": value} for name, value in sorted(values))
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from indexer.collection import Collection
 from indexer.documents import Changes, Document, Rejection
 from indexer.errors import PruneRefused
+from indexer.factory import AUTO
+from indexer.first_stage import FLAT
 from indexer.progress import Progress
 from indexer.settings import Settings
 from indexer.stop_words import choose_stop_words
@@ -35,6 +37,7 @@ def update(
     prune: bool,
     strict: bool,
     rejected: Callable[[Rejection], None],
+    wait: float = 0.0,
     progress: Progress,
 ) -> Updated:
     """Bring the collection of a directory up to date with records.
@@ -43,24 +46,29 @@ def update(
     that nothing got into is removed again, so that the next run may choose anew.
     """
     refused: tuple[str, ...] = ()
-    with _opened(path, choices, defaults, trust_pickle, progress) as collection:
-        source, began = collection.settings.embedding, perf_counter()
+    with _opened(path, choices, defaults, trust_pickle, wait, progress) as collection:
+        source, index, began = collection.settings.embedding, _factory(collection), perf_counter()
         try:
             changes = collection.index(records, prune=prune, strict=strict, rejected=rejected, progress=progress)
         except PruneRefused as error:
             changes, refused = error.changes, (str(error),)
         seconds = perf_counter() - began
-        notes = (*_notes(collection, source, changes), *refused)
+        notes = (*_notes(collection, source, changes), *_index_note(collection, index), *refused)
     return Updated(changes, seconds, notes, bool(refused) or bool(changes.rejected and not changes.documents))
 
 
 @contextmanager
 def _opened(
-    path: Path, choices: Mapping[str, Any], defaults: Mapping[str, Any], trust_pickle: bool, progress: Progress
+    path: Path,
+    choices: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    trust_pickle: bool,
+    wait: float,
+    progress: Progress,
 ) -> Iterator[Collection]:
     """Open the collection of a directory with the settings named, or make one, which is discarded if it stays empty."""
     if Collection.exists(path):
-        with Collection.open(path) as collection:
+        with Collection.open(path, wait=wait) as collection:
             collection.change_settings(**choices)
             yield collection
         return
@@ -68,7 +76,7 @@ def _opened(
     if "stop_words" not in named:
         named["stop_words"] = choose_stop_words(None)
     settings = Settings(**named)
-    with Collection.create(path, settings, trust_pickle=trust_pickle, progress=progress) as collection:
+    with Collection.create(path, settings, trust_pickle=trust_pickle, wait=wait, progress=progress) as collection:
         try:
             yield collection
         finally:
@@ -90,3 +98,16 @@ def _notes(collection: Collection, source: str, changes: Changes) -> Iterator[st
             f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
             "found: a new collection with other word vectors (--embedding) would know them"
         )
+
+
+def _index_note(collection: Collection, before: str) -> Iterator[str]:
+    """Tell which index was chosen by size, when it is another one than before."""
+    index = collection.index_in_use()
+    if index and collection.settings.faiss == AUTO and index.factory != before:
+        yield index.told()
+
+
+def _factory(collection: Collection) -> str:
+    """Return what holds the vectors now: where there are too few for an index, all are looked at, too."""
+    index = collection.index_in_use()
+    return index.factory if index else FLAT

@@ -1,5 +1,7 @@
 """The collection as a search sees it: the newest snapshot, the tail behind it, and which rows are still alive."""
 
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,8 +10,10 @@ from numpy.typing import NDArray
 
 from indexer import snapshot
 from indexer.encoding import FittedEncoder
+from indexer.errors import DamagedFile
 from indexer.first_stage import FirstStage
-from indexer.segment import Segment, assemble, joined
+from indexer.scoring import LiveTerms, Scoring
+from indexer.segment import Segment, Terms, among, assemble, joined
 from indexer.settings import Settings
 from indexer.store import Reader
 from rerank.bag import Bags
@@ -33,7 +37,7 @@ class LiveSegment:
     idf: NDArray[np.float64] | None
     stage: FirstStage | None = None
     own_gamma: float | None = None
-    own_bags: Bags | None = None
+    own_bags: Callable[[], Bags] | None = None
     _bags: dict[float, Bags] = field(default_factory=dict)
     _encoded: NDArray[np.float32] | None = None
     _norms: NDArray[np.float32] | None = None
@@ -72,54 +76,88 @@ class LiveSegment:
     def _some_bags(self, rows: NDArray[np.int64], gamma: float) -> Bags:
         if self.own_bags is None or gamma != self.own_gamma:
             return weigh(self.segment.counts.take(rows), gamma, self.idf)
-        bags = self.own_bags.take(rows)
+        bags = self.own_bags().take(rows)
         return bags if self.idf is None else with_idf(bags, self.idf)
 
     def _all_bags(self, gamma: float) -> Bags:
         if self.own_bags is None or gamma != self.own_gamma:
             return weigh(self.segment.counts, gamma, self.idf)
-        return self.own_bags if self.idf is None else with_idf(self.own_bags, self.idf)
+        return self.own_bags() if self.idf is None else with_idf(self.own_bags(), self.idf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
     """One consistent state: the newest snapshot, if there is one, and then the tail, if anything has changed since.
 
-    `frequencies` are there where weights need them. `fitted` is the snapshot's encoder.
+    `frequencies` are there where weights need them. `scoring` ranks by word counts. `fitted` is the snapshot's encoder,
+    `base` its place.
     """
 
     revision: int
     segments: tuple[LiveSegment, ...]
     frequencies: "Frequencies | None"
+    scoring: Scoring
     fitted: FittedEncoder | None
     dim: int
+    base: Path | None
+
+    def check(self, *, stage: bool, terms: bool) -> None:
+        """Look through the files that searches read, with the first `stage` and all `terms` or without.
+
+        DamagedFile names a bad one.
+        """
+        if terms:
+            self.scoring.check()
+        for part in self.segments:
+            _ = part.segment.counts
+            if part.own_bags:
+                part.own_bags()
+            if stage and part.stage:
+                part.stage.check()
 
     def encoder(self) -> Encoder:
         """Return what made the first stage's vectors: where there is none yet, the centroid has to do."""
         return self.fitted.restored() if self.fitted else Centroid(self.dim)
 
 
-def open_view(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> View:
-    """Open the newest snapshot, and read from the store what has changed since."""
+def open_view(
+    reader: Reader,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding,
+    damaged: Callable[[DamagedFile], None] = lambda _: None,
+    distrusted: AbstractSet[Path] = frozenset(),
+) -> View:
+    """Open the newest snapshot, and read from the store what has changed since; see `snapshot.newest`."""
     # The first question fixes the state that the reader sees: a snapshot written after it is of no use here.
     revision = reader.revision()
-    base = newest_snapshot(reader, directory, settings, embedding)
+    base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
-    tail = read_tail(reader, since, embedding)
+    tail, terms = read_tail(reader, since, embedding)
     frequencies = Frequencies(reader) if settings.weights == "tfidf" else None
-    segments = []
+    segments, counted = list[LiveSegment](), list[LiveTerms]()
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
-        live = ~np.isin(base.segment.ids, gone) if len(gone) else np.ones(len(base.segment.ids), bool)
+        live = ~np.isin(base.segment.ids, gone)
+        counted.append(LiveTerms(base.terms, gone, base.segment, directory))
         idf = _idf(frequencies, base.segment)
         segments.append(LiveSegment(base.segment, live, idf, base.stage, settings.gamma, base.bags))
     if len(tail.ids):
         segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), _idf(frequencies, tail)))
-    return View(revision, tuple(segments), frequencies, base.encoder if base else None, embedding.dim)
+    if len(terms.ids):
+        counted.append(LiveTerms(terms, np.empty(0, np.int64), tail))
+    scoring = Scoring(counted, reader.document_count(), embedding.dim)
+    fitted, place = (base.encoder, base.path) if base else (None, None)
+    return View(revision, tuple(segments), frequencies, scoring, fitted, embedding.dim, place)
 
 
 def newest_snapshot(
-    reader: Reader, directory: Path, settings: Settings, embedding: Embedding
+    reader: Reader,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding,
+    damaged: Callable[[DamagedFile], None] = lambda _: None,
+    distrusted: AbstractSet[Path] = frozenset(),
 ) -> snapshot.Snapshot | None:
     """Return the newest snapshot of the history that the reader sees, unless what was removed since is forgotten."""
     forgotten = reader.forgotten()
@@ -127,7 +165,7 @@ def newest_snapshot(
     def valid(revision: int, token: str) -> bool:
         return revision >= forgotten and reader.token(revision) == token
 
-    return snapshot.newest(directory, made_for(settings, embedding), valid)
+    return snapshot.newest(directory, made_for(settings, embedding), valid, damaged, distrusted)
 
 
 def made_for(settings: Settings, embedding: Embedding) -> dict[str, object]:
@@ -135,17 +173,17 @@ def made_for(settings: Settings, embedding: Embedding) -> dict[str, object]:
     return settings.derived_key() | {"embedding": embedding.fingerprint}
 
 
-def read_tail(reader: Reader, since: int, embedding: Embedding) -> Segment:
+def read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
     """Read the documents that changed after a revision into a segment with a vocabulary of its own."""
     parts = list(reader.counted_parts(since))
-    stored = np.frombuffer(b"".join(part.words for part in parts), "<i4")
-    rows = reader.word_rows(np.unique(stored).tolist())
+    every = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4")).astype(np.int64)
+    ids, counts = joined(list(assemble(parts, every)))
+    rows = reader.word_rows(every.tolist())
     known = sorted(id_ for id_, row in rows.items() if row != UNKNOWN)
     texts = reader.word_texts(known)
     vectors = embedding.gather([texts[id_] for id_ in known], np.array([rows[id_] for id_ in known], np.int64))
     word_ids = np.array(known, np.int64)
-    ids, counts = joined(list(assemble(parts, word_ids)))
-    return Segment(ids, counts, word_ids, vectors)
+    return Segment(*among(ids, counts, every, word_ids), word_ids, vectors), Terms(ids, counts, every)
 
 
 class Frequencies:

@@ -2,11 +2,11 @@
 
 from alembic import context
 
-from indexer.schema import Base
+from indexer.schema import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
+    target_metadata=METADATA,
     render_as_batch=True,
     transaction_per_migration=False,
 )

@@ -5,7 +5,16 @@ Heavy libraries (scipy, numba, POT) are imported by the functions that need them
 
 from rerank.bag import Bag, Bags
 from rerank.embedding import Embedding
-from rerank.errors import BagError, EmbeddingError, NoKnownWords, RerankError, TransportError
+from rerank.errors import (
+    BagError,
+    EmbeddingError,
+    EncoderError,
+    NoKnownWords,
+    OptionError,
+    RerankError,
+    ScorerError,
+    TransportError,
+)
 from rerank.explain import Explanation
 from rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts
 from rerank.reranker import Reranker
@@ -19,13 +28,16 @@ __all__ = [
     "Distance",
     "Embedding",
     "EmbeddingError",
+    "EncoderError",
     "Explanation",
     "Flow",
     "Hit",
     "NoKnownWords",
+    "OptionError",
     "Ranking",
     "RerankError",
     "Reranker",
+    "ScorerError",
     "StageCounts",
     "TransportError",
     "WhyNot",

@@ -17,6 +17,7 @@ from rerank.bag import Bags
 from rerank.bounds import Problem
 from rerank.coarse import Coarse
 from rerank.cores import blas_alone
+from rerank.fine import Fine
 from rerank.query import Query, restricted
 from rerank.ranking import Nearest, StageCounts
 from rerank.transport import solve_bags
@@ -59,6 +60,7 @@ class Cascade:
         self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
         self._k, self.limit, self._stop = k, within, stop
         self._most = most_words(query)
+        self._fine = Fine(query, vectors, norms, self._most)
         n = len(bags)
         self.floor = np.zeros(n)
         self.stage = np.full(n, RWMD, np.uint8)
@@ -130,7 +132,7 @@ class Cascade:
         """Find the dual and Sinkhorn's bounds of rows, as long as each is promising."""
         rows = rows[(self.stage[rows] < SINKHORN) & (self.floor[rows] <= self.limit)]
         for block in fitting(self._bags, rows, self._most):
-            problem = Problem.of(*self._among(block))
+            problem = self._fine.problem(self._bags.take(block))
             order = np.argsort(self.floor[block], kind="stable")
             for start in range(0, len(order), _BLOCK):
                 promising = order[start : start + _BLOCK]

@@ -63,6 +63,7 @@ class Coarse:
 def _unit(query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:
     """Return a step with which almost all differences fit into a byte, as seen by a sample."""
     stride = max(1, len(vectors) // _SAMPLE)
-    sample = cost_floor(vectors[::stride], query.vectors, norms[::stride])
+    # Arrays without gaps, as everywhere else: kernels are compiled and loaded once more for others.
+    sample = cost_floor(vectors[::stride].copy(), query.vectors, norms[::stride].copy())
     largest = float(np.ptp(sample, axis=1).max(initial=0))
     return max(largest, 1e-30) / 255

@@ -21,12 +21,17 @@ def cores() -> int:
 @contextmanager
 def one_core() -> Iterator[None]:
     """Keep the loops of this thread to itself: others have work of their own."""
-    before = getattr(_here, "alone", False)
+    before = alone()
     _here.alone = True
     try:
         yield
     finally:
         _here.alone = before
+
+
+def alone() -> bool:
+    """Say whether this thread keeps its loops to itself: if it is one of the pool, waiting for others may never end."""
+    return getattr(_here, "alone", False)
 
 
 @contextmanager
@@ -76,7 +81,7 @@ def _blas_libraries() -> Any:
 def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
     """Do `work(first, last)` for ranges that make up 0 to n, on all cores unless n is `small`."""
     threads = cores()
-    if n < small or threads == 1 or getattr(_here, "alone", False):
+    if n < small or threads == 1 or alone():
         work(0, n)
         return
     block = max(1, -(-n // (threads * _BLOCKS)))

@@ -1,7 +1,7 @@
 """Word vectors: which words have one, and how a word without a row is put together from its subwords."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +23,13 @@ class Subwords:
     """Vectors of character n-grams, hashed into `buckets` (b, d) float32, as fastText learns them.
 
     A word stands for the n-grams of `min_n` to `max_n` characters of `<word>` (Bojanowski et al. 2017, section 3.2).
+    `before` is called with the rows that are about to be read: see `Embedding`.
     """
 
     buckets: NDArray[np.float32]
     min_n: int
     max_n: int
+    before: Callable[[NDArray[np.integer[Any]]], None] | None = None
 
     def __post_init__(self) -> None:
         if self.buckets.ndim != 2 or self.buckets.dtype != np.float32:
@@ -58,6 +60,8 @@ class Subwords:
     def compose(self, word: str) -> NDArray[np.float32] | None:
         """Return the mean (d,) of the vectors of the word's n-grams, or None where it has none."""
         hashes = self.hashes(word)
+        if hashes and self.before:
+            self.before(np.array(hashes))
         return self.buckets[hashes].mean(axis=0, dtype=np.float32) if hashes else None
 
 
@@ -67,7 +71,8 @@ class Embedding:
 
     `words` may be any sequence of strings. `fingerprint` names the content, computed where it is not given; equal
     fingerprints mean equal distances. `unit` says that the vectors were brought to unit length, so that composed ones
-    must be, too. Values are not looked at, for there may be gigabytes; `Embedding.of` does. Raises EmbeddingError.
+    must be, too. Values are not looked at, for there may be gigabytes; `Embedding.of` does. `before` is called with
+    the rows (n,) that `gather` is about to read: who maps a file can look at them first. Raises EmbeddingError.
     """
 
     words: Sequence[str]
@@ -75,6 +80,7 @@ class Embedding:
     fingerprint: str = ""
     subwords: Subwords | None = None
     unit: bool = False
+    before: Callable[[NDArray[np.integer[Any]]], None] | None = None
     _lexicon: Lexicon = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -139,6 +145,8 @@ class Embedding:
         wrong = np.flatnonzero(((rows < 0) & (rows != COMPOSED)) | (rows >= len(self.vectors))).tolist()
         if wrong:
             raise EmbeddingError(f"the word {words[wrong[0]]!r} has no vector (row {rows[wrong[0]]})")
+        if self.before:
+            self.before(rows[rows >= 0])
         gathered: NDArray[np.float32] = np.asarray(self.vectors[np.maximum(rows, 0)])
         for i in np.flatnonzero(rows == COMPOSED).tolist():
             vector = self.subwords.compose(words[i]) if self.subwords else None

@@ -6,6 +6,7 @@ RerankError
 ├── EncoderError     an encoder or its options are unknown, or what it is given does not fit together
 ├── EvaluationError  an experiment that cannot be meant: no judgments, shapes that do not fit, too few documents
 ├── NoKnownWords     a text has no word with a vector: it has no place in the space
+├── OptionError      an option has a value that it does not take; encoders and scorers raise their own error for it
 ├── ScorerError      a scorer or its options are unknown, or what it is given does not fit together
 └── TransportError   the solver did not reach the optimum
 """
@@ -33,6 +34,10 @@ class EvaluationError(RerankError, ValueError):
 
 class NoKnownWords(RerankError, ValueError):  # noqa: N818 - named after what happened, as in `rerank.NoKnownWords`
     """A text has no word with a vector."""
+
+
+class OptionError(RerankError, ValueError):
+    """An option does not take a value."""
 
 
 class ScorerError(RerankError, ValueError):

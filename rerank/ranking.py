@@ -23,7 +23,11 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: the document's key, its distance, and what people are shown of it."""
+    """One result: the document's key, its distance, and what people are shown of it.
+
+    `distance` is nan where a scorer found it that is no distance. `scored` is what a scorer, or a blend, has put it at
+    its rank for; `parts` are the distance and the score that a blend was made of, by name.
+    """
 
     key: str
     distance: float
@@ -31,11 +35,16 @@ class Hit:
     label: str | None = None
     snippet: str = ""
     flows: tuple[Flow, ...] = ()
+    scored: float | None = None
+    parts: tuple[tuple[str, float], ...] = ()
 
     @property
     def score(self) -> float:
-        """Return 1 / (1 + distance): 1 for the same bag, falling to 0, as gensim's WmdSimilarity has it."""
-        return 1.0 / (1.0 + self.distance)
+        """Return the score of a scorer or a blend, of a distance 1 / (1 + distance): 1 for the same bag, falling to 0.
+
+        The second is that of gensim's WmdSimilarity.
+        """
+        return 1.0 / (1.0 + self.distance) if self.scored is None else self.scored
 
 
 @dataclass(frozen=True, slots=True)

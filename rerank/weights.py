@@ -54,18 +54,26 @@ def weigh(counts: PartCounts, gamma: float = 0.0, idf: NDArray[np.float64] | Non
     relative to each document's best, which changes nothing in the result and keeps a large gamma from losing all.
     A document whose row is empty raises BagError.
     """
+    bags = _normalised(Bags(*ranked_counts(counts, gamma)))
+    return bags if idf is None else with_idf(bags, idf)
+
+
+def ranked_counts(counts: PartCounts, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return starts, words and amounts `sum_p b_p c_pi`, each word of a document once: the counts, where gamma is 0.
+
+    See `weigh`, whose weights are these brought to a sum of 1. An empty row raises BagError.
+    """
     check_gamma(gamma)
     lengths = np.diff(counts.starts)
+    amounts = counts.counts.astype(np.float64)
     if not len(lengths):
-        return Bags(counts.starts, counts.words, np.empty(0))
+        return counts.starts, counts.words, amounts
     if not np.all(lengths):
         raise BagError(f"document {int(np.argmin(lengths))} has no word: it has no bag")
-    amounts = counts.counts.astype(np.float64)
     if gamma and counts.ranks.any():
         best = np.repeat(np.minimum.reduceat(counts.ranks, counts.starts[:-1]), lengths)
         amounts *= ((1.0 + best) / (1.0 + counts.ranks)) ** gamma
-    bags = _normalised(_merge_ranks(counts, amounts))
-    return bags if idf is None else with_idf(bags, idf)
+    return _merge_ranks(counts, amounts)
 
 
 def with_idf(bags: Bags, idf: NDArray[np.float64]) -> Bags:
@@ -87,16 +95,18 @@ def check_gamma(gamma: float) -> None:
         raise BagError(f"gamma must be a number of 0 or more, not {gamma}")
 
 
-def _merge_ranks(counts: PartCounts, amounts: NDArray[np.float64]) -> Bags:
+def _merge_ranks(
+    counts: PartCounts, amounts: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Add up the entries of one word of one document."""
     first = np.ones(len(counts.words), bool)
     first[1:] = counts.words[1:] != counts.words[:-1]
     first[counts.starts[:-1]] = True
     if first.all():
-        return Bags(counts.starts, counts.words, amounts)
+        return counts.starts, counts.words, amounts
     heads = np.flatnonzero(first)
     starts = np.searchsorted(heads, counts.starts).astype(np.int64)
-    return Bags(starts, counts.words[heads], np.add.reduceat(amounts, heads))
+    return starts, counts.words[heads], np.add.reduceat(amounts, heads)
 
 
 def _drop_weightless(bags: Bags) -> Bags:

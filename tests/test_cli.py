@@ -174,6 +174,32 @@ def test_search_and_similar_have_the_keys_of_the_contract(
         assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
 
 
+@pytest.mark.parametrize("scorer", ["bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation"])
+def test_a_scorer_is_selected_where_a_distance_is(call: Call, collection: Path, scorer: str) -> None:
+    for arguments in (("search", "cat and dog"), ("similar", "d1")):
+        told = call(*arguments, "--distance", scorer, "-i", collection, "--json").json
+        scores = [hit["score"] for hit in told["hits"]]
+        assert scores
+        assert scores == sorted(scores, reverse=True)
+        assert {hit["distance"] is None for hit in told["hits"]} == {scorer not in ("bow", "tfidf:norm=l2")}
+        shown = call(*arguments, "--distance", scorer, "-i", collection)
+        assert (shown.code, shown.err) == (0, "")
+        assert "Certified" in shown.out
+
+
+def test_a_blend_shows_both_parts(call: Call, collection: Path) -> None:
+    told = call("search", "cat and dog", "--blend", "bm25=0.4", "-i", collection, "--json").json
+    assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in told["hits"])
+    shown = call("search", "cat and dog", "--blend", "bm25", "-i", collection, "-k", "1").out
+    assert "wmd " in shown
+    assert "bm25 " in shown
+    assert "a joint order" in shown
+
+
+def test_nothing_found_by_words_says_so(call: Call, collection: Path) -> None:
+    assert "Nothing found" in call("search", "nowhereatall", "--distance", "bm25", "-i", collection).out
+
+
 def test_explain_of_a_search_names_every_flow(call: Call, collection: Path) -> None:
     hit = call("search", "cat dog", "-i", collection, "-k", "1", "--explain", "--json").json["hits"][0]
     assert sum(flow["mass"] * flow["cost"] for flow in hit["flows"]) == pytest.approx(hit["distance"])
@@ -518,7 +544,9 @@ BAD_CALLS: list[tuple[str, int, str]] = [
     ("search cat -i {old} --budget 0", 2, "the budget must be a number of seconds above 0, not 0"),
     ("explain cat nobody -i {old} --why-not", 1, "the collection has no document with the key 'nobody'"),
     ("search cat -i {old} --depth 5", 2, "depth must be at least k, which is 10, not 5"),
-    ("search cat -i {old} --distance nope", 2, "'nope' is not one of 'wmd', 'pwmd', 'rwmd', 'wcd'"),
+    ("search cat -i {old} --distance nope", 2, "there is no distance 'nope': choose one of wmd, pwmd, rwmd, wcd, bow"),
+    ("search cat -i {old} --distance bm25:k9=1", 2, "bm25 has no option 'k9'"),
+    ("search cat -i {old} --blend bm25=2", 2, "the share of bm25 in a blend is a number from 0 to 1, not '2'"),
     ("search cat -i {old} --distance wmd --gamma 1", 2, "wmd weighs all parts alike"),
     ("search cat -i {old} --where label", 2, "--where 'label' is not of the form FIELD=VALUE"),
     ("search cat -i {old} --where =x", 2, "--where '=x' is not of the form FIELD=VALUE"),
@@ -591,6 +619,45 @@ def test_only_one_process_writes(call: Call, collection: Path, documents: Path) 
     assert "another process is writing to" in answer.sentence
 
 
+def test_who_waits_is_told_for_whom(call: Call, collection: Path) -> None:
+    with FileLock(collection / "lock"):
+        answer = call("remove", "mat", "-i", collection, "--wait", "0.1")
+    assert answer.code == 1
+    assert answer.err.startswith("moverank: waiting for another process\nmoverank: another process is writing to")
+    assert call("refit", "-i", collection, "--wait").code == 0
+
+
+def test_check_and_backup(call: Call, collection: Path, tmp_path: Path) -> None:
+    answer = call("check", "-i", collection, "--json")
+    assert (answer.code, answer.json) == (0, {"ok": True, "problems": []})
+    assert call("check", "-i", collection, "--repair").out == "nothing is wrong\n"
+    answer = call("backup", tmp_path / "copy", "-i", collection, "--json")
+    assert (answer.code, answer.json) == (0, {"directory": str(tmp_path / "copy"), "revision": 1})
+    assert call("backup", tmp_path / "other", "-i", collection).out == f"revision 1 is in {tmp_path / 'other'}\n"
+    vectors = tmp_path / "copy" / "vectors" / "vectors.npy"
+    vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
+    answer = call("check", "-i", tmp_path / "copy", "--json")
+    assert answer.code == 1
+    assert answer.json["ok"] is False
+    assert "vectors.npy is damaged" in answer.json["problems"][0]
+    answer = call("check", "-i", tmp_path / "copy")
+    assert (answer.code, answer.out.count("\n")) == (1, 1)
+    assert call("check", "--repair", "-i", tmp_path / "copy").out == "nothing is wrong\n"
+
+
+def test_damage_is_told_and_the_answer_is_right(call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("indexer.folding.SMALL_TAIL", 0)
+    call("refit", "-i", collection)
+    [weights] = collection.glob("snapshot-*/weights")
+    before = call("search", "cat", "-i", collection, "--json").json["hits"]
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    answer = call("search", "cat", "-i", collection, "--json")
+    assert answer.json["hits"] == before
+    assert answer.sentence.endswith(
+        "weights has another checksum than it was written with: the snapshot is made again from the database"
+    )
+
+
 def test_a_file_error_nobody_foresaw_is_one_sentence(
     call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -603,7 +670,7 @@ def test_a_file_error_nobody_foresaw_is_one_sentence(
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(**_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(cli, "app", broken)

@@ -1,6 +1,7 @@
 """Results as JSON objects: the keys are a contract."""
 
 from dataclasses import asdict
+from math import isnan
 from typing import Any
 
 from indexer.documents import Changes
@@ -42,11 +43,13 @@ def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
         "rank": rank,
         "key": hit.key,
         "title": hit.title,
-        "distance": hit.distance,
+        "distance": None if isnan(hit.distance) else hit.distance,
         "score": hit.score,
         "label": hit.label,
         "snippet": hit.snippet,
     }
+    if hit.parts:
+        told["parts"] = {name: None if isnan(value) else value for name, value in hit.parts}
     return told | ({"flows": [_flow_object(flow) for flow in hit.flows]} if hit.flows else {})
 
 

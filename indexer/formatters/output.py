@@ -1,4 +1,7 @@
-"""What a command says: results to standard output, notes to standard error."""
+"""What a command says: results to standard output, notes to standard error.
+
+What is drawn for people is imported when it is drawn: programs that ask for JSON do not wait for rich.
+"""
 
 import json
 import sys
@@ -11,7 +14,6 @@ import typer
 from indexer.documents import Changes
 from indexer.errors import IndexerError
 from indexer.formatters.objects import changes_object, ranking_object
-from indexer.formatters.terminal import changes_view, print_view, ranking_view, shown
 from indexer.progress import Progress
 from rerank.ranking import Ranking
 
@@ -21,6 +23,8 @@ def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool
     if as_json:
         print_object(ranking_object(ranking, seconds))
     else:
+        from indexer.formatters.terminal import print_view, ranking_view
+
         print_view(ranking_view(ranking, seconds, flows=flows))
 
 
@@ -39,6 +43,8 @@ def print_answers(
         elif as_json:
             print_object(ranking_object(ranking, ranking.seconds, id_))
         else:
+            from indexer.formatters.terminal import print_view, ranking_view, shown
+
             typer.secho(shown(f"{id_}: {text}" if id_ != text else id_), bold=True)
             print_view(ranking_view(ranking, ranking.seconds, flows=flows))
     return answered
@@ -56,7 +62,22 @@ def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:
     if as_json:
         print_object(changes_object(changes))
     else:
+        from indexer.formatters.terminal import changes_view
+
         typer.echo(changes_view(changes, seconds))
+
+
+def print_check(problems: Sequence[str], *, as_json: bool) -> None:
+    """Tell what is wrong with a collection, if anything."""
+    if as_json:
+        print_object({"ok": not problems, "problems": list(problems)})
+        return
+    from indexer.formatters.terminal import shown
+
+    for problem in problems:
+        typer.echo(shown(problem))
+    if not problems:
+        typer.echo("nothing is wrong")
 
 
 def print_object(told: dict[str, Any]) -> None:
@@ -71,6 +92,8 @@ def print_object(told: dict[str, Any]) -> None:
 
 def note(text: str) -> None:
     """Say something on standard error: one line, whatever the names and texts in it hold."""
+    from indexer.formatters.terminal import shown
+
     typer.echo(f"moverank: {shown(text)}", err=True)
 
 

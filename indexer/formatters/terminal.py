@@ -28,18 +28,26 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     """Show hits with what is proven of them; with `flows`, every word that moved, else the telling ones."""
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
-        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{hit.distance:.4f}  ", "cyan"), (_name(hit), "bold"))
+        shown_value = hit.distance if hit.scored is None else hit.scored
+        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{shown_value:.4f}  ", "cyan"), (_name(hit), "bold"))
         if hit.label:
             head.append(f"  [{shown(hit.label)}]", "magenta")
         lines.append(head)
         if hit.title:
             lines.append(Padding(Text(shown(hit.key), style="dim"), _INDENT, expand=False))
+        if hit.parts:
+            lines.append(Padding(Text(_parts(hit), style="cyan"), _INDENT, expand=False))
         if hit.snippet:
             lines.append(Padding(Text(shown(hit.snippet)), _INDENT, expand=False))
         if hit.flows:
             moved = flow_table(hit.flows) if flows else _moves(hit.flows)
             lines.append(Padding(moved, _INDENT, expand=False))
     return Group(*lines, Text(_verdict(ranking, seconds), style="dim"))
+
+
+def _parts(hit: Hit) -> str:
+    """Show what a blend joined."""
+    return ",  ".join(f"{name} {value:.4f}" if value == value else f"{name} -" for name, value in hit.parts)
 
 
 def _name(hit: Hit) -> str:
@@ -59,6 +67,10 @@ def _verdict(ranking: Ranking, seconds: float) -> str:
     counts = ranking.counts
     if not counts.candidates:
         found = "No document to compare: none has a word with a vector, or none is what --where asks for"
+    elif not ranking.hits:
+        found = "Nothing found: no document that may be found has a word of the query"
+    elif any(hit.parts for hit in ranking.hits):
+        found = "Not certified: a joint order of the nearest and the best by words"
     elif ranking.certified:
         found = "Certified: no other document is nearer"
     elif ranking.scope == "collection":

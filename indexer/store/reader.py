@@ -5,11 +5,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from indexer.schema import DocumentRow, FieldRow, PartRow, Removal, Revision, Setting, WordRow, table
+from indexer.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 from rerank.lexicon import UNKNOWN
 
-DOCUMENTS, PARTS, WORDS = table(DocumentRow), table(PartRow), table(WordRow)
-FIELDS, REMOVALS, SETTINGS, REVISIONS = table(FieldRow), table(Removal), table(Setting), table(Revision)
 FORGOTTEN = "removals_forgotten"
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
@@ -171,6 +169,10 @@ class Reader:
         """Return (id, word, row) of every word with a vector, in the order of ids."""
         statement = select(WORDS.c.id, WORDS.c.word, WORDS.c.row).where(WORDS.c.row != UNKNOWN)
         return list(self._connection.execute(statement.order_by(WORDS.c.id)))
+
+    def word_ids(self) -> list[int]:
+        """Return the ids of all words, in their order."""
+        return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)))
 
     def all_words(self) -> Iterator[StoredWord]:
         """Go through all words, in the order of their ids."""

@@ -6,18 +6,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from indexer.store.reader import (
-    CHUNK,
-    DOCUMENTS,
-    FIELDS,
-    FORGOTTEN,
-    PARTS,
-    REMOVALS,
-    REVISIONS,
-    SETTINGS,
-    WORDS,
-    Reader,
-)
+from indexer.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from indexer.store.reader import CHUNK, FORGOTTEN, Reader
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer.errors import VectorsError
+from indexer.vectors.blocks import MEND
 
 
 class ArrayFile:
@@ -58,13 +59,11 @@ def map_array(path: Path, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
             found = file.read(len(header))
         size = path.stat().st_size
         if found != header or size != len(header) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize:
-            raise VectorsError(f"{path} is damaged: import or train the word vectors again")
+            raise VectorsError(f"{path} is damaged: {MEND}")
         # A plain view: np.memmap's own type would stick to whatever is computed from it.
         return np.asarray(np.memmap(path, dtype, "r", len(header), shape))
     except OSError as error:
-        raise VectorsError(
-            f"{path} cannot be read ({error.strerror}): import or train the word vectors again"
-        ) from error
+        raise VectorsError(f"{path} cannot be read ({error.strerror}): {MEND}") from error
 
 
 def _header(dtype: str, shape: tuple[int, ...]) -> bytes:

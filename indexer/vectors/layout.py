@@ -4,65 +4,106 @@ vectors.npy            (v, d) float32, row i for word i
 words.npy ends.npy     the words' UTF-8 in a row (bytes,) uint8, and where each ends (v,) int64
 order.npy              the rows sorted by word (v,) int32
 subwords.npy           fastText's n-gram buckets (b, d) float32, where there are any
-embedding.json         where all this came from, its sizes and its fingerprint
+vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
+embedding.json         where all this came from, its sizes, its fingerprint, and the seals of the other files
+
+What is missing, foreign or of another size, and damage to the words, is noticed on opening; damage to the numbers when
+a block of them is first read.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
-from indexer.errors import VectorsError
+import numpy as np
+from numpy.typing import NDArray
+
+from indexer.errors import DamagedFile, VectorsError
+from indexer.seals import Seal, check_data, check_names, unsealed_json
 from indexer.vectors.arrays import map_array
+from indexer.vectors.blocks import MEND, Blocks, block_count
 from rerank.embedding import Embedding, Subwords
 from rerank.errors import EmbeddingError
 from rerank.lexicon import Lexicon
 
-VERSION = 1
+VERSION = 2
 """Of the directory's layout."""
+
+ABOUT = "embedding.json"
+MATRICES = ("vectors.npy", "subwords.npy")
+
+
+def sums_of(name: str) -> str:
+    """Name the file with the checksums of a matrix."""
+    return name.replace(".npy", "-sums.npy")
 
 
 def read_about(directory: Path) -> dict[str, Any]:
-    """Return what embedding.json says: sizes, source, options, fingerprint. Raises VectorsError."""
-    path = directory / "embedding.json"
+    """Return what embedding.json says: sizes, source, options, fingerprint, seals. Raises VectorsError."""
+    path = directory / ABOUT
     try:
-        about = json.loads(path.read_bytes())
+        about = unsealed_json(path)
     except OSError as error:
-        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): import or train them") from error
-    except ValueError as error:
-        raise VectorsError(f"{path} is damaged: import or train the word vectors again") from error
-    if not isinstance(about, dict) or about.get("version") != VERSION:
-        raise VectorsError(f"{path} is damaged or of another version: import or train the word vectors again")
+        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {MEND}") from error
+    except DamagedFile as error:
+        raise VectorsError(f"{path} is damaged: {MEND}") from error
+    if about.get("version") != VERSION:
+        raise VectorsError(f"{path} is damaged or of another version: {MEND}")
     return about
 
 
 def open_vectors(directory: Path) -> Embedding:
     """Open the embedding of `directory`, memory-mapped and read-only, in milliseconds.
 
-    Sizes are checked, contents are not: `check_vectors` reads all of them. Raises VectorsError where anything is
-    missing or damaged.
+    Words are looked through, vectors only as they are read: `check_vectors` reads all of them. Raises VectorsError
+    where anything is missing or damaged.
     """
     about = read_about(directory)
     try:
+        seals = about["files"]
+        check_names(directory, seals, ABOUT)
         v, d = int(about["words"]), int(about["dim"])
         words = Lexicon(
-            map_array(directory / "words.npy", "|u1", (int(about["word_bytes"]),)),
-            map_array(directory / "ends.npy", "<i8", (v,)),
-            map_array(directory / "order.npy", "<i4", (v,)),
+            _whole(directory / "words.npy", "|u1", int(about["word_bytes"]), seals),
+            _whole(directory / "ends.npy", "<i8", v, seals),
+            _whole(directory / "order.npy", "<i4", v, seals),
         )
         subwords, n = None, about["subwords"]
         if n:
-            buckets = map_array(directory / "subwords.npy", "<f4", (int(n["buckets"]), d))
-            subwords = Subwords(buckets, int(n["min_n"]), int(n["max_n"]))
-        vectors = map_array(directory / "vectors.npy", "<f4", (v, d))
-        return Embedding(words, vectors, str(about["fingerprint"]), subwords, bool(about["normalized"]))
+            buckets, check = _matrix(directory / "subwords.npy", int(n["buckets"]), d, seals)
+            subwords = Subwords(buckets, int(n["min_n"]), int(n["max_n"]), check.check)
+        vectors, check = _matrix(directory / "vectors.npy", v, d, seals)
+        unit, fingerprint = bool(about["normalized"]), str(about["fingerprint"])
+        return Embedding(words, vectors, fingerprint, subwords, unit, check.check)
     except VectorsError:
         raise
+    except DamagedFile as error:
+        raise VectorsError(f"the word vectors are damaged: {error}; {MEND}") from error
+    except OSError as error:
+        raise VectorsError(f"{directory} cannot be read ({error.strerror}): {MEND}") from error
     except (KeyError, TypeError, ValueError, OverflowError, EmbeddingError) as error:
-        raise VectorsError(f"{directory / 'embedding.json'} is damaged: import or train the vectors again") from error
+        raise VectorsError(f"{directory / ABOUT} is damaged: {MEND}") from error
 
 
 def check_vectors(directory: Path) -> None:
     """Read all of `directory` and raise VectorsError where the content is not that of its fingerprint."""
     stored = open_vectors(directory)
+    if stored.before:
+        stored.before(np.arange(len(stored.vectors)))
+    if stored.subwords and stored.subwords.before:
+        stored.subwords.before(np.arange(len(stored.subwords.buckets)))
     if Embedding(stored.words, stored.vectors, "", stored.subwords, stored.unit).fingerprint != stored.fingerprint:
-        raise VectorsError(f"{directory} is damaged: its content is not that of its fingerprint; import or train again")
+        raise VectorsError(f"{directory} is damaged: its content is not that of its fingerprint; {MEND}")
+
+
+def _whole(path: Path, kind: str, size: int, seals: dict[str, Seal]) -> NDArray[Any]:
+    """Map an array and look through its file."""
+    array = map_array(path, kind, (size,))
+    check_data(path, path.read_bytes(), seals[path.name])
+    return array
+
+
+def _matrix(path: Path, n: int, d: int, seals: dict[str, Seal]) -> tuple[NDArray[np.float32], Blocks]:
+    """Map a matrix, and make what looks through its blocks."""
+    matrix = map_array(path, "<f4", (n, d))
+    sums = path.with_name(sums_of(path.name))
+    return matrix, Blocks(path, matrix, _whole(sums, "<u8", block_count(matrix), seals))

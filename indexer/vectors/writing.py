@@ -1,15 +1,18 @@
 """From a reader's rows to the files of `indexer.vectors.layout`, checked on the way."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from indexer.errors import VectorsError
 from indexer.progress import Progress, silent
+from indexer.seals import seal_files, sealed_json
 from indexer.vectors.arrays import ArrayFile
-from indexer.vectors.layout import VERSION
+from indexer.vectors.blocks import block_sums
+from indexer.vectors.layout import ABOUT, MATRICES, VERSION, sums_of
 from indexer.vectors.table import MAX_WORD, Chunk, Table
 from rerank.embedding import Subwords, fingerprint, unit_rows, unusable_rows
 from rerank.lexicon import Lexicon
@@ -56,11 +59,16 @@ def write_vectors(
 
 
 def write_about(folder: Path, about: Mapping[str, Any]) -> None:
-    """Write embedding.json: sizes, source, options."""
-    with (folder / "embedding.json").open("x", encoding="utf-8") as file:
-        json.dump({"version": VERSION, **about}, file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write embedding.json: sizes, source, options, and the seals of all other files; and the checksums of matrices."""
+    for name in MATRICES:
+        if (folder / name).exists():
+            with ArrayFile(folder / sums_of(name), "<u8") as file:
+                file.write(block_sums(np.load(folder / name, "r", allow_pickle=False)))
+    sealed = sealed_json({"version": VERSION, **about, "files": seal_files(folder)})
+    with (folder / ABOUT).open("xb") as described:
+        described.write(sealed)
+        described.flush()
+        os.fsync(described.fileno())
 
 
 def _check(name: str, table: Table, chunk: Chunk, before: int) -> None:

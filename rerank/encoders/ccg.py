@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rerank.encoders.counting_grid import Reals, first_grid, infer, step, window_means
 from rerank.encoders.counts import counted, frequent_words
 from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
-from rerank.encoders.options import Option, Whole, check_options
 from rerank.errors import EncoderError
+from rerank.options import Option, Whole, check_options
 
 EXTENT = Whole("extent", 24, 1, 100)
 WINDOW = Whole("window", 2, 1, 100)
@@ -51,7 +51,7 @@ class Ccg:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`; raises EncoderError for a window larger than the grid, too."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         extent, window, seed = EXTENT.read(options), WINDOW.read(options), SEED.read(options)
         if window > extent:
             raise EncoderError(f"window must be at most extent, which is {extent}, not {window}")

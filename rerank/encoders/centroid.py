@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import Bags
-from rerank.encoders.encoder import Documents, Metric, State, part
-from rerank.encoders.options import Option, check_options
+from rerank.encoders.encoder import Documents, Metric, State, located, part
 from rerank.errors import EncoderError
+from rerank.options import Option, Switch, check_options
+from rerank.weights import inverse_document_frequency, with_idf
+
+IDF = Switch("idf", False)
 
 _BLOCK = 4096
 
@@ -36,23 +39,60 @@ def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Centroid:
-    """The centroid as an encoder: nothing is learned but the length of a word vector.
+class Frequencies:
+    """In how many (w,) of so many `documents` words were found, by their ids (w,), which increase."""
 
-    Bags that are weighted by tf-idf give centroids that are; there is no idf beside that of the bags.
+    word_ids: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+    documents: int
+
+    @classmethod
+    def of(cls, documents: Documents) -> Self:
+        """Count the words of documents."""
+        frequencies = np.bincount(documents.bags.words, minlength=len(documents.word_ids)).astype(np.int64)
+        found = np.flatnonzero(frequencies)
+        return cls(documents.word_ids[found], frequencies[found], len(documents))
+
+    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words by id; one that was not found gets the largest."""
+        place, there = located(word_ids, self.word_ids)
+        frequencies = np.zeros(len(word_ids), np.int64)
+        frequencies[there] = self.frequencies[place[there]]
+        return inverse_document_frequency(frequencies, self.documents)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Centroid:
+    """The centroid as an encoder: nothing is learned but the length of a word vector, and with `idf` that of each word.
+
+    Bags that are weighted by tf-idf give centroids that are. With `idf` the centroids of other bags are, too: then
+    their distance is no bound of that of these bags, and fewer of the nearest by it are found than without
+    (tests/benchmarks/first_stage.py). Of bags with tf-idf weights the idf would count twice.
     """
 
     name: ClassVar[str] = "centroid"
-    options: ClassVar[tuple[Option, ...]] = ()
+    options: ClassVar[tuple[Option, ...]] = (IDF,)
     metric: ClassVar[Metric] = "l2"
 
     dim: int
+    frequencies: Frequencies | None = None
+
+    @property
+    def is_bound(self) -> bool:
+        """Say whether the distance of two vectors is a lower bound of WMD over the same bags."""
+        return self.frequencies is None
+
+    @classmethod
+    def learns(cls, options: Mapping[str, str]) -> bool:
+        """Say whether a fit with these options looks at documents at all."""
+        return IDF.read(options)
 
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`."""
-        check_options(cls.name, cls.options, options)
-        return cls(int(documents.vectors.shape[1]))
+        check_options(cls.name, cls.options, options, EncoderError)
+        dim = int(documents.vectors.shape[1])
+        return cls(dim, Frequencies.of(documents) if cls.learns(options) else None)
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:
         """See `Encoder.encode`; every word counts, known at the fit or not."""
@@ -61,11 +101,19 @@ class Centroid:
                 f"centroid was fitted to word vectors of {self.dim} dimensions, not {documents.vectors.shape[1]}: "
                 "fit it again"
             )
-        return centroids(documents.bags, documents.vectors)
+        if self.frequencies is None:
+            return centroids(documents.bags, documents.vectors)
+        weighed = with_idf(documents.bags, self.frequencies.idf(documents.word_ids))
+        return centroids(weighed, documents.vectors)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """See `Encoder.state`."""
-        return {"dim": np.array(self.dim, np.int64)}
+        state: dict[str, NDArray[Any]] = {"dim": np.array(self.dim, np.int64)}
+        if self.frequencies is not None:
+            found = self.frequencies
+            state |= {"word_ids": found.word_ids, "frequencies": found.frequencies}
+            state |= {"documents": np.array(found.documents, np.int64)}
+        return state
 
     @classmethod
     def restore(cls, state: State) -> Self:
@@ -73,4 +121,16 @@ class Centroid:
         dim = int(part(state, "dim", np.int64, ()))
         if dim < 1:
             raise EncoderError(f"the state of centroid needs a dimension of 1 or more, not {dim}: fit it again")
-        return cls(dim)
+        return cls(dim, None if set(state) == {"dim"} else _frequencies(state))
+
+
+def _frequencies(state: State) -> Frequencies:
+    """Return the frequencies of a state."""
+    word_ids = part(state, "word_ids", np.int64, (None,))
+    frequencies = part(state, "frequencies", np.int64, word_ids.shape)
+    documents = int(part(state, "documents", np.int64, ()))
+    if np.any(np.diff(word_ids) <= 0) or np.any(frequencies < 1) or np.any(frequencies > documents):
+        raise EncoderError(
+            "the state of centroid needs words that increase, of no more documents than all: fit it again"
+        )
+    return Frequencies(word_ids, frequencies, documents)

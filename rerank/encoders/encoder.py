@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from rerank.bag import Bags
-from rerank.encoders.options import Option
 from rerank.errors import EncoderError
+from rerank.options import Option
 
 Metric = Literal["l2", "ip"]
 State = Mapping[str, NDArray[Any]]
@@ -125,14 +125,20 @@ def part(state: State, name: str, kind: DTypeLike, shape: tuple[int | None, ...]
     return array
 
 
+def located(wanted: NDArray[np.int64], word_ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the places (n,) of ids `wanted` (n,) in `word_ids` (w,), which increase, and which are there at all."""
+    place = np.searchsorted(word_ids, wanted)
+    there = place < len(word_ids)
+    there[there] = word_ids[place[there]] == wanted[there]
+    return place, there
+
+
 def known(documents: Documents, word_ids: NDArray[np.int64]) -> Bags:
     """Return the bags over the places of `word_ids` (w,), which increase: those of a fit.
 
     Words that are not among these are left out and nothing takes their weight; so a row may be empty.
     """
-    place = np.searchsorted(word_ids, documents.word_ids)
-    there = place < len(word_ids)
-    there[there] = word_ids[place[there]] == documents.word_ids[there]
+    place, there = located(documents.word_ids, word_ids)
     bags = documents.bags
     kept = np.flatnonzero(there[bags.words])
     starts = np.searchsorted(kept, bags.starts).astype(np.int64)

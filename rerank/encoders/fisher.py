@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rerank.bag import Bags
 from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows, unit
 from rerank.encoders.mixture import Mixture
-from rerank.encoders.options import Number, Option, Switch, Whole, check_options
 from rerank.encoders.principal import Principal
 from rerank.errors import EncoderError
+from rerank.options import Number, Option, Switch, Whole, check_options
 
 K = Whole("k", 64, 1, 1024)
 DIM = Whole("dim", 64, 1, 1024)
@@ -67,7 +67,7 @@ class Fisher:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         bags, seed = documents.bags, SEED.read(options)
         counts = bags.weights * np.repeat(documents.lengths, np.diff(bags.starts))
         frequencies = np.bincount(bags.words, counts, len(documents.word_ids)).astype(np.float64)

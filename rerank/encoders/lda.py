@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rerank.encoders.counts import counted, frequent_words
 from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
-from rerank.encoders.options import Number, Option, Whole, check_options
 from rerank.errors import EncoderError
 from rerank.gensim_log import without_gensim_log
+from rerank.options import Number, Option, Whole, check_options
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -67,7 +67,7 @@ class Lda:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`; gensim learns the topics."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         rows = sample_rows(len(documents), SAMPLE.read(options), SEED.read(options))
         learned_from = documents.take(rows)
         word_ids = frequent_words(learned_from, WORDS.read(options))

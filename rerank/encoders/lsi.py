@@ -11,8 +11,8 @@ from rerank.bag import Bags
 from rerank.encoders.centroid import centroids
 from rerank.encoders.counts import frequent_words
 from rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
-from rerank.encoders.options import Option, Switch, Whole, check_options
 from rerank.errors import EncoderError
+from rerank.options import Option, Switch, Whole, check_options
 from rerank.weights import inverse_document_frequency
 
 DIM = Whole("dim", 200, 1, 4096)
@@ -56,7 +56,7 @@ class Lsi:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         seed = SEED.read(options)
         learned_from = documents.take(sample_rows(len(documents), SAMPLE.read(options), seed))
         word_ids = frequent_words(learned_from, WORDS.read(options))

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rerank.encoders.counts import frequent_words
 from rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
-from rerank.encoders.options import Number, Option, Switch, Whole, check_options
 from rerank.encoders.products import row_products
 from rerank.errors import EncoderError
+from rerank.options import Number, Option, Switch, Whole, check_options
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -70,7 +70,7 @@ class Msda:
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`; each layer has a closed form."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, EncoderError)
         rows = sample_rows(len(documents), SAMPLE.read(options), SEED.read(options))
         learned_from = documents.take(rows)
         word_ids = frequent_words(learned_from, WORDS.read(options))

@@ -5,8 +5,8 @@ from importlib import import_module
 from types import MappingProxyType
 
 from rerank.encoders.encoder import Encoder, State
-from rerank.encoders.options import check_options
 from rerank.errors import EncoderError
+from rerank.options import check_options
 
 ENCODERS: Mapping[str, str] = MappingProxyType(
     {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
@@ -29,7 +29,7 @@ def choose(name: str, options: Mapping[str, str]) -> type[Encoder]:
     Raises EncoderError for a name, an option or a value that there is not, before any document is read.
     """
     encoder = named(name)
-    check_options(name, encoder.options, options)
+    check_options(name, encoder.options, options, EncoderError)
     return encoder
 
 

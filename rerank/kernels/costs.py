@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from rerank.kernels.flags import MINIMA, SUMS
+from rerank.kernels.minimum import smaller
 
 # Squares of vectors shorter than 1e-15 underflow float32: whatever is lost is less than this.
 _TINY = np.float32(1e-30)
@@ -34,7 +35,7 @@ def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
         row = cost[i]
         least = row[0]
         for j in range(1, len(row)):
-            least = min(least, row[j])
+            least = smaller(least, row[j])
         nearest[i] = least
 
 

@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from rerank.kernels.flags import MINIMA, SUMS
+from rerank.kernels.minimum import smaller
 
 
 @njit(cache=True, nogil=True)
@@ -70,20 +71,15 @@ def coarse_duals(  # type: ignore[no-untyped-def]
             row = above[word]
             if gone[where[word]] == 0:
                 for j in range(w):
-                    if row[j] < slack[j]:
-                        slack[j] = row[j]
+                    slack[j] = min(slack[j], row[j])
                 value += left * base[word]
                 continue
             u = np.uint8(255)
             for j in range(w):
-                x = row[j] | gone[j]
-                if x < u:
-                    u = x
+                u = min(u, row[j] | gone[j])
             # A column below u is gone: the slack that wraps around there is not asked for.
             for j in range(w):
-                apart = np.uint8(row[j] - u)
-                if apart < slack[j]:
-                    slack[j] = apart
+                slack[j] = min(slack[j], np.uint8(row[j] - u))
             value += left * (base[word] + u * step)
         if there:
             value += _weighed(right, slack) * step
@@ -111,24 +107,25 @@ def _left(weight, column, query_weights):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def _columns_first(words, weights, base, above, step, place, query_weights, gone, right):  # type: ignore[no-untyped-def]
     """Return the dual value of one document that begins with the columns' minima, in float32."""
-    h, unit = len(query_weights), np.float32(step)
-    least, away = np.full(h, np.inf, np.float32), np.empty(h, np.float32)
+    h, w, unit = len(query_weights), above.shape[1], np.float32(step)
+    least = np.full(w, np.inf, np.float32)
     for entry in range(len(words)):
         if _left(weights[entry], place[words[entry]], query_weights) > 0.0:
             row, first = above[words[entry]], base[words[entry]]
-            for j in range(h):
-                least[j] = min(least[j], first + row[j] * unit)
+            for j in range(w):
+                least[j] = smaller(least[j], first + row[j] * unit)
     value = 0.0
-    for j in range(h):
-        away[j] = least[j] if gone[j] == 0 else np.float32(-np.inf)
-        if gone[j] == 0:
+    for j in range(w):
+        if j < h and gone[j] == 0:
             value += right[j] * least[j]
+        else:
+            least[j] = np.float32(-np.inf)  # out of the problem: as far away as can be for the rows' minima
     for entry in range(len(words)):
         left = _left(weights[entry], place[words[entry]], query_weights)
         if left > 0.0:
             row, first, u = above[words[entry]], base[words[entry]], np.float32(np.inf)
-            for j in range(h):
-                u = min(u, first + row[j] * unit - away[j])
+            for j in range(w):
+                u = smaller(u, first + row[j] * unit - least[j])
             value += left * u
     return value
 
@@ -159,15 +156,11 @@ def one_pass_duals(first, last, starts, words, weights, rows, cost, place, query
             row = cost[kept[p]]
             u = inf
             for j in range(h):
-                x = row[j] + gone[j]
-                if x < u:
-                    u = x
+                u = smaller(u, row[j] + gone[j])
             value += left[p] * u
             for j in range(h):
-                if row[j] < least[j]:
-                    least[j] = row[j]
-                if row[j] - u < slack[j]:
-                    slack[j] = row[j] - u
+                least[j] = smaller(least[j], row[j])
+                slack[j] = smaller(slack[j], row[j] - u)
         for c in range(m):
             value += right[c] * slack[columns[c]]
         if value <= enough:
@@ -187,8 +180,6 @@ def _other_direction(cost, kept, left, n, columns, right, m, least, gone):  # ty
         row = cost[kept[p]]
         u = np.float32(np.inf)
         for j in range(len(least)):
-            x = row[j] - least[j]
-            if x < u:
-                u = x
+            u = smaller(u, row[j] - least[j])
         value += left[p] * u
     return value

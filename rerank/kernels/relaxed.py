@@ -4,6 +4,7 @@ import numpy as np
 from numba import njit
 
 from rerank.kernels.flags import MINIMA
+from rerank.kernels.minimum import smaller
 
 
 @njit(cache=True, nogil=True)
@@ -26,8 +27,7 @@ def query_sides(first, last, starts, words, rows, cost, query_weights, out):  # 
         for entry in range(starts[rows[r]], starts[rows[r] + 1]):
             row = cost[words[entry]]
             for j in range(h):
-                if row[j] < least[j]:
-                    least[j] = row[j]
+                least[j] = smaller(least[j], row[j])
         moved = 0.0
         for j in range(h):
             moved += query_weights[j] * least[j]

@@ -7,11 +7,14 @@ from numba import njit
 
 from rerank.kernels.duals import without_overlap
 from rerank.kernels.flags import MINIMA, SUMS
+from rerank.kernels.minimum import smaller
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, where the true exponential does not.
 _SQUARINGS = 8
 # A coarse regularisation comes near quickly, a finer one from there nearer: each relative to the one-pass dual.
 _SHARPNESS = (0.03, 0.01)
+# The kernel's rows are filled up with zeros: what is left over after whole vectors takes as long as all of these.
+_LANES = 32
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -72,9 +75,9 @@ def _moved_by_scaling(local, left, right, u, v, scale, steps):  # type: ignore[n
 
     A factor that the scaling has spoilt leaves its row's potential as it was.
     """
-    f, g = np.ones(len(left), np.float32), np.ones(len(right), np.float32)
+    f = np.ones(len(left), np.float32)
     kernel = _kernel(local, u, v, np.float32(1.0 / scale))
-    _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f, g)
+    _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f)
     moved = np.empty(len(u))
     for p in range(len(u)):
         step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
@@ -93,13 +96,13 @@ def _completed(cost, moved):  # type: ignore[no-untyped-def]
     for p in range(n):
         row, potential = cost[p], moved[p]
         for c in range(m):
-            v[c] = min(v[c], row[c] - potential)
+            v[c] = smaller(v[c], row[c] - potential)
     v -= v.min()
     for p in range(n):
         row = cost[p]
         least = np.inf
         for c in range(m):
-            least = min(least, row[c] - v[c])
+            least = smaller(least, row[c] - v[c])
         u[p] = least
     return u, v
 
@@ -111,12 +114,12 @@ def _one_pass(local):  # type: ignore[no-untyped-def]
     u, v = np.empty(n, np.float32), np.full(m, np.inf, np.float32)
     for p in range(n):
         row = local[p]
-        least = row[0]
-        for c in range(1, m):
-            least = min(least, row[c])
+        least = np.float32(np.inf)
+        for c in range(m):
+            least = smaller(least, row[c])
         u[p] = least
         for c in range(m):
-            v[c] = min(v[c], row[c] - least)
+            v[c] = smaller(v[c], row[c] - least)
     return u, v
 
 
@@ -134,9 +137,9 @@ def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
-    """Return exp((u + v - cost) sharp) (n, m), nearly."""
+    """Return exp((u + v - cost) sharp) (n, w), nearly, w >= m columns: those from m on are 0."""
     n, m = local.shape
-    kernel = np.empty((n, m), np.float32)
+    kernel = np.zeros((n, -(-m // _LANES) * _LANES), np.float32)
     share = np.float32(sharp / 2**_SQUARINGS)
     for p in range(n):
         row, out = local[p], kernel[p]
@@ -149,22 +152,22 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
-def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
-    """Scale the kernel's rows to `left` and its columns to `right`, in turn, by factors `f` and `g`."""
-    n, m = kernel.shape
-    sums = np.empty(m, np.float32)
+def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
+    """Scale the kernel's rows to `left` and its columns to `right`, in turn; `f` (n,) becomes the rows' factors."""
+    n, w = kernel.shape
+    g, sums = np.ones(w, np.float32), np.empty(w, np.float32)
     for _ in range(steps):
         sums[:] = np.float32(0)
         for p in range(n):
             row = kernel[p]
             total = np.float32(0)
-            for c in range(m):
+            for c in range(w):
                 total += row[c] * g[c]
             factor = left[p] / total
             f[p] = factor
-            for c in range(m):
+            for c in range(w):
                 sums[c] += row[c] * factor
-        for c in range(m):
+        for c in range(len(right)):
             g[c] = right[c] / sums[c]
 
 

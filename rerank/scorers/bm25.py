@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.options import Number, Option, check_options
+from rerank.errors import ScorerError
+from rerank.options import Number, Option, check_options
 from rerank.scorers.postings import Postings
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 
@@ -35,7 +36,7 @@ class Bm25:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`; what a term adds to a document is computed here, once."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         k1, b = K1.read(options), B.read(options)
         raw = Postings.of(counts, statistics)
         df = statistics.document_frequencies
@@ -43,6 +44,11 @@ class Bm25:
         saturation = k1 * (1 - b + b * raw.sums(raw.values) / statistics.average_length)
         tf = raw.values * (k1 + 1) / (raw.values + saturation[raw.documents])
         return cls(raw.with_values(tf * raw.spread(idf)), K3.read(options))
+
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return 0.0
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document, 0 for those that share no term."""

@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.options import Option, check_options
+from rerank.errors import ScorerError
+from rerank.options import Option, check_options
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 from rerank.scorers.vector_space import NORM, VectorSpace
 
@@ -29,8 +30,13 @@ class Bow:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         return cls(VectorSpace.of(counts, statistics, np.ones(len(statistics.document_frequencies)), options))
+
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return self.space.farthest
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the distances (n,) of every document; a query term that the segment has not keeps its share."""

@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.options import Number, Option, check_options
+from rerank.errors import ScorerError
+from rerank.options import Number, Option, check_options
 from rerank.scorers.postings import Postings
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 from rerank.scorers.sums import summed
@@ -45,12 +46,17 @@ class Interpolation:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
         words = needed_vectors(cls.name, counts.word_vectors, len(statistics.document_frequencies))
         lengths = np.sqrt(raw.sums(raw.values * raw.values))
         postings = raw.with_values(raw.values / np.where(lengths > 0, lengths, np.inf)[raw.documents])
         return cls(postings, counts, words, _centroid_lengths(counts, words), ALPHA.read(options))
+
+    @property
+    def unrelated(self) -> None:
+        """See `Scorer.unrelated`."""
+        return
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document."""

@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.options import Number, Option, check_options
+from rerank.errors import ScorerError
+from rerank.options import Number, Option, check_options
 from rerank.scorers.postings import Postings
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 
@@ -40,7 +41,7 @@ class Pl2:
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """See `Scorer.fit`; what a term adds to a document is computed here, once."""
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
         lengths = raw.sums(raw.values)
         # An empty document has no postings: what its length is taken for does not matter.
@@ -48,6 +49,11 @@ class Pl2:
         tfn = raw.values * (np.log1p(C.read(options) * relative) / np.log(2))[raw.documents]
         mean = raw.spread(statistics.collection_frequencies / max(statistics.documents, 1))
         return cls(raw.with_values(_information(tfn, mean) / (tfn + 1)))
+
+    @property
+    def unrelated(self) -> float:
+        """See `Scorer.unrelated`."""
+        return 0.0
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the scores (n,) of every document, 0 for those that share no term."""

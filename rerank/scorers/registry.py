@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rerank.errors import ScorerError
+from rerank.options import check_options
 from rerank.scorers.bm25 import Bm25
 from rerank.scorers.bow import Bow
 from rerank.scorers.interpolation import Interpolation
-from rerank.scorers.options import check_options
 from rerank.scorers.pl2 import Pl2
 from rerank.scorers.scorer import Scorer
 from rerank.scorers.tfidf import Tfidf
@@ -27,5 +27,5 @@ def choose(name: str, options: Mapping[str, str]) -> type[Scorer]:
     if name not in SCORERS:
         raise ScorerError(f"there is no scorer {name!r}: choose {', '.join(SCORERS)}")
     scorer = SCORERS[name]
-    check_options(name, scorer.options, options)
+    check_options(name, scorer.options, options, ScorerError)
     return scorer

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import ScorerError
-from rerank.scorers.options import Option
+from rerank.options import Option
 from rerank.scorers.word_vectors import WordVectors
 
 
@@ -113,6 +113,11 @@ class Scorer(Protocol):
 
         Raises ScorerError for an option that there is not, and for arrays that do not fit together.
         """
+        ...
+
+    @property
+    def unrelated(self) -> float | None:
+        """Return what a document gets that shares no term with the query; None where words are compared by meaning."""
         ...
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:

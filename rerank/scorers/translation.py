@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import ScorerError
+from rerank.options import Choice, Number, Option, check_options
 from rerank.scorers.normalisers import translation_normalisers
-from rerank.scorers.options import Choice, Number, Option, check_options
 from rerank.scorers.postings import totals
 from rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
 from rerank.scorers.sums import summed
 from rerank.scorers.word_vectors import WordVectors, needed_vectors, unit_rows
 
-SMOOTHING = Choice("smoothing", ("dirichlet", "jelinek-mercer"))
+SMOOTHING = Choice("smoothing", "dirichlet", ("dirichlet", "jelinek-mercer"))
 MU = Number("mu", 1000, 0.001, 1e9)
 LAMBDA = Number("lambda", 0.5, 0.001, 1)
 SELF = Number("self", 0, 0, 1)
@@ -70,7 +70,7 @@ class Translation:
         They are needed where the collection has terms that the segment has not. Else they are computed of the segment's
         terms when the first query comes, by `translation_normalisers`.
         """
-        check_options(cls.name, cls.options, options)
+        check_options(cls.name, cls.options, options, ScorerError)
         check_segment(counts, statistics)
         words = needed_vectors(cls.name, counts.word_vectors, len(statistics.document_frequencies))
         scorer = cls(counts, words, statistics, options)
@@ -84,6 +84,11 @@ class Translation:
     def normalisers(self) -> NDArray[np.float64]:
         """Return Z_u (t,): those that `fit` was given, or else those of the segment's own terms."""
         return translation_normalisers(self._words.vectors, self._words.known)
+
+    @property
+    def unrelated(self) -> None:
+        """See `Scorer.unrelated`."""
+        return
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
         """Return the log-likelihoods (n,) of the query in every document.

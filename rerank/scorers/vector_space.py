@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import row_entries
-from rerank.scorers.options import Choice
+from rerank.options import Choice
 from rerank.scorers.postings import Postings, totals
 from rerank.scorers.scorer import Statistics, TermCounts
 
-NORM = Choice("norm", ("l1", "l2"))
+NORM = Choice("norm", "l1", ("l1", "l2"))
 
 # Squared distances below this are taken again from differences: 2 - 2 cos would lose half of the digits.
 _NEAR = 1e-4
@@ -51,6 +51,11 @@ class VectorSpace:
         # A length of 0 is that of an empty document, or of counts whose squares fell to 0.
         lengths = np.where(lengths > 0, lengths, np.inf)
         return cls(norm, raw.with_values(weights / lengths[raw.documents]), counts, factors, lengths)
+
+    @property
+    def farthest(self) -> float:
+        """Return the distance of what shares no term."""
+        return 2.0 if self.norm == "l1" else float(np.sqrt(2.0))
 
     def distances(self, terms: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances (n,) of the documents from the vector of weights (h,) > 0 on terms (h,)."""

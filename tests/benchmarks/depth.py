@@ -95,14 +95,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=30, help="texts of the test part (30)")
     parser.add_argument("--depths", type=int, nargs="+", default=list(DEPTHS), help="candidates, beside all documents")
+    parser.add_argument("--first-stage", default="centroid", help="what chooses the candidates (centroid)")
+    parser.add_argument("--faiss", default="auto", help="FAISS factory string (auto)")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     queries = draw_queries("20news", chosen.queries, chosen.seed, Oracle().words)
-    with TemporaryDirectory() as place, indexed(read("20news", "train"), Path(place)) as collection:
+    choices = {"first_stage": chosen.first_stage, "faiss": chosen.faiss}
+    with TemporaryDirectory() as place, indexed(read("20news", "train"), Path(place), **choices) as collection:
         levels = measure(collection, queries, sorted(chosen.depths))
-        stage, documents = collection.settings.first_stage, collection.info()["documents"]
+        told = collection.info()
     exact = levels[-1]
-    show(f"20news: {documents:,} documents, {len(queries)} queries, k = {K}, first stage: {stage}.")
+    stage = f"{told['first_stage']}, {told['faiss_in_use']}"
+    show(f"20news: {told['documents']:,} documents, {len(queries)} queries, k = {K}, first stage: {stage}.")
     show_table(HEADS, [level.row(exact, queries) for level in levels])
     recalls = [level.recalls(exact) for level in levels]
     # Candidates of a smaller depth are among those of a larger one.

@@ -151,7 +151,7 @@ def main() -> None:
     task = Task.read(chosen.queries, chosen.skip, chosen.seed, chosen.cache)
     show(f"20news: {len(task.documents):,} documents, {len(task.queries)} queries; share of the exact {K} found.")
     rows, missed = [], False
-    for typed in chosen.encoders or [*ENCODERS, "fisher:variances=yes", "lsi:inverse=no"]:
+    for typed in chosen.encoders or [*ENCODERS, "centroid:idf=yes", "fisher:variances=yes", "lsi:inverse=no"]:
         name, options = parsed(typed)
         cells, found = measured(task, name, options)
         rows.append([typed, *cells])

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,12 +42,12 @@ def draw_queries(name: str, count: int, seed: int, words: Callable[[str], Sequen
     return [text for text, _ in zip(known, range(count), strict=False)]
 
 
-def indexed(texts: Sequence[Text], place: Path) -> Collection:
-    """Index texts in a new collection with the default stop words and the real vectors."""
+def indexed(texts: Sequence[Text], place: Path, **choices: Any) -> Collection:
+    """Index texts in a new collection with the default stop words and the real vectors, or with other choices."""
     file = place / "texts.jsonl"
     with file.open("w", encoding="utf-8") as written:
         written.writelines(json.dumps(asdict(text)) + "\n" for text in texts)
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None))
+    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), **choices)
     collection = Collection.create(place / "collection", settings)
     collection.index(read_documents([str(file)]))
     return collection

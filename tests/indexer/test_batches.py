@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from indexer import Collection, search
+from indexer import Collection, answers
 from rerank.ranking import Ranking
 from tests.indexer.world import WORDS, Twin, document, random_documents
 
@@ -85,7 +85,7 @@ def test_the_first_real_question_opens_what_the_others_share(
     filled: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[bool] = []
-    alone = search._alone  # noqa: SLF001 - what runs in the threads
+    alone = answers._alone  # noqa: SLF001 - what runs in the threads
 
     def watched(*arguments: Any) -> Any:
         begun.append(False)
@@ -93,7 +93,21 @@ def test_the_first_real_question_opens_what_the_others_share(
         begun.append(True)
         return outcome
 
-    monkeypatch.setattr(search, "_alone", watched)
+    monkeypatch.setattr(answers, "_alone", watched)
     rankings = [*filled.search_many(["zorp", "quux", *QUERIES[:9]], k=2, depth=5)]
     assert [bool(ranking.hits) for ranking in rankings] == [False, False, *[True] * 9]
     assert begun[:2] == [False, True]
+
+
+@pytest.mark.usefixtures("always_fold")
+def test_questions_side_by_side_do_not_wait_for_each_other(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection.index(random_documents(30))
+    queries = ["ant bee", "cat", "dog ant"] * 20
+    expected = [collection.search(query, k=3, depth=9) for query in queries]
+    # A search that has a thread of the pool to itself must not wait for another one.
+    monkeypatch.setattr("indexer.first_stage._LARGE", 0)
+    with Collection.open(collection.path) as large:
+        found = list(large.search_many(queries, k=3, depth=9))
+    assert [[hit.key for hit in one.hits] for one in found] == [[hit.key for hit in one.hits] for one in expected]

@@ -139,9 +139,10 @@ def test_info_tells_sizes_revision_and_settings(make: Callable[..., Collection])
     sizes = {"documents": 2, "parts": 2, "wordless": 1, "words": 3, "known_words": 2, "revision": 2}
     assert {name: info[name] for name in sizes} == sizes
     assert (info["fields"], info["dim"], info["vectors"]) == (["label", "year"], 4, 12)
-    assert (info["gamma"], info["weights"], info["stop_words"], info["faiss"]) == (0.5, "tf", 2, "IDMap2,Flat")
+    assert (info["gamma"], info["weights"], info["stop_words"], info["faiss"]) == (0.5, "tf", 2, "auto")
+    assert info["faiss_in_use"] is None
     assert info["bytes"] > (collection.path / "collection.db").stat().st_size
-    assert set(info) == set(Settings().stored()) | set(sizes) | {"fields", "dim", "vectors", "bytes"}
+    assert set(info) == set(Settings().stored()) | set(sizes) | {"fields", "dim", "vectors", "bytes", "faiss_in_use"}
 
 
 @pytest.mark.usefixtures("always_fold")

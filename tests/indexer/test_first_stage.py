@@ -19,6 +19,7 @@ APPROXIMATE = (
     "PCA4,Flat",
     "PCA4,IVF4,Flat",
     "SQ8",
+    "HR,RaBitQ",
     "PQ4x4",
     "IVF2,PQ4x4",
     "LSH",
@@ -125,17 +126,36 @@ def test_what_faiss_understands_passes(factory: str) -> None:
 @pytest.mark.parametrize("content", [b"", b"no index at all"])
 def test_a_file_that_is_no_index(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "index").write_bytes(content)
-    with pytest.raises(CollectionError, match="FAISS cannot read it"):
+    with pytest.raises(CollectionError, match="cannot be read by FAISS"):
         FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _everything)
 
 
+@pytest.mark.parametrize("factory", [FLAT, "SQ8", "HR,RaBitQ"])
 @pytest.mark.parametrize("m", [1, 7, 59, 60])
-def test_a_large_flat_index_is_looked_through_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m: int) -> None:
-    whole = FirstStage(tmp_path / "index", build(FLAT, _ids(60), _vectors(), tmp_path / "index"))
+def test_a_large_index_is_looked_through_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m: int, factory: str
+) -> None:
+    whole = FirstStage(tmp_path / "index", build(factory, _ids(60), _vectors(), tmp_path / "index"))
     expected = whole.nearest(_vectors(1)[0], m, _everything)
     monkeypatch.setattr("indexer.first_stage._LARGE", 0)
     monkeypatch.setattr("indexer.first_stage.cores", lambda: 3)
-    parts = FirstStage(tmp_path / "index", FLAT)
+    parts = FirstStage(tmp_path / "index", factory)
     found = parts.nearest(_vectors(1)[0], m, _everything)
     assert found.ids.tolist() == expected.ids.tolist()
     assert found.squares == pytest.approx(expected.squares)
+
+
+def test_more_lists_of_long_vectors_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors, queries = _vectors(640, 16), _vectors(40, 16, seed=1)
+    made = build("IVF64,Flat", _ids(640), vectors, tmp_path / "index")
+    squares = np.square(queries[:, None] - vectors).sum(axis=2)
+    nearest = _ids(640)[np.argsort(squares, axis=1)[:, :5]]
+
+    def found() -> int:
+        stage = FirstStage(tmp_path / "index", made)
+        pairs = zip(queries, nearest, strict=True)
+        return sum(len(np.intersect1d(stage.nearest(query, 5, _everything).ids, right)) for query, right in pairs)
+
+    short = found()
+    monkeypatch.setattr("indexer.first_stage._LONG", 16)
+    assert short < found()

@@ -1,4 +1,4 @@
-"""The tables are what the models say, and a migration happens whole or not at all."""
+"""The tables are what the schema says, and a migration happens whole or not at all."""
 
 import os
 import sqlite3
@@ -14,7 +14,7 @@ from sqlalchemy import create_engine, inspect
 
 from indexer import schema
 from indexer.errors import CollectionError
-from indexer.schema import SCHEMA, Base, DocumentRow, alembic_config, migrate, schema_of, table
+from indexer.schema import METADATA, SCHEMA, alembic_config, migrate, schema_of
 from indexer.store import Store, sqlite_url
 
 
@@ -39,18 +39,18 @@ def _version(path: Path, version: str | None = None) -> str:
     return str(found)
 
 
-def test_upgrading_from_nothing_gives_the_models_tables(path: Path) -> None:
+def test_upgrading_from_nothing_gives_the_tables_declared(path: Path) -> None:
     engine = create_engine(sqlite_url(path))
     with engine.begin() as connection:
         assert schema_of(connection) is None
         migrate(connection)
         assert schema_of(connection) == SCHEMA
         context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
-        assert compare_metadata(context, Base.metadata) == []
+        assert compare_metadata(context, METADATA) == []
     engine.dispose()
 
 
-def test_the_models_create_the_same_sql(path: Path, tmp_path: Path) -> None:
+def test_the_tables_declared_create_the_same_sql(path: Path, tmp_path: Path) -> None:
     def described(place: Path) -> dict[str, str]:
         connection = sqlite3.connect(place)
         rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
@@ -58,13 +58,13 @@ def test_the_models_create_the_same_sql(path: Path, tmp_path: Path) -> None:
         # Columns and constraints stand in lines of their own, in an order that has no meaning.
         return {name: "\n".join(sorted(line.strip(" ,\t\n") for line in sql.split("\n"))) for name, sql in rows}
 
-    engine = create_engine(sqlite_url(tmp_path / "models.db"))
-    Base.metadata.create_all(engine)
+    engine = create_engine(sqlite_url(tmp_path / "declared.db"))
+    METADATA.create_all(engine)
     engine.dispose()
     Store(sqlite_url(path)).close()
     migrated = described(path)
     del migrated["alembic_version"]
-    assert migrated == described(tmp_path / "models.db")
+    assert migrated == described(tmp_path / "declared.db")
 
 
 def test_down_to_nothing_and_up_again(path: Path) -> None:
@@ -187,12 +187,59 @@ def test_a_migration_that_fails_leaves_the_old_schema(
     store.close()
 
 
-def test_a_model_has_a_table() -> None:
-    assert table(DocumentRow).name == "documents"
+_REMADE = """
+    with op.batch_alter_table("documents", recreate="always") as batch:
+        batch.alter_column("title", new_column_name="heading")
 
-    class Broken(DocumentRow):
-        __table__ = None  # type: ignore[assignment]
-        __abstract__ = True
+def downgrade():
+    with op.batch_alter_table("documents", recreate="always") as batch:
+        batch.alter_column("heading", new_column_name="title")
+        batch.drop_column("extra")
+    op.drop_table("extra")
+"""
 
-    with pytest.raises(TypeError, match="Broken is not mapped to a table"):
-        table(Broken)
+
+def _rows(path: Path) -> dict[str, list[Any]]:
+    """Everything that documents are made of, whatever its columns are called."""
+    connection = sqlite3.connect(path)
+    names = ("documents", "parts", "fields", "words", "revisions", "removals")
+    rows = {name: connection.execute(f"SELECT * FROM {name} ORDER BY 1, 2").fetchall() for name in names}  # noqa: S608
+    connection.close()
+    return rows | {"documents": [row[:8] for row in rows["documents"]]}
+
+
+def test_up_down_and_up_again_loses_nothing(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _with_documents(path)
+    before = _rows(path)
+    assert before["parts"]
+    _next_schema(tmp_path / "next", monkeypatch, _REMADE.strip())
+    for _ in range(2):
+        store = Store(sqlite_url(path))  # up
+        assert _version(path) == "0002"
+        assert _rows(path) == before
+        with store.migrating() as connection:
+            command.downgrade(schema.alembic_config(connection), "0001")
+        store.close()
+        assert _version(path) == "0001"
+        assert _rows(path) == before
+
+
+def test_a_migration_that_tears_rows_apart_is_undone(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_documents(path)
+    before = _rows(path)
+    with monkeypatch.context() as patch:
+        _next_schema(tmp_path / "next", patch, "op.execute('DELETE FROM documents')")
+        with pytest.raises(CollectionError, match="nothing was changed"):
+            Store(sqlite_url(path))
+    assert _rows(path) == before
+    assert _version(path) == SCHEMA
+
+
+def test_keys_are_enforced_after_a_migration(path: Path) -> None:
+    store = Store(sqlite_url(path))
+    part: dict[str, Any] = {"document_id": 99, "position": 0, "rank": 0, "text": "", "digest": b"", "words": b""}
+    with pytest.raises(CollectionError, match="FOREIGN KEY"), store.writing() as writer:
+        writer.add_parts([part | {"counts": b""}])
+    store.close()

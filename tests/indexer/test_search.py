@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indexer import Collection, UnknownKey, UsageError
-from indexer.searcher import PAPER_GAMMA, resolve
+from indexer.methods import PAPER_GAMMA, resolve
 from rerank.errors import NoKnownWords
 from rerank.ranking import DISTANCES
 from tests.indexer.world import WORDS, Twin, Workshop, check_exact, check_honest, document, random_documents

@@ -19,23 +19,25 @@ pytestmark = pytest.mark.usefixtures("always_fold")
 
 _MADE_FOR = {"gamma": 0.0, "faiss": "IDMap2,Flat", "weights": "tf", "first_stage": "centroid"}
 _OURS = "0123abcd"
-_ARRAYS = ("ids", "starts", "words", "counts", "weights", "word_ids", "vectors")
+_COUNTS = ("ids", "starts", "words", "counts")
+_ARRAYS = (*_COUNTS, *(f"term_{name}" for name in _COUNTS), "weights", "word_ids", "all_word_ids", "vectors")
 _FLAT_FILES = (*_ARRAYS, "first_stage.faiss", "encoder.npz", "meta.json")
-_FILES = (*_FLAT_FILES, "ranks", "bag_starts", "bag_words")
+_FILES = (*_FLAT_FILES, "ranks", "term_ranks", "bag_starts", "bag_words")
 
 
 def _portion(first: int) -> tuple[NDArray[np.int64], PartCounts]:
-    """Documents `first` and the next: words 0 and 1 in ranks 0 and 1, and word 2."""
-    starts = np.array([0, 2, 3])
-    arrays = [np.array(values, np.int32) for values in ([0, 1, 2], [0, 1, 0], [1, 2, 3])]
-    return np.array([first, first + 1]), PartCounts(starts, *arrays)
+    """Documents `first` and two more: words 0 and 1 in ranks 0 and 1; 3, and 2 without a vector; 2 only."""
+    starts = np.array([0, 2, 4, 5])
+    arrays = [np.array(values, np.int32) for values in ([0, 1, 2, 3, 2], [0, 1, 0, 0, 0], [1, 2, 5, 3, 6])]
+    return np.arange(first, first + 3), PartCounts(starts, *arrays)
 
 
 def _write(place: Path, revision: int = 1, gamma: float = 0.0) -> Path:
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     made_for = _MADE_FOR | {"gamma": gamma}
-    words = np.array([1, 4, 9])
-    return write(place, revision, _OURS, made_for, [_portion(3), _portion(7)], words, vectors, None, Centroid(2))
+    words, known = np.array([1, 4, 6, 9]), np.array([1, 4, 9])
+    portions = [_portion(3), _portion(7)]
+    return write(place, revision, _OURS, made_for, portions, words, known, vectors, None, Centroid(2))
 
 
 def _upto(latest: int) -> Callable[[int, str], bool]:
@@ -53,11 +55,18 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert segment.counts.words.tolist() == [0, 1, 2, 0, 1, 2]
     assert segment.counts.ranks.tolist() == [0, 1, 0, 0, 1, 0]
     assert segment.counts.counts.tolist() == [1, 2, 3, 1, 2, 3]
-    assert found.bags.starts.tolist() == [0, 2, 3, 5, 6]
-    assert found.bags.words.tolist() == [0, 1, 2, 0, 1, 2]
-    assert found.bags.weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 2 / 3, 1])
+    assert found.bags().starts.tolist() == [0, 2, 3, 5, 6]
+    assert found.bags().words.tolist() == [0, 1, 2, 0, 1, 2]
+    assert found.bags().weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 2 / 3, 1])
     assert segment.word_ids.tolist() == [1, 4, 9]
     assert segment.vectors.tolist() == [[0, 1], [2, 3], [4, 5]]
+    terms = found.terms
+    assert terms.ids.tolist() == [3, 4, 5, 7, 8, 9]
+    assert terms.counts.starts.tolist() == [0, 2, 4, 5, 7, 9, 10]
+    assert terms.counts.words.tolist() == [0, 1, 2, 3, 2] * 2
+    assert terms.counts.ranks.tolist() == [0, 1, 0, 0, 0] * 2
+    assert terms.counts.counts.tolist() == [1, 2, 5, 3, 6] * 2
+    assert terms.word_ids.tolist() == [1, 4, 6, 9]
     assert {path.name for path in found.path.iterdir()} == {*_FILES}
     assert [path.name for path in tmp_path.iterdir()] == ["snapshot-12"]
 
@@ -93,7 +102,6 @@ def test_a_snapshot_of_the_same_revision_is_replaced(tmp_path: Path) -> None:
 
 def test_only_one_is_kept(tmp_path: Path) -> None:
     paths = [_write(tmp_path, revision) for revision in (1, 2, 3)]
-    (tmp_path / "snapshot-new-abc").mkdir()
     (tmp_path / "other").mkdir()
     remove_others(tmp_path, paths[1])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "snapshot-2"]
@@ -104,10 +112,9 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path) -> None:
         yield _portion(1)
         raise RuntimeError
 
+    words, known, vectors = np.array([1, 4, 6, 9]), np.array([1, 4, 9]), np.ones((3, 2), np.float32)
     with pytest.raises(RuntimeError):
-        write(
-            tmp_path, 1, _OURS, _MADE_FOR, fail(), np.array([1, 4, 9]), np.ones((3, 2), np.float32), None, Centroid(2)
-        )
+        write(tmp_path, 1, _OURS, _MADE_FOR, fail(), words, known, vectors, None, Centroid(2))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -239,5 +246,6 @@ def test_the_files_are_described(collection: Collection) -> None:
     collection.index(random_documents(12))
     meta = json.loads((collection.path / snapshots(collection)[0] / "meta.json").read_text())
     assert meta["revision"] == collection.info()["revision"] == 1
-    assert meta["made_for"]["faiss"] == meta["factory"] == "IDMap2,Flat"
+    assert (meta["made_for"]["faiss"], meta["factory"]) == ("auto", "IDMap2,Flat")
+    assert collection.info()["faiss_in_use"] == meta["factory"]
     assert meta["sizes"]["ids"] == 12

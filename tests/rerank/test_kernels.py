@@ -5,13 +5,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numba import njit
 from numpy.typing import NDArray
 
 from rerank import bounds
 from rerank.cascade import SCRATCH
 from rerank.coarse import Coarse
+from rerank.cores import one_core
 from rerank.cost import cost_floor, exact_cost, vector_norms
 from rerank.kernels import costs, duals, relaxed, sinkhorn
+from rerank.kernels.flags import MINIMA
+from rerank.kernels.minimum import smaller
 from tests.rerank.problems import Problem, problems
 
 Result = list[NDArray[np.float64]]
@@ -33,10 +38,10 @@ def _all_bounds(problem: Problem) -> Result:
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
-    """Return what computes all bounds without the compiler."""
+    """Return what computes all bounds without the compiler, in one thread: `errstate` is not for others."""
 
     def run(problem: Problem) -> Result:
-        with monkeypatch.context() as patch, np.errstate(all="ignore"):
+        with monkeypatch.context() as patch, np.errstate(all="ignore"), one_core():
             for module in _KERNELS:
                 for name, compiled in list(vars(module).items()):
                     if hasattr(compiled, "py_func"):
@@ -52,3 +57,16 @@ def test_compiled_and_interpreted_bounds_agree(interpreted: Callable[[Problem], 
     largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
     for compiled, plain in zip(_all_bounds(problem), interpreted(problem), strict=True):
         np.testing.assert_allclose(compiled, plain, rtol=1e-4, atol=1e-5 * largest)
+
+
+@njit(fastmath=MINIMA)
+def _least(row):  # type: ignore[no-untyped-def]
+    least = np.float32(np.inf)
+    for x in row:
+        least = smaller(least, x)
+    return least
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), max_size=70))
+def test_the_smaller_is_the_minimum(row: list[float]) -> None:
+    assert _least(np.array(row, np.float32)) == min([*row, np.inf])

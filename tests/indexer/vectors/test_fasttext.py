@@ -37,7 +37,8 @@ def test_vectors_are_those_of_gensim(model: Path, tmp_path: Path, zipped: bool) 
     assert set(rows.tolist()) == {COMPOSED}
     np.testing.assert_allclose(embedding.gather(OUTSIDE, rows), [expected[word] for word in OUTSIDE], atol=1e-6)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "embedding.json", "ends.npy", "order.npy", "subwords.npy", "vectors.npy", "words.npy",
+        "embedding.json", "ends.npy", "order.npy", "subwords-sums.npy", "subwords.npy", "vectors-sums.npy",
+        "vectors.npy", "words.npy",
     ]  # fmt: skip
     assert set(told) == {"Reading subwords", "Importing vectors"}
     check_vectors(tmp_path / "out")

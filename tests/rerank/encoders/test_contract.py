@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rerank.bag import Bag, Bags
 from rerank.encoders.encoder import Documents, Encoder, fingerprint
-from rerank.encoders.options import Choice, Option, Switch
 from rerank.encoders.registry import ENCODERS, choose, named, restore
 from rerank.errors import EncoderError
+from rerank.options import Choice, Option, Switch
 from tests.rerank.encoders.worlds import CASES, alone, documents, make_documents, random_documents, strangers
 from tests.rerank.problems import make_vectors
 

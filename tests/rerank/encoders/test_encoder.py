@@ -1,14 +1,16 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.bag import Bag
 from rerank.encoders.centroid import Centroid, centroids
 from rerank.encoders.encoder import Documents, fingerprint, known, part, sample_rows, unit
 from rerank.encoders.fisher import Fisher
-from rerank.encoders.options import Choice, Number, Switch, Whole
 from rerank.errors import EncoderError
-from tests import naive_encoders
+from tests import naive, naive_encoders
 from tests.rerank.encoders.worlds import documents, random_documents
 
 ROWS = st.lists(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=3, max_size=3), max_size=5)
@@ -75,24 +77,40 @@ def test_a_state_without_dimensions_is_refused() -> None:
         Centroid.restore({"dim": np.array(0, np.int64)})
 
 
-def test_options_are_read_as_typed() -> None:
-    whole, number = Whole("k", 64, 1, 100), Number("share", 0.5, 0, 1)
-    assert (whole.read({}), whole.read({"k": "7"}), whole.read({"k": "1e2"})) == (64, 7, 100)
-    assert (number.read({}), number.read({"share": "1"}), number.read({"share": ".25"})) == (0.5, 1, 0.25)
-    for text in ("7.5", "1_0", " 7", "", "inf", "nan", "-1", "101", "seven", "\u0667"):
-        with pytest.raises(EncoderError, match="k must be a whole number from 1 to 100, not"):
-            whole.read({"k": text})
-    with pytest.raises(EncoderError, match=r"share must be a number from 0 to 1, not '1\.5'"):
-        number.read({"share": "1.5"})
+@given(documents(), documents())
+def test_centroids_with_idf_are_those_of_bags_with_tfidf(learned_from: Documents, asked: Documents) -> None:
+    encoder = Centroid.fit(learned_from, {"idf": "yes"})
+    if encoder.dim != asked.vectors.shape[1]:
+        return
+    found = dict.fromkeys(asked.word_ids.tolist(), 0)
+    for bag in learned_from.bags:
+        for word in learned_from.word_ids[bag.words].tolist():
+            found[word] = found.get(word, 0) + 1
+    allowed = 1e-6 * float(np.abs(asked.vectors).max())
+    for row, bag in zip(encoder.encode(asked).tolist(), asked.bags, strict=True):
+        counts = [found[word] for word in asked.word_ids[bag.words].tolist()]
+        weights = [
+            weight * (math.log((1 + len(learned_from)) / (1 + count)) + 1)
+            for weight, count in zip(bag.weights.tolist(), counts, strict=True)
+        ]
+        assert row == pytest.approx(naive.centroid(Bag.of(bag.words, weights), asked.vectors), rel=1e-6, abs=allowed)
 
 
-def test_options_are_chosen_by_name() -> None:
-    switch, choice = Switch("l2", default=True), Choice("kind", "a", ("a", "b"))
-    assert (switch.read({}), switch.read({"l2": "no"}), switch.read({"l2": "yes"})) == (True, False, True)
-    assert (choice.read({}), choice.read({"kind": "b"})) == ("a", "b")
-    with pytest.raises(EncoderError, match="l2 must be yes or no, not 'true'"):
-        switch.read({"l2": "true"})
-    with pytest.raises(EncoderError, match="kind must be a or b, not 'c'"):
-        choice.read({"kind": "c"})
-    assert str(switch) == "l2 (yes or no, default yes)"
-    assert str(choice) == "kind (a or b, default a)"
+def test_idf_is_a_centroid_of_the_same_name_that_is_no_bound() -> None:
+    learned_from = random_documents(0)
+    plain, idf = Centroid.fit(learned_from, {}), Centroid.fit(learned_from, {"idf": "yes"})
+    assert (plain.is_bound, idf.is_bound) == (True, False)
+    assert set(plain.state()) == {"dim"}
+    again = Centroid.restore(idf.state())
+    assert fingerprint(again) == fingerprint(idf) != fingerprint(plain)
+    assert not again.is_bound
+
+
+@pytest.mark.parametrize("key", ["word_ids", "frequencies", "documents"])
+def test_frequencies_that_cannot_be_are_refused(key: str) -> None:
+    state = Centroid.fit(random_documents(0), {"idf": "yes"}).state()
+    wrong = {"word_ids": state["word_ids"][::-1], "frequencies": 0 * state["frequencies"], "documents": np.array(0)}
+    with pytest.raises(EncoderError, match="words that increase, of no more documents than all"):
+        Centroid.restore(state | {key: wrong[key]})
+    with pytest.raises(EncoderError, match=f"has no '{key}'"):
+        Centroid.restore({name: array for name, array in state.items() if name != key})

@@ -12,6 +12,7 @@ from tests.rerank.problems import VECTORS, WEIGHTS, make_bag, make_vectors
 
 CASES: list[tuple[str, Mapping[str, str]]] = [
     ("centroid", {}),
+    ("centroid", {"idf": "yes"}),
     ("fisher", {"k": "5", "dim": "3"}),
     ("fisher", {"k": "3", "dim": "300", "variances": "yes", "frequency": "1"}),
     ("fisher", {"k": "4", "power": "no", "l2": "no", "variances": "yes", "frequency": "0.5"}),

@@ -92,6 +92,21 @@ def test_scores_are_finite_numbers_one_a_document(
 
 @every_case
 @examples
+@given(collection=collections(), query=QUERIES)
+def test_what_shares_no_term_is_told_from_what_does(
+    name: str, options: Mapping[str, str], collection: Counted, query: Counts
+) -> None:
+    segment = collection.segment()
+    scorer = segment.fit(name, options)
+    shares = np.array([bool(query.keys() & document.keys()) for document in collection.documents])
+    assert (scorer.unrelated is None) == (name in ("translation", "interpolation"))
+    if scorer.unrelated is not None:
+        found = scorer.score(segment.query(query))
+        np.testing.assert_array_equal(found != scorer.unrelated, shares)
+
+
+@every_case
+@examples
 @given(collection=collections(), query=QUERIES, data=st.data())
 def test_the_segment_does_not_matter(
     name: str, options: Mapping[str, str], collection: Counted, query: Counts, data: st.DataObject

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from rerank.text import Tokenizer, default_stop_words
-from tests.benchmarks.scorers import JudgedSet, average_precision
+from tests.benchmarks.judged import JudgedSet, average_precision
 from tests.rerank.scorers.counted import Counted, Counts, Segment
 
 ALLOWED = 1e-6

@@ -39,6 +39,8 @@ def test_scorers_are_found_by_name() -> None:
         ("bow", {"k1": "1"}, r"bow has no option 'k1': choose norm \(l1 or l2, default l1\)$"),
         ("bow", {"norm": "l3"}, r"norm must be l1 or l2, not 'l3'"),
         ("bm25", {"b": "1.01"}, r"b must be a number from 0 to 1, not '1.01'"),
+        ("bm25", {"b": "0_1"}, r"b must be a number from 0 to 1, not '0_1'"),
+        ("bm25", {"k1": " 1 "}, r"k1 must be a number from 0 to 1000, not ' 1 '"),
         ("bm25", {"k1": "inf"}, r"k1 must be a number from 0 to 1000, not 'inf'"),
         ("bm25", {"k3": "nan"}, r"k3 must be a number from 0 to inf, not 'nan'"),
         ("pl2", {"c": "0"}, r"c must be a number from 0.001 to 1000, not '0'"),

@@ -1,10 +1,10 @@
-"""Options of encoders as they are typed, `k=64`: what may be given, and what is meant where nothing is."""
+"""Options of encoders and scorers as they are typed, `k=64`: what may be given, and what is meant where nothing is."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rerank.errors import EncoderError
+from rerank.errors import EncoderError, OptionError, ScorerError
 
 
 def _number(text: str) -> float:
@@ -29,13 +29,13 @@ class Whole:
         return f"{self.name} (a whole number from {self.low} to {self.high}, default {self.default})"
 
     def read(self, given: Mapping[str, str]) -> int:
-        """Return the number given, or the default; raise EncoderError for anything else."""
+        """Return the number given, or the default; raise OptionError for anything else."""
         text = given.get(self.name)
         if text is None:
             return self.default
         value = _number(text)
         if not (self.low <= value <= self.high and value.is_integer()):
-            raise EncoderError(f"{self.name} must be a whole number from {self.low} to {self.high}, not {text!r}")
+            raise OptionError(f"{self.name} must be a whole number from {self.low} to {self.high}, not {text!r}")
         return int(value)
 
 
@@ -52,13 +52,13 @@ class Number:
         return f"{self.name} (a number from {self.low:g} to {self.high:g}, default {self.default:g})"
 
     def read(self, given: Mapping[str, str]) -> float:
-        """Return the number given, or the default; raise EncoderError for anything else."""
+        """Return the number given, or the default; raise OptionError for anything else."""
         text = given.get(self.name)
         if text is None:
             return self.default
         value = _number(text)
         if not self.low <= value <= self.high:
-            raise EncoderError(f"{self.name} must be a number from {self.low:g} to {self.high:g}, not {text!r}")
+            raise OptionError(f"{self.name} must be a number from {self.low:g} to {self.high:g}, not {text!r}")
         return value
 
 
@@ -74,10 +74,10 @@ class Choice:
         return f"{self.name} ({' or '.join(self.choices)}, default {self.default})"
 
     def read(self, given: Mapping[str, str]) -> str:
-        """Return the name given, or the default; raise EncoderError for anything else."""
+        """Return the name given, or the default; raise OptionError for anything else."""
         text = given.get(self.name, self.default)
         if text not in self.choices:
-            raise EncoderError(f"{self.name} must be {' or '.join(self.choices)}, not {text!r}")
+            raise OptionError(f"{self.name} must be {' or '.join(self.choices)}, not {text!r}")
         return text
 
 
@@ -92,21 +92,26 @@ class Switch:
         return f"{self.name} (yes or no, default {'yes' if self.default else 'no'})"
 
     def read(self, given: Mapping[str, str]) -> bool:
-        """Return the choice given, or the default; raise EncoderError for anything else."""
+        """Return the choice given, or the default; raise OptionError for anything else."""
         text = given.get(self.name, "yes" if self.default else "no")
         if text not in ("yes", "no"):
-            raise EncoderError(f"{self.name} must be yes or no, not {text!r}")
+            raise OptionError(f"{self.name} must be yes or no, not {text!r}")
         return text == "yes"
 
 
 Option = Whole | Number | Choice | Switch
 
 
-def check_options(encoder: str, options: tuple[Option, ...], given: Mapping[str, str]) -> None:
-    """Refuse an option that the encoder has not, and a value that its option does not take."""
+def check_options(
+    owner: str, options: tuple[Option, ...], given: Mapping[str, str], refusal: type[EncoderError | ScorerError]
+) -> None:
+    """Raise `refusal` for an option that the owner has not, and for a value that its option does not take."""
     unknown = sorted(set(given).difference(option.name for option in options))
     if unknown:
         known = f"choose {', '.join(map(str, options))}" if options else "it has none at all"
-        raise EncoderError(f"{encoder} has no option {unknown[0]!r}: {known}")
+        raise refusal(f"{owner} has no option {unknown[0]!r}: {known}")
     for option in options:
-        option.read(given)
+        try:
+            option.read(given)
+        except OptionError as error:
+            raise refusal(str(error)) from error

@@ -1,0 +1,44 @@
+"""Costs that are kept have the values of costs made anew, whatever was asked for before."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank import bounds
+from rerank.bag import Bags
+from rerank.cost import exact_cost, vector_norms
+from rerank.fine import Fine
+from rerank.query import Query
+from tests.rerank.problems import Problem, make_bag, make_vectors, problems
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(1, 50), st.lists(st.lists(st.integers(0, 11), min_size=1, max_size=4), max_size=6))
+def test_costs_kept_are_those_made_anew(problem: Problem, most: int, looks: list[list[int]]) -> None:
+    bags, norms = problem.packed, vector_norms(problem.vectors)
+    fine = Fine(problem.query, problem.vectors, norms, most)
+    anew = bounds.Problem.of(problem.query, bags, problem.vectors, norms)
+    largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
+    exact = exact_cost(problem.vectors, problem.query.vectors)
+    for look in looks:
+        rows = np.array(look, np.int64) % len(bags)
+        some = bags.take(rows)
+        kept = fine.problem(some)
+        floor = kept.cost[kept.bags.words]
+        assert np.all(floor <= exact[some.words])
+        # Products of other shapes are rounded otherwise: far from the origin the root makes that large.
+        np.testing.assert_allclose(np.square(floor), np.square(anew.cost[some.words]), atol=1e-5 * largest**2)
+        assert kept.place[kept.bags.words].tolist() == anew.place[some.words].tolist()
+        assert kept.slack <= anew.slack
+        assert len(kept.cost) <= max(most, len(np.unique(some.words)))
+
+
+def test_only_words_that_are_new_are_computed() -> None:
+    rng = np.random.default_rng(3)
+    vectors = make_vectors(rng, 40, 5, "normal", 1.0)
+    bag = make_bag(rng, 40, "normal", 9)
+    bags = Bags.of([make_bag(rng, 40, "normal", 12) for _ in range(9)])
+    fine = Fine(Query(bag, vectors[bag.words]), vectors, vector_norms(vectors), 40)
+    sizes = [len(fine.problem(bags.take(np.array(rows))).cost) for rows in ([0, 1], [1, 0], [0, 1, 2], [2])]
+    seen = [len(np.unique(bags.take(np.arange(n)).words)) for n in (2, 3)]
+    assert sizes == [seen[0], seen[0], seen[1], seen[1]]

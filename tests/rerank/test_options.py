@@ -1,0 +1,43 @@
+"""Options as typed: what every encoder and scorer refuses alike."""
+
+import pytest
+
+from rerank.errors import EncoderError, OptionError, ScorerError
+from rerank.options import Choice, Number, Switch, Whole, check_options
+
+
+def test_options_are_read_as_typed() -> None:
+    whole, number = Whole("k", 64, 1, 100), Number("share", 0.5, 0, 1)
+    assert (whole.read({}), whole.read({"k": "7"}), whole.read({"k": "1e2"})) == (64, 7, 100)
+    assert (number.read({}), number.read({"share": "1"}), number.read({"share": ".25"})) == (0.5, 1, 0.25)
+    for text in ("7.5", "1_0", " 7", "", "inf", "nan", "-1", "101", "seven", "\u0667"):
+        with pytest.raises(OptionError, match="k must be a whole number from 1 to 100, not"):
+            whole.read({"k": text})
+    with pytest.raises(OptionError, match=r"share must be a number from 0 to 1, not '1\.5'"):
+        number.read({"share": "1.5"})
+
+
+def test_options_are_chosen_by_name() -> None:
+    switch, choice = Switch("l2", default=True), Choice("kind", "a", ("a", "b"))
+    assert (switch.read({}), switch.read({"l2": "no"}), switch.read({"l2": "yes"})) == (True, False, True)
+    assert (choice.read({}), choice.read({"kind": "b"})) == ("a", "b")
+    with pytest.raises(OptionError, match="l2 must be yes or no, not 'true'"):
+        switch.read({"l2": "true"})
+    with pytest.raises(OptionError, match="kind must be a or b, not 'c'"):
+        choice.read({"kind": "c"})
+    assert str(switch) == "l2 (yes or no, default yes)"
+    assert str(choice) == "kind (a or b, default a)"
+
+
+@pytest.mark.parametrize("refusal", [EncoderError, ScorerError])
+def test_whoever_owns_the_options_refuses_them_with_its_own_error(refusal: type[EncoderError | ScorerError]) -> None:
+    options = (Number("b", 0.75, 0, 1), Choice("norm", "l1", ("l1", "l2")))
+    check_options("bm25", options, {"b": "1", "norm": "l2"}, refusal)
+    with pytest.raises(
+        refusal, match=r"^bm25 has no option 'a': choose b \(a number from 0 to 1, default 0.75\), norm "
+    ):
+        check_options("bm25", options, {"x": "1", "a": "1"}, refusal)
+    with pytest.raises(refusal, match=r"^bow has no option 'a': it has none at all$"):
+        check_options("bow", (), {"a": "1"}, refusal)
+    with pytest.raises(refusal, match=r"^b must be a number from 0 to 1, not '1_0'$"):
+        check_options("bm25", options, {"b": "1_0"}, refusal)
