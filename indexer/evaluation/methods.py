@@ -12,8 +12,8 @@ from indexer.evaluation.kept import Kept
 from indexer.evaluation.movers import Mover
 from indexer.evaluation.rankers import Centroids, Encoded, Random, Ranker, Scored
 from indexer.evaluation.texts import Texts
-from indexer.progress import Progress
 from indexer.methods import PAPER_GAMMA
+from indexer.progress import Progress
 from rerank.encoders.registry import ENCODERS
 from rerank.encoders.registry import choose as choose_encoder
 from rerank.errors import EncoderError, ScorerError

@@ -80,7 +80,7 @@ THREADS = (
     *("random", "bow", "tfidf", "bm25", "bm25:gamma=0.75", "pl2", "interpolation", "wmd", "pwmd", "pwmd:weights=tfidf"),
     *BLENDS,
 )
-FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2}
+FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
 RANKED = ("map", "mrr", "ndcg@10", "recall@10", "p")
 KNN_ERRORS = ("error", "deviation", "k")
 
@@ -88,7 +88,7 @@ EXPERIMENTS = (
     Experiment(
         "twinfilms",
         "Twin films: which film is the other's twin",
-        retrieval("twinfilms", FILMS, measures=("rprec", "map", "recall@5", "recall@10"), folds=0),
+        retrieval("twinfilms", FILMS, measures=("rprec", "map", "recall@5", "recall@10"), folds=0, reference="pwmd"),
         ("rprec", "map", "recall@5", "recall@10", "hubness", "p"),
         {"random": ".005", "bow": ".171", "tfidf": ".072", "wmd": ".459", "pwmd": ".523"},
         "R-precision of Trapp et al. 2017, table 3",
@@ -96,13 +96,20 @@ EXPERIMENTS = (
     Experiment(
         "semeval-candidates",
         "SemEval-2016 3B, dev: the ten candidates ranked anew",
-        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", candidates="candidates.tsv"),
+        retrieval(
+            "semeval_cqa",
+            THREADS,
+            "qrels_dev.tsv",
+            queries="queries.jsonl",
+            candidates="candidates.tsv",
+            reference="engine",
+        ),
         RANKED,
     ),
     Experiment(
         "semeval-pool",
         "SemEval-2016 3B, dev: the whole pool, whole threads",
-        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", folds=2),
+        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", folds=2, reference="bm25"),
         RANKED,
     ),
     *(
