@@ -3,12 +3,14 @@
 The exact solver keeps Python's lock, so threads would take turns: where there is much to do, processes do it.
 """
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from typing import Protocol
 
 import numpy as np
@@ -91,10 +93,19 @@ class _Worker:
     @classmethod
     def begin(cls, asked: Bags, bags: Bags, vectors: NDArray[np.float32]) -> None:
         cls.given = asked, bags, vectors
+        Thread(target=_end_with_parent, daemon=True).start()
 
     @classmethod
     def answer(cls, distance: Distance, task: Task) -> Answer:
         return _answer(cls.given, distance, task)
+
+
+def _end_with_parent() -> None:
+    """Wait until the process that began this one is gone, killed perhaps, and go too: nobody else will end it."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _answer(given: Given, distance: Distance, task: Task) -> Answer:

@@ -1,5 +1,8 @@
 """Every ranker says what its definition, or the search of the collection, says."""
 
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -125,6 +128,42 @@ def test_processes_say_the_same(pool: Texts, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(solving, "MANY", 0)
     monkeypatch.setattr(solving, "cores", lambda: 2)
     assert np.array_equal(ranked("wmd", pool, pool), expected)
+
+
+_KILLED = """
+import multiprocessing, os, signal
+import numpy as np
+from indexer.evaluation import solving
+from rerank.bag import Bag, Bags
+
+if __name__ == "__main__":
+    solving.cores = lambda: 2
+    bags = Bags.of([Bag(np.array([0], np.int32), np.ones(1))])
+    with solving._solver((bags, bags, np.ones((1, 2), np.float32)), solving.MANY) as answers:
+        list(answers("wmd", [(0, np.array([0]))] * 4))
+        print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def _ended(pid: str) -> bool:
+    """Whether a process is gone, or waits only for somebody to ask how it ended."""
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_killed_process_leaves_none_behind(tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(_KILLED)
+    begun = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, check=False)
+    children = begun.stdout.decode().split()
+    assert children
+    deadline = time.monotonic() + 60
+    while not all(map(_ended, children)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert all(map(_ended, children))
 
 
 def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
