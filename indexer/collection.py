@@ -27,6 +27,7 @@ from indexer.sync import Sync, remove
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
 from indexer.view import newest_snapshot
+from rerank.cores import blas_alone
 from rerank.embedding import Embedding
 from rerank.explain import Explanation
 from rerank.ranking import Ranking
@@ -370,6 +371,8 @@ class Collection:
                     self._forget()
                     continue
                 self._searcher = Searcher(reader, view, self.settings, embedding)
+                # Held till it closes: each time BLAS gets its threads back, they spin on the next search's cores.
+                self._reading.enter_context(blas_alone())
             return self._searcher, embedding
         raise CollectionError(f"{self.path} is being changed by others all the time: try again")
 

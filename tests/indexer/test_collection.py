@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from threadpoolctl import threadpool_info
 
 from indexer import (
     Collection,
@@ -19,6 +20,7 @@ from indexer import (
     UsageError,
     VectorsError,
 )
+from rerank.cores import blas_alone
 from rerank.text import Tokenizer
 from tests.indexer.world import (
     Twin,
@@ -337,3 +339,17 @@ def test_an_unfinished_collection_is_none(tmp_path: Path, workshop: Workshop) ->
     with Collection.create(tmp_path, workshop.settings()) as made:
         assert made.info()["documents"] == 0
     assert not (tmp_path / "new-collection.db").exists()
+
+
+def test_blas_has_one_thread_while_a_collection_is_searched(collection: Collection) -> None:
+    def threads() -> list[int]:
+        return [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+
+    collection.index([document("a", "ant bee")])
+    with blas_alone():
+        pass  # loads all that there is
+    before = threads()
+    collection.search("ant")
+    assert set(threads()) == {1}
+    collection.close()
+    assert threads() == before
