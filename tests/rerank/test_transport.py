@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
+from scipy.sparse import coo_array, issparse
 
 from rerank import transport
 from rerank.bag import Bag
 from rerank.cost import exact_cost
 from rerank.errors import TransportError
+from rerank.kernels.arcs import missing_arcs, promising_arcs
 from rerank.transport import Plan, solve
 from tests import naive
 from tests.rerank.problems import VECTORS, WEIGHTS, Problem, make_bag, make_vectors, make_weights, problems
@@ -153,21 +155,31 @@ def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64],
     ],
 )
 def test_what_the_potentials_do_not_prove_is_an_error(monkeypatch: pytest.MonkeyPatch, spoil: Any, reason: str) -> None:
-    emd = ot.emd
-    monkeypatch.setattr(ot, "emd", lambda *args, **options: spoil(*emd(*args, **options)))
+    monkeypatch.setattr(ot, "emd", _spoilt(spoil))
     with pytest.raises(TransportError, match=reason):
         solve(*_big())
 
 
-def test_potentials_that_are_not_feasible_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Raised potentials would give a dual value above the optimum: they have to be brought down first.
+def _spoilt(spoil: Any) -> Any:
+    """Return a solver whose answers are spoilt, of whole problems and of those over few arcs."""
     emd = ot.emd
 
-    def raised(*args: Any, **options: Any) -> Any:
+    def spoilt(*args: Any, **options: Any) -> Any:
         mass, log = emd(*args, **options)
+        if isinstance(mass, np.ndarray):
+            return spoil(mass, log)
+        worse, log = spoil(mass.toarray(), log)
+        return coo_array(worse), log
+
+    return spoilt
+
+
+def test_potentials_that_are_not_feasible_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Raised potentials would give a dual value above the optimum: they have to be brought down first.
+    def raised(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
         return np.full_like(mass, 1 / mass.size), {**log, "u": log["u"] + 10}
 
-    monkeypatch.setattr(ot, "emd", raised)
+    monkeypatch.setattr(ot, "emd", _spoilt(raised))
     with pytest.raises(TransportError, match="duality gap"):
         solve(*_big())
 
@@ -179,14 +191,77 @@ def test_a_plan_is_frozen() -> None:
 
 
 @pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
-def test_large_problems_begin_near_their_end(kind: str) -> None:
+def test_large_problems_are_solved_over_few_arcs(kind: str) -> None:
     rng = np.random.default_rng(9)
     vectors = make_vectors(rng, 220, 6, kind, 1.0)
     for weights in ("equal", "normal", "orders"):
         sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
         sources, targets = sources / sources.sum(), targets / targets.sum()
         cost = exact_cost(vectors[:90], vectors[90:])
-        assert cost.size >= transport._WORTH_A_START  # noqa: SLF001 - the test is about what is above it
+        assert cost.size >= transport._WORTH_A_CHOICE  # noqa: SLF001 - the test is about what is above it
         plan = solve(sources, targets, cost)
         assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 10])
+def test_arcs_that_were_missing_are_found(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(transport, "_ARCS", count)
+    rng = np.random.default_rng(10)
+    sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
+    calls = []
+    emd = ot.emd
+
+    def counted(*args: Any, **options: Any) -> Any:
+        calls.append(issparse(args[2]))
+        return emd(*args, **options)
+
+    monkeypatch.setattr(ot, "emd", counted)
+    for cost in (rng.uniform(0, 1, (60, 90)), exact_cost(*np.split(make_vectors(rng, 150, 20, "normal", 1.0), [60]))):
+        calls.clear()
+        plan = solve(sources, targets, cost)
+        assert plan.distance == pytest.approx(_by_linear_programming(sources, targets, cost), rel=1e-9)
+        assert calls[0]
+        # With one arc of each word the first problem cannot be the whole one.
+        assert len(calls) > 1 or count > 1
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=0), targets, atol=1e-12)
+
+
+def test_what_few_arcs_cannot_settle_is_solved_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _big()
+    right = solve(*problem).distance
+    emd = ot.emd
+
+    def fails_on_few(*args: Any, **options: Any) -> Any:
+        mass, log = emd(*args, **options)
+        return mass, {**log, "result_code": 3, "warning": "numItermax reached"} if issparse(mass) else log
+
+    monkeypatch.setattr(ot, "emd", fails_on_few)
+    assert solve(*problem).distance == pytest.approx(right, rel=1e-12)
+
+
+def test_few_arcs_can_always_move_all_mass() -> None:
+    rng = np.random.default_rng(11)
+    for n, m in ((1, 5), (5, 1), (3, 8), (8, 3), (6, 6)):
+        left, right = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
+        # Potentials that favour a corner: without the staircase no mass could leave the other rows' way.
+        rows, columns = promising_arcs(rng.uniform(0, 1, (n, m)), np.zeros(n), np.linspace(0, 5, m), left, right, 1)
+        cost = np.full((n, m), 100.0)
+        cost[rows, columns] = 1.0
+        assert ot.emd2(left, right, cost) == pytest.approx(1.0)
+
+
+def test_promising_arcs_are_those_of_least_reduced_cost() -> None:
+    rng = np.random.default_rng(12)
+    cost, u, v = rng.uniform(0, 1, (30, 40)), rng.uniform(0, 1, 30), rng.uniform(0, 1, 40)
+    reduced = cost - u[:, None] - v
+    left, right = np.full(30, 1 / 30), np.full(40, 1 / 40)
+    kept = np.zeros((30, 40), bool)
+    kept[promising_arcs(cost, u, v, left, right, 4)] = True
+    wanted = (reduced <= np.sort(reduced, axis=1)[:, 3:4]) | (reduced <= np.sort(reduced, axis=0)[3])
+    assert np.all(kept[wanted])
+    assert kept.sum() - wanted.sum() <= 30 + 40
+    missing = np.zeros((30, 40), bool)
+    missing[missing_arcs(cost, u, v, 1e-12)] = True
+    np.testing.assert_array_equal(missing, reduced < -1e-12)
