@@ -159,6 +159,10 @@ Folds = Annotated[
     int | None,
     typer.Option(min=0, help="A row more: the best method on the other folds of queries; 0: leave one query out."),
 ]
+Train = Annotated[
+    str | None,
+    typer.Option(metavar="QRELS", help="A row more: the method that is the best by these judgments of other queries."),
+]
 Clean = Annotated[bool, typer.Option("--clean", help="Leave out documents that are there twice, or nearly.")]
 Plot = Annotated[
     Path | None, typer.Option("--plot", metavar="FILE", help="Draw a figure: .svg, .pdf or .png (extra `plot`).")
@@ -527,6 +531,7 @@ def retrieval(
     ] = None,
     without_self: WithoutSelf = False,
     folds: Folds = None,
+    train: Train = None,
     proximity: Proximity = None,
     clean: Clean = False,
     csv: Csv = None,
@@ -549,6 +554,7 @@ def retrieval(
             clean=clean,
             proximity=proximity,
             folds=folds,
+            train=train,
             progress=bars,
         ),
         csv,

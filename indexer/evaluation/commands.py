@@ -10,7 +10,6 @@ import numpy as np
 from indexer.collection import Collection
 from indexer.errors import UsageError
 from indexer.evaluation.classification import Bench, Classified, classification
-from indexer.evaluation.corpus import Corpus
 from indexer.evaluation.duplicates import find_duplicates
 from indexer.evaluation.genres import multilabel
 from indexer.evaluation.kept import Kept
@@ -48,25 +47,32 @@ def evaluate_retrieval(
     clean: bool = False,
     proximity: str | None = None,
     folds: int | None = None,
+    train: str | None = None,
     progress: Progress = silent,
 ) -> Table:
     """Measure methods by judged queries: texts from a file, or without one the documents that the judgments name.
 
     `without_self`: a query's id is also its own document's key, which is left out. Documents as queries always leave
-    themselves out. `folds`: see `Task`. Raises ReadError, UsageError, EvaluationError.
+    themselves out. `folds`: see `Task`. `train`: judgments of other queries, by which the row `chosen` is chosen.
+    Raises ReadError, UsageError, EvaluationError.
     """
     judgments = Judgments(read_qrels(qrels))
+    others = Judgments(read_qrels(train)) if train is not None else None
     for name in measures:
         measure(name)
     given = read_candidates(candidates) if candidates is not None else None
-    wanted = set(judgments.queries)
-    asked = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else []
+    asked = list(read_queries(queries)) if queries is not None else None
     with Collection.open(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
-        trial = _trial(collection.corpus(asked), judgments, Kept(index / KEPT), progress, stored=queries is None)
-    if not without_self and queries is not None:
-        trial = replace(trial, own=np.full(len(trial.questions), -1, np.int64))
-    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds))
+
+        def trial(wanted: Judgments) -> Trial:
+            made = _trial(collection, wanted, asked, progress)
+            alone = without_self or asked is None
+            return made if alone else replace(made, own=np.full(len(made.questions), -1, np.int64))
+
+        own, training = trial(judgments), None if others is None else (trial(others), others)
+    task = Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds)
+    return retrieval(rows, own, task, training)
 
 
 def evaluate_knn(
@@ -105,13 +111,17 @@ def evaluate_knn(
     return classification(rows, data, Bench(Kept(index / KEPT), progress), k)
 
 
-def _trial(corpus: Corpus, judgments: Judgments, kept: Kept, progress: Progress, *, stored: bool) -> Trial:
-    """Put questions beside the documents: texts that were read, or documents themselves."""
+def _trial(
+    collection: Collection, judgments: Judgments, asked: Sequence[tuple[str, str]] | None, progress: Progress
+) -> Trial:
+    """Put the judged questions beside the documents: texts that were read, or without any documents themselves."""
+    wanted = set(judgments.queries)
+    corpus = collection.corpus([(id_, text) for id_, text in asked or () if id_ in wanted])
     pool, questions = corpus.documents, corpus.questions
-    if stored:
+    if asked is None:
         questions = pool.take([pool.place[query] for query in judgments.queries if query in pool.place])
     own = np.array([pool.place.get(query, -1) for query in questions.keys], np.int64)
-    return Trial(pool, questions, own, kept, progress)
+    return Trial(pool, questions, own, Kept(collection.path / KEPT), progress)
 
 
 def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:

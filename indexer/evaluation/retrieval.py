@@ -39,29 +39,35 @@ class Task:
     folds: int | None = None
 
 
-def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
+Figures = dict[str, dict[str, NDArray[np.float64]]]
+"""What each method reached for each query, by method and measure."""
+
+
+def retrieval(
+    methods: Sequence[Method], trial: Trial, task: Task, training: tuple[Trial, Judgments] | None = None
+) -> Table:
     """Rank all documents, or each query's candidates, by every method, and measure the rankings.
 
     p is that of Fisher's randomisation test of the first measure against the reference, by Holm's rule for several.
+    With `training`, a row more is the method that is the best for the queries of that trial.
     """
+    if training is not None and task.folds is not None:
+        raise UsageError("the best method is chosen on other queries or on folds of the same: leave one out")
     labels = [ENGINE] * (task.candidates is not None) + [method.label for method in methods]
     if task.reference is not None and task.reference not in labels:
         raise UsageError(f"the reference {task.reference!r} is none of the methods: {', '.join(labels)}")
     twice = find_duplicates(trial.pool)
-    trial, task = _cleaned(trial, task, twice) if task.clean else (trial, task)
-    figures: dict[str, dict[str, NDArray[np.float64]]] = {}
-    hubs: dict[str, float] = {}
-    if task.candidates is not None:
-        trial = replace(trial, wanted=_wanted(trial, task.candidates))
-        given = judged(task.judgments, task.candidates)
-        figures[ENGINE] = measured(given.values(), task.measures)
-    for method in methods:
-        distances = distances_of(method, trial)
-        if task.candidates is None:  # among candidates only, nobody can be everybody's neighbour
-            hubs[method.label] = hubness(distances)
-        figures[method.label] = _figures(method, distances, trial, task)
-    first = task.measures[0]
-    chosen = _chosen(figures, task) if task.folds is not None else {}
+    other = training and (training[0], replace(task, judgments=training[1], clean=False))
+    if task.clean:
+        trial, task = _cleaned(trial, task, twice)
+        other = other and _cleaned(*other, twice)
+    figures, hubs = _measured(methods, trial, task)
+    first, chosen = task.measures[0], {}
+    if task.folds is not None:
+        chosen = _chosen(figures, task)
+    elif other is not None:
+        best = _best(_measured(methods, *other)[0], first)
+        figures[CHOSEN], chosen = figures[best], {best: len(task.judgments.queries)}
     values = {label: each[first] for label, each in figures.items()}
     p = tested(values, task.reference or next(iter(values)))
     rows: list[dict[str, Value]] = []
@@ -80,7 +86,29 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, twice), higher=tuple(task.measures))
 
 
-def _chosen(figures: dict[str, dict[str, NDArray[np.float64]]], task: Task) -> dict[str, int]:
+def _measured(methods: Sequence[Method], trial: Trial, task: Task) -> tuple[Figures, dict[str, float]]:
+    """Measure every method, and the order in which candidates were given; return the methods' hubness, too."""
+    figures: Figures = {}
+    hubs: dict[str, float] = {}
+    if task.candidates is not None:
+        trial = replace(trial, wanted=_wanted(trial, task.candidates))
+        given = judged(task.judgments, task.candidates)
+        figures[ENGINE] = measured(given.values(), task.measures)
+    for method in methods:
+        distances = distances_of(method, trial)
+        if task.candidates is None:  # among candidates only, nobody can be everybody's neighbour
+            hubs[method.label] = hubness(distances)
+        figures[method.label] = _figures(method, distances, trial, task)
+    return figures, hubs
+
+
+def _best(figures: Figures, measure: str) -> str:
+    """Return the method of the highest mean; of equal ones, to 12 decimals, the first."""
+    labels = [label for label in figures if label != RANDOM]
+    return labels[int(np.argmax([round(float(figures[label][measure].mean()), 12) for label in labels]))]
+
+
+def _chosen(figures: Figures, task: Task) -> dict[str, int]:
     """Add the row of what is chosen on other folds; return which method was chosen for how many queries."""
     first, labels = task.measures[0], [label for label in figures if label != RANDOM]
     dealt = folds(len(task.judgments.queries), task.folds or 0)

@@ -122,3 +122,19 @@ def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
     assert list(rows) == ["random", "wmd", "bow", "chosen"]
     assert sum(table.facts["chosen"].values()) == 12
     assert float(rows["chosen"]["mrr"] or 0) <= max(float(rows[name]["mrr"] or 0) for name in ("wmd", "bow")) + 0.1
+
+
+def test_a_row_may_be_chosen_by_judgments_of_other_queries(evaluate: Evaluate, tmp_path: Path) -> None:
+    shown = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(6))
+    others = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(6, 12))
+    (tmp_path / "train").write_text(others)
+    methods = ["wmd", "bow", "bm25", "tfidf"]
+    table = evaluate(shown, methods=methods, measures=["mrr"], train=str(tmp_path / "train"))
+    trained = evaluate(others, methods=methods, measures=["mrr"])
+    best = max(trained.rows, key=lambda row: float(row["mrr"] or 0))["method"]
+    rows = {row["method"]: row for row in table.rows}
+    assert list(rows) == [*methods, "chosen"]
+    assert table.facts["chosen"] == {best: 6}
+    assert rows["chosen"]["mrr"] == rows[best]["mrr"]
+    with pytest.raises(UsageError, match="leave one out"):
+        evaluate(shown, methods=methods, train=str(tmp_path / "train"), folds=2)
