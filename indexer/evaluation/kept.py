@@ -1,11 +1,15 @@
 """Results that took long, kept in files beside the collection: a run that was stopped goes on where it was.
 
 A file is named by the content that its numbers depend on, so it can never be out of date; whoever wants the room back
-removes the directory.
+removes the directory. A table of distances says of which bags they are: what another has of the same bags is taken from
+there, so that documents that come later cost their own distances only.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.lib.format import open_memmap
@@ -14,15 +18,39 @@ from numpy.typing import NDArray
 _NOTHING = -1.0  # what stands for a distance of 0: a file begins as zeros, which take no room on the disk
 
 
+_BAGS = ".bags.npz"
+
+Digests = NDArray[np.bytes_]
+
+
 class Kept:
     """A directory of results; without one, they are held in memory."""
 
     def __init__(self, directory: Path | None = None) -> None:
         self._directory = directory
 
-    def table(self, name: str, shape: tuple[int, int]) -> "KeptTable":
-        """Return the table of distances of that name."""
-        return KeptTable(self._array(name, shape, np.dtype("<f8")))
+    def table(self, kind: str, name: str, asked: Digests, bags: Digests) -> "KeptTable":
+        """Return the table of the distances of a kind and a name, between bags that are known by their digests."""
+        file = f"{kind}-{name}"
+        new = self._directory is None or not (self._directory / f"{file}{_BAGS}").exists()
+        stored = self._array(file, (len(asked), len(bags)), np.dtype("<f8"))
+        if new and stored.size and self._directory is not None:
+            for known, (rows, columns) in self._others(self._directory, kind):
+                _copy(known, (rows, columns), stored, (asked, bags))
+            # Only now: a table without it was not finished, and is filled up again.
+            np.savez(self._directory / f"{file}{_BAGS}", asked=asked, bags=bags)
+        return KeptTable(stored)
+
+    @staticmethod
+    def _others(directory: Path, kind: str) -> Iterator[tuple[NDArray[np.float64], tuple[Digests, Digests]]]:
+        """Go through the tables of a kind with the bags that their distances are of; damaged ones are none."""
+        for about in sorted(directory.glob(f"{kind}-*{_BAGS}")):
+            with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
+                with about.open("rb") as file, np.load(file) as told:
+                    rows, columns = told["asked"], told["bags"]
+                known = np.load(about.with_name(about.name.removesuffix(_BAGS) + ".npy"), mmap_mode="r")
+                if known.shape == (len(rows), len(columns)):
+                    yield known, (rows, columns)
 
     def places(self, name: str, shape: tuple[int, int]) -> "KeptPlaces":
         """Return the places of neighbours of that name."""
@@ -41,6 +69,30 @@ class Kept:
             pass  # not there yet, or cut short
         made: NDArray[Any] = open_memmap(path, "w+", dtype=kind, shape=shape)
         return made
+
+
+def _copy(
+    known: NDArray[np.float64],
+    of: tuple[Digests, Digests],
+    stored: NDArray[np.float64],
+    wanted: tuple[Digests, Digests],
+) -> None:
+    """Copy what is known of the wanted bags, as far as it is missing."""
+    (rows, from_rows), (columns, from_columns) = (_both(*pair) for pair in zip(wanted, of, strict=True))
+    if not len(columns):
+        return
+    for row, from_row in zip(rows.tolist(), from_rows.tolist(), strict=True):
+        mine = stored[row]
+        missing = mine[columns] == 0
+        mine[columns[missing]] = known[from_row][from_columns[missing]]
+
+
+def _both(wanted: Digests, known: Digests) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places among the wanted that are known, and a place among the known for each."""
+    place = {digest: i for i, digest in enumerate(known.tolist())}
+    found = [(i, place[digest]) for i, digest in enumerate(wanted.tolist()) if digest in place]
+    both = np.array(found, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
 
 
 class KeptTable:

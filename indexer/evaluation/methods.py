@@ -1,5 +1,6 @@
 """The rows of an experiment as they are typed: `pwmd:gamma=0.5,weights=tfidf`, `bm25:k1=1.5`, `0.3*bm25+0.7*pwmd`."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf, isfinite
@@ -180,10 +181,16 @@ def _mutual(kind: str, ranker: Ranker, found: NDArray[np.float64], trial: Trial)
         among = whole(pool)
         among[np.eye(n, dtype=bool)] = np.inf
         return empirical(found, among)
-    sample = np.sort(np.random.default_rng(0).permutation(n)[:SAMPLE])
+    sample = _sample(pool)
     seen = whole(pool.take(sample))
     seen[np.arange(len(sample)), sample] = np.inf
     return fitted(found, Spread.of(found), Spread.of(seen.T), "gaussian" if kind == "gaussian" else "gamma")
+
+
+def _sample(pool: Texts) -> NDArray[np.int64]:
+    """Draw documents by their keys: when others come, almost all of those drawn stay, and their distances are known."""
+    drawn = sorted(range(len(pool)), key=lambda row: hashlib.blake2b(pool.keys[row].encode()).digest())
+    return np.sort(np.array(drawn[:SAMPLE], np.int64))
 
 
 def _standard(distances: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -47,7 +47,8 @@ class Mover:
         rows, bags = self.pool.bags(self.gamma, self.idf)
         asking, asked = questions.bags(self.gamma, self.idf)
         vectors = self.pool.vocabulary.vectors
-        table = self.kept.table(self._name(questions), (len(asking), len(rows)))
+        names = questions.vocabulary.bag_digests(asked), self.pool.vocabulary.bag_digests(bags)
+        table = self.kept.table(self._kind, self._name(questions), *names)
         same = questions.digest == self.pool.digest
         some = None if wanted is None else wanted[np.ix_(asking, rows)]
         solve_all(self.distance, (asked, bags, vectors), table, some, symmetric=same, progress=progress)
@@ -62,7 +63,7 @@ class Mover:
         """See `Ranker.nearest`: a cascade of bounds finds them, so that few distances have to be computed."""
         rows, bags = self.pool.bags(self.gamma, self.idf)
         asking, asked = questions.bags(self.gamma, self.idf)
-        places = self.kept.places(f"{self._name(questions)}-{k}", (len(questions), k))
+        places = self.kept.places(f"{self._kind}-{self._name(questions)}-{k}", (len(questions), k))
         waiting: deque[tuple[int, Future[NDArray[np.int64]]]] = deque()
         search = _Search(bags, self.pool.vocabulary.vectors, k, self.distance)
         left = [row for row in range(len(asking)) if not places.done(int(asking[row]))]
@@ -78,12 +79,16 @@ class Mover:
                 progress(f"Neighbours by {self.distance.upper()}", done, len(asking), "documents")
         return places.read()
 
+    @property
+    def _kind(self) -> str:
+        """Name the distance between two bags: P-WMD is WMD of other weights."""
+        return "wmd" if self.distance == "pwmd" else self.distance
+
     def _name(self, questions: Texts) -> str:
-        """Name the distances: equal names mean equal distances."""
+        """Name the bags: equal names of one kind mean equal distances."""
         total = hashlib.sha256(self.pool.digest + questions.digest)
         total.update(b"" if self.idf is None else self.idf.astype("<f8").tobytes())
-        kind = "wmd" if self.distance == "pwmd" else self.distance
-        return f"{kind}-{self.gamma:g}-{total.hexdigest()[:24]}"
+        return f"{self.gamma:g}-{total.hexdigest()[:24]}"
 
 
 class _Search:

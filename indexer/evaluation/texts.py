@@ -20,6 +20,25 @@ class Vocabulary:
     known: NDArray[np.bool_]
     fingerprint: str
 
+    @cached_property
+    def _vector_digests(self) -> NDArray[np.bytes_]:
+        """Return a digest (t,) of each word's vector."""
+        stored = np.ascontiguousarray(self.vectors, "<f4")
+        return np.array([_digest(row.tobytes()) for row in stored], "S32")
+
+    def bag_digests(self, bags: Bags) -> NDArray[np.bytes_]:
+        """Return a digest (n,) of each bag's vectors and weights: all that a distance depends on."""
+        found = []
+        for row in range(len(bags)):
+            own = slice(bags.starts[row], bags.starts[row + 1])
+            vectors = self._vector_digests[bags.words[own]]
+            # Words are numbered anew when others come: the order is that of the digests.
+            order = np.argsort(vectors, kind="stable")
+            # Sums over words in another order differ in the last digits.
+            weights = np.rint(bags.weights[own][order] * 2.0**44).astype("<i8")
+            found.append(_digest(vectors[order].tobytes() + weights.tobytes()))
+        return np.array(found, "S32")
+
 
 @dataclass(frozen=True, eq=False)
 class Texts:
@@ -75,6 +94,10 @@ class Texts:
         for array in (self.counts.starts, self.counts.words, self.counts.ranks, self.counts.counts):
             total.update(np.ascontiguousarray(array, "<i8").tobytes())
         return total.digest()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 def restricted(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:

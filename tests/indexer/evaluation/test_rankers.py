@@ -21,7 +21,7 @@ from indexer.progress import silent
 from rerank.proximity import Spread, empirical, fitted
 from rerank.ranking import Distance
 from rerank.scorers import SCORERS
-from tests.indexer.world import TABLE, Twin
+from tests.indexer.world import TABLE, Twin, document
 from tests.rerank.scorers.counted import Counted
 
 QUERY = "cat dog dog lark quux zebra"
@@ -217,3 +217,43 @@ def test_only_what_is_wanted_is_computed(pool: Texts, monkeypatch: pytest.Monkey
     every = ranked("wmd", pool, pool.take([0, 1]))
     assert found[wanted] == pytest.approx(every[wanted])
     assert np.array_equal(np.isfinite(distances_of(parse_method("bow:proximity=gaussian"), trial)), wanted)
+
+
+@pytest.mark.parametrize("method", ["wmd", "pwmd:gamma=0.75", "rwmd", "pwmd:proximity=gamma"])
+def test_documents_that_come_later_cost_their_own_distances_only(
+    method: str, indexed: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solved = list[int]()
+
+    def counted(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+        solved.append(len(task[1]))
+        return answer(given, distance, task)
+
+    answer = solving._answer  # noqa: SLF001 - counts what is really computed
+    monkeypatch.setattr(solving, "_answer", counted)
+    kept = tmp_path / "kept"
+    before = indexed.corpus().documents
+    ranked(method, before, before, Kept(kept))
+    first = sum(solved)
+    # "aardvark" comes before all words that there are: every word gets another number.
+    indexed.index([document("late", "aardvark bee", "cat"), document("later", "dog")])
+    indexed.remove(["d5"])
+    now = indexed.corpus().documents
+    solved.clear()
+    found = ranked(method, now, now, Kept(kept))
+    with_bag = len(now.bags(0, None)[0])
+    assert 0 < sum(solved) <= 2 * with_bag * (2 if "proximity" in method else 1) < first
+    np.testing.assert_allclose(found, ranked(method, now, now), rtol=1e-12)
+
+
+def test_damaged_tables_are_not_copied_from(pool: Texts, tmp_path: Path) -> None:
+    expected = ranked("wmd", pool.take([0, 1, 2]), pool)
+    ranked("wmd", pool, pool, Kept(tmp_path))
+    (about,) = tmp_path.glob("*.bags.npz")
+    for content in (b"", b"nonsense", about.read_bytes()[:100]):
+        about.write_bytes(content)
+        found = ranked("wmd", pool.take([0, 1, 2]), pool, Kept(tmp_path))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        for other in tmp_path.glob("*"):
+            if other.stem.split(".")[0] != about.name.split(".bags")[0].split(".")[0]:
+                other.unlink()
