@@ -26,6 +26,8 @@ class Experiment:
     columns: tuple[str, ...]
     paper: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Rows that were not measured here: the first column only."""
 
 
 def collection(work: Path, name: str) -> Path:
@@ -46,7 +48,7 @@ def retrieval(name: str, methods: tuple[str, ...], qrels: str = "qrels.tsv", **o
     """Return what measures methods by the judged queries of a data set."""
 
     def run(work: Path, bars: Bars) -> Table:
-        for key in ("queries", "candidates"):
+        for key in ("queries", "candidates", "train"):
             if key in options:
                 options[key] = str(real("data", name, Path(options[key]).name))
         index, judged = collection(work, name), str(real("data", name, qrels))
@@ -75,9 +77,17 @@ FILMS = (
     "0.5*bm25:gamma=0.75+0.5*pwmd:weights=tfidf",
     "0.5*bm25:gamma=0.75,proximity=empirical+0.5*pwmd:weights=tfidf,proximity=empirical",
 )
-BLENDS = tuple(f"{share:g}*bm25+{1 - share:g}*pwmd:weights=tfidf" for share in (0.25, 0.5, 0.75))
+ENCODER = "all-MiniLM-L6-v2, cosine (not run here)"
+IDF = "weights=tfidf,gamma=0.75"
+PWMD = "pwmd:weights=tfidf"
+BLENDS = (
+    *(f"{share:g}*bm25+{1 - share:g}*{PWMD}" for share in (0.25, 0.5, 0.75)),
+    *(f"0.5*{words}+0.25*{PWMD}+0.25*wcd:{IDF}" for words in ("bm25", "bm25:gamma=0.75")),
+    *(f"0.25*{words}+0.25*fisher:{IDF}+0.25*{PWMD}+0.25*wcd:{IDF}" for words in ("bm25", "bm25:gamma=0.75")),
+)
 THREADS = (
-    *("random", "bow", "tfidf", "bm25", "bm25:gamma=0.75", "pl2", "interpolation", "wmd", "pwmd", "pwmd:weights=tfidf"),
+    *("random", "bow", "tfidf", "bm25", "bm25:gamma=0.75", "pl2", "interpolation", f"wcd:{IDF}", f"fisher:{IDF}"),
+    *("wmd", "pwmd", PWMD),
     *BLENDS,
 )
 FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
@@ -109,12 +119,29 @@ EXPERIMENTS = (
     Experiment(
         "semeval-pool",
         "SemEval-2016 3B, dev: the whole pool, whole threads",
-        retrieval("semeval_cqa", THREADS, "qrels_dev.tsv", queries="queries.jsonl", folds=2, reference="bm25"),
+        retrieval(
+            "semeval_cqa",
+            THREADS,
+            "qrels_dev.tsv",
+            queries="queries.jsonl",
+            train="qrels_train2.tsv",
+            reference="bm25",
+        ),
         RANKED,
+        elsewhere={ENCODER: ".508"},
     ),
     *(
-        Experiment(name, f"Duplicates and links, {site}", retrieval(f"stackexchange_{site}", THREADS, **FORUM), RANKED)
-        for name, site in (("quantumcomputing", "quantumcomputing"), ("bicycles", "bicycles_meta"))
+        Experiment(
+            name,
+            f"Duplicates and links, {site}",
+            retrieval(f"stackexchange_{site}", THREADS, **FORUM),
+            RANKED,
+            elsewhere={ENCODER: figure},
+        )
+        for name, site, figure in (
+            ("quantumcomputing", "quantumcomputing", ".375"),
+            ("bicycles", "bicycles_meta", ".372"),
+        )
     ),
     *(
         Experiment(

@@ -64,6 +64,8 @@ def _section(experiment: Experiment, table: Mapping[str, Any]) -> list[str]:
         cells = [_shown(row.get(column)) for column in columns]
         cells += [experiment.paper.get(name, "")] if paper else []
         lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    empty = " | " * (len(head) - 2)
+    lines += [f"| {name} | {figure}{empty} |" for name, figure in experiment.elsewhere.items()]
     facts = {k: v for k, v in table.items() if k not in ("table", "rows", "notes", "seconds", "clean", "reference")}
     counted = ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in facts.items())
     source = f" Paper: {experiment.source}." if experiment.paper else ""
