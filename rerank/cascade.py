@@ -28,6 +28,9 @@ SCRATCH = 256 * 2**20
 FINE = 64 * 2**20
 """Bytes that a float32 cost matrix may take, and the vectors that it is made of."""
 
+FEW = 1000
+"""Documents whose words' costs are not worth being computed coarsely first."""
+
 _BLOCK = 32  # documents that Sinkhorn's bounds are computed for between two looks at the limit
 _AHEAD = 128  # documents whose costs are computed at a time
 _PORTION = 1024  # documents that are looked at coarsely before the limit is set anew
@@ -77,10 +80,10 @@ class Cascade:
 
     def _throw_out(self, rows: Rows) -> None:
         """Raise the floors until they are above the limit wherever bounds can bring them there."""
-        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
-        self.floor[:] = bounds.document_side(self._bags, coarse.nearest)
-        self._look_closer(rows)
-        self._look_coarsely(coarse, self._in_order(rows))
+        if len(rows) <= FEW and len(self._vectors) <= self._most:
+            self._look_at_few(rows)
+        else:
+            self._look_at_many(rows)
         rows = self._in_order(rows)
         for start in range(0, len(rows), _AHEAD):
             block = rows[start : start + _AHEAD]
@@ -89,6 +92,22 @@ class Cascade:
             self._bound_closely(block)
             if not start:
                 self._settle_best(rows)
+
+    def _look_at_few(self, rows: Rows) -> None:
+        """Find RWMD and the dual of rows by the costs of all their words, which closer looks need again."""
+        problem = self._fine.problem(self._bags)
+        self.floor[:] = bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost))
+        self._look_closer(rows)
+        rest = self._in_order(rows)
+        rest = rest[self.stage[rest] < DUAL]
+        self._raise(rest, bounds.one_pass_dual(problem, rest, self.limit), DUAL)
+
+    def _look_at_many(self, rows: Rows) -> None:
+        """Find RWMD's document side of rows and the dual of what it leaves by costs of little more than a byte."""
+        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
+        self.floor[:] = bounds.document_side(self._bags, coarse.nearest)
+        self._look_closer(rows)
+        self._look_coarsely(coarse, self._in_order(rows))
 
     def _in_order(self, rows: Rows) -> Rows:
         """Return the rows still in, the most promising first."""

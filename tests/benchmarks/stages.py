@@ -25,6 +25,7 @@ from rerank.bounds import Problem
 from rerank.coarse import Coarse
 from rerank.cost import vector_norms
 from rerank.encoders.centroid import centroids
+from rerank.fine import Fine
 from rerank.query import Query, restricted
 from rerank.reranker import nearest
 from rerank.transport import solve_bags
@@ -38,7 +39,7 @@ STAGES = {
     "costs of all words": (Coarse, "of"),
     "RWMD, document side": (bounds, "document_side"),
     "dual, coarse": (bounds, "coarse_dual"),
-    "costs of few documents": (bounds, "query_cost"),
+    "costs of few documents": (Fine, "problem"),
     "Sinkhorn": (bounds, "sinkhorn"),
     "transport": (cascade, "solve_bags"),
 }

@@ -1,5 +1,7 @@
 """The cascade finds what brute force finds, and says truly how."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,14 @@ from rerank.ranking import Nearest, largest_error
 from rerank.reranker import nearest
 from tests import naive
 from tests.rerank.problems import make_bag, make_vectors
+
+
+@pytest.fixture(autouse=True, params=[0, cascade.FEW], ids=["many", "few"], scope="module")
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Take the way of many documents, and that of few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "FEW", request.param)
+        yield
 
 
 def _crowd(seed: int, kind: str, weights: str, n: int = 120) -> tuple[Query, Bags, np.ndarray]:
