@@ -1,6 +1,7 @@
 """Tables of experiments: for people, as JSON, as CSV."""
 
 import csv
+from collections.abc import Mapping
 from io import StringIO
 from typing import Any
 
@@ -60,4 +61,6 @@ def _cell(value: Value) -> str:
 def _fact(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return " and ".join(f"{shown(str(name))} for {count:,}" for name, count in value.items())
     return f"{value:,}" if isinstance(value, int) else shown(str(value))

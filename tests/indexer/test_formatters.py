@@ -7,9 +7,11 @@ import pytest
 from rich.console import Console, RenderableType
 
 from indexer.documents import Changes
+from indexer.evaluation.table import Table, Value
 from indexer.formatters.bars import Bars
 from indexer.formatters.objects import changes_object, explanation_object, ranking_object, why_not_object
 from indexer.formatters.page import explanation_page
+from indexer.formatters.tables import table_csv, table_object, table_view
 from indexer.formatters.terminal import (
     changes_view,
     explanation_view,
@@ -257,3 +259,19 @@ def test_long_work_has_a_bar_with_its_name_and_how_much_is_done() -> None:
 @pytest.mark.usefixtures("impatient")
 def test_work_of_unknown_size_is_counted_in_its_unit() -> None:
     assert "12,345 words" in _drawn((1, None, "words"), (12_345, None, "words"))
+
+
+def test_a_table_of_an_experiment() -> None:
+    rows: tuple[dict[str, Value], ...] = (
+        {"method": "bow", "map": 0.25, "p": None},
+        {"method": EVIL, "map": 0.5, "p": 0.125},
+    )
+    facts = {"documents": 1234, "clean": False, "chosen": {"bow": 3, "wmd:weights=tfidf": 1200}}
+    table = Table("retrieval", rows, facts, ("two queries are alike",), higher=("map",))
+    told = _printed(table_view(table))
+    assert "documents 1,234, clean no, chosen bow for 3 and wmd:weights=tfidf for 1,200" in told
+    assert "Note: two queries are alike." in told
+    assert "\x1b" not in told
+    assert "0.2500" in told.splitlines()[1]
+    assert table_csv(table).splitlines()[1] == "bow,0.25,"
+    assert table_object(table)["chosen"] == facts["chosen"]
