@@ -117,7 +117,12 @@ class Store:
         """Copy the database as it is at one instant, while others may write."""
         with self._connect() as connection, closing(sqlite3.connect(path)) as target:
             source: Any = connection.connection.driver_connection
-            source.backup(target)
+            try:
+                source.backup(target)
+            except sqlite3.OperationalError as error:
+                raise CollectionError(f"the database cannot be copied: {error}") from error
+            except sqlite3.DatabaseError as error:
+                raise CollectionError(f"the database is damaged or not one of ours: {error}; {_MEND}") from error
 
 
 @contextmanager

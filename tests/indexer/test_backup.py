@@ -1,5 +1,6 @@
 """A backup is one instant of a collection, whole, whatever others do meanwhile."""
 
+import resource
 import shutil
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 from indexer import Collection, CollectionError
 from indexer.audit import check
 from indexer.backup import backup
+from tests.benchmarks.hard_life import forked
 from tests.indexer.world import Twin, check_exact, document, random_documents
 
 pytestmark = pytest.mark.usefixtures("always_fold")
@@ -73,3 +75,22 @@ def test_what_cannot_be_copied_leaves_nothing(collection: Collection, tmp_path: 
     with pytest.raises(CollectionError, match="cannot be written"):
         backup(collection.path, tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
+
+
+@pytest.mark.parametrize("room", [4096, 20_000, 60_000])
+def test_a_copy_that_has_no_room_is_refused_in_a_sentence(collection: Collection, tmp_path: Path, room: int) -> None:
+    collection.index(random_documents(20))
+
+    def work() -> str:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        try:
+            backup(collection.path, tmp_path / "copy")
+        except CollectionError as error:
+            return str(error)
+        return "done"
+
+    said = forked(work)
+    assert "cannot be" in said
+    assert "\n" not in said
+    assert not list(tmp_path.glob(".copy*"))
+    assert not (tmp_path / "copy").exists()
