@@ -80,18 +80,26 @@ FILMS = (
 ENCODER = "all-MiniLM-L6-v2, cosine (not run here)"
 IDF = "weights=tfidf,gamma=0.75"
 PWMD = "pwmd:weights=tfidf"
-CENTROID, FISHER, TRANSLATION = f"wcd:{IDF}", f"fisher:{IDF}", "translation:self=0.5,gamma=0.75"
+CENTROID, FISHER, LSI = f"wcd:{IDF}", f"fisher:{IDF},dim=128", f"lsi:{IDF},inverse=no"
+RANKED_BM25, TRANSLATION = "bm25:gamma=0.75", "translation:self=0.5,gamma=0.75"
+
+
+def even(*methods: str) -> str:
+    """Blend methods by equal weights."""
+    return "+".join(methods)
+
+
 BLENDS = (
     *(f"{share:g}*bm25+{1 - share:g}*{PWMD}" for share in (0.25, 0.5, 0.75)),
-    f"0.5*bm25:gamma=0.75+0.25*{PWMD}+0.25*{CENTROID}",
-    f"0.5*bm25:gamma=0.75+0.25*{TRANSLATION}+0.25*{CENTROID}",
-    f"0.25*bm25:gamma=0.75+0.25*{TRANSLATION}+0.25*{FISHER}+0.25*{CENTROID}",
-    f"0.25*bm25+0.25*{TRANSLATION}+0.25*{FISHER}+0.25*{PWMD}",
-    *(f"0.25*{words}+0.25*{FISHER}+0.25*{PWMD}+0.25*{CENTROID}" for words in ("bm25", "bm25:gamma=0.75")),
+    even("bm25", FISHER, CENTROID),
+    even("bm25", PWMD, FISHER, CENTROID),
+    even("bm25", PWMD, CENTROID, LSI),
+    even("bm25", TRANSLATION, FISHER, CENTROID, LSI),
+    even("bm25", RANKED_BM25, FISHER, CENTROID, LSI),
 )
 THREADS = (
-    *("random", "bow", "tfidf", "bm25", "bm25:gamma=0.75", "pl2", "interpolation"),
-    *(TRANSLATION, CENTROID, FISHER, "wmd", "pwmd", PWMD),
+    *("random", "bow", "tfidf", "bm25", RANKED_BM25, "pl2", "interpolation", TRANSLATION),
+    *(CENTROID, FISHER, LSI, "wmd", "pwmd", PWMD),
     *BLENDS,
 )
 FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
