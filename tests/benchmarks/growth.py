@@ -13,7 +13,7 @@ import json
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -87,13 +87,17 @@ class Grown:
 
     def target_rows(self) -> list[list[object]]:
         """Give a row for each target."""
+        exact = statistics.mean(self.exact.seconds)
         figures = (
             ("exact, median s", statistics.median(self.exact.seconds), 3.0),
             ("exact, peak GiB", self.exact.peak / GIB, 6.0),
             (f"depth {DEPTH}, median s", statistics.median(self.candidates.seconds), 0.08),
+            (f"depth {DEPTH} against exact, mean", statistics.mean(self.candidates.seconds) / exact, 1 / 3),
             ("opening, the slower of two processes, s", max(self.exact.open, self.candidates.open), 1.0),
         )
-        return [[what, self.name, f"{figure:.3f}", most, verdict(figure <= most)] for what, figure, most in figures]
+        return [
+            [what, self.name, f"{figure:.3f}", f"{most:.3g}", verdict(figure <= most)] for what, figure, most in figures
+        ]
 
 
 def times(answers: Answers, unit: int) -> list[str]:
@@ -102,10 +106,9 @@ def times(answers: Answers, unit: int) -> list[str]:
     return [f"{answers.open:.3f}", f"{answers.first:.3f}", *(f"{other:.{3 if unit == 1 else 1}f}" for other in others)]
 
 
-def grow(size: int, queries: Path, place: Path, seed: int) -> Grown:
+def grow(size: int, queries: Path, collection: Path, seed: int, stage: str) -> Grown:
     """Make a collection, unless a whole one was kept, and search it."""
-    collection = place / f"of-{size}-seed-{seed}"
-    made = make(size, collection, seed)
+    made = make(size, collection, seed, stage)
     for depth in (None, DEPTH):
         ask_apart(collection, queries, depth)  # what is compiled once and kept is not the search's time
     exact, candidates = ask_apart(collection, queries, None), ask_apart(collection, queries, DEPTH)
@@ -118,7 +121,12 @@ def note_of(collection: Path) -> Path:
     return collection.with_name(f"{collection.name}.json")
 
 
-def make(size: int, collection: Path, seed: int) -> Made:
+def made_in(place: Path, size: int, seed: int, stage: str) -> Path:
+    """Return where a collection is made."""
+    return place / f"of-{size}-{stage}-seed-{seed}"
+
+
+def make(size: int, collection: Path, seed: int, stage: str) -> Made:
     """Make a collection, or say what it took to make the one that is there."""
     note = note_of(collection)
     if note.exists():
@@ -128,7 +136,8 @@ def make(size: int, collection: Path, seed: int) -> Made:
     show(f"{size:,} documents: making and indexing them")
     documents = write(collection.with_name(f"{collection.name}.jsonl"), "made", Maker(seed).texts(size))
     try:
-        indexed = run("index", documents, "-i", collection, "--embedding", vectors(), "--json")
+        choices = ("--embedding", vectors(), "--first-stage", stage, "--json")
+        indexed = run("index", documents, "-i", collection, *choices)
     finally:
         documents.unlink()
     told = indexed.objects[0]
@@ -147,7 +156,7 @@ def remove(collection: Path) -> None:
 
 
 @contextmanager
-def room(directory: Path | None, sizes: list[int], seed: int, *, keep: bool) -> Iterator[Path]:
+def room(directory: Path | None, made: Callable[[Path], list[Path]], *, keep: bool) -> Iterator[Path]:
     """Give a directory to work in; what is made in it is removed at the end, unless it is to be kept."""
     if directory is None:
         with TemporaryDirectory() as place:
@@ -157,8 +166,8 @@ def room(directory: Path | None, sizes: list[int], seed: int, *, keep: bool) -> 
     try:
         yield directory
     finally:
-        for size in [] if keep else sizes:
-            remove(directory / f"of-{size}-seed-{seed}")
+        for collection in [] if keep else made(directory):
+            remove(collection)
 
 
 def main() -> None:
@@ -174,19 +183,27 @@ def main() -> None:
     parser.add_argument(
         "--keep", action="store_true", help="leave them in --directory, where the next run uses them again"
     )
+    parser.add_argument("--first-stage", default="centroid", help="what chooses the candidates (centroid)")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     if chosen.keep and chosen.directory is None:
         parser.error("--keep needs a --directory")
     texts = [text.text for text in draw_queries("20news", QUERIES + 1, chosen.seed, Oracle().words)]
-    with room(chosen.directory, chosen.sizes, chosen.seed, keep=chosen.keep) as place:
+
+    def collections(place: Path) -> list[Path]:
+        return [made_in(place, size, chosen.seed, chosen.first_stage) for size in chosen.sizes]
+
+    with room(chosen.directory, collections, keep=chosen.keep) as place:
         queries = place / "queries.json"
         queries.write_text(json.dumps([texts[-1], *texts[:-1]]), encoding="utf-8")
         try:
-            grown = [grow(size, queries, place, chosen.seed) for size in chosen.sizes]
+            grown = [
+                grow(size, queries, collection, chosen.seed, chosen.first_stage)
+                for size, collection in zip(chosen.sizes, collections(place), strict=True)
+            ]
         finally:
             queries.unlink()
-    show(f"{CAPTION}, seed {chosen.seed}.")
+    show(f"{CAPTION}, seed {chosen.seed}; first stage: {chosen.first_stage}.")
     targets = [row for one in grown if one.size <= MILLION for row in one.target_rows()]
     show_table(INDEX_HEADS, [one.index_row() for one in grown])
     show(f"\n{QUERIES} texts of the 20news test split, one after the other in a process of its own:")
