@@ -19,9 +19,9 @@ _ARCS = 10  # of each word, to begin with
 _ROUNDS = 6
 _FEASIBLE = 1e-12
 _one_by_one = Lock()
-# The simplex ends at a vertex whose potentials are exact but for rounding; a larger gap means that it did not end.
+# The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end, and
+# one below zero that mass is missing from the plan.
 _GAP = 1e-9
-
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -106,7 +106,7 @@ class _Problem:
         mass = moved if arcs is None else moved.toarray()
         distance = float(np.sum(mass * self.cost))
         gap = self._gap(distance, log["u"], log["v"])
-        failed = None if log["result_code"] == 1 and gap <= _GAP else log["warning"] or f"duality gap {gap:.3g}"
+        failed = None if log["result_code"] == 1 and abs(gap) <= _GAP else log["warning"] or f"duality gap {gap:.3g}"
         return _Solved(distance, mass, log["u"], log["v"], gap, failed)
 
     def _gap(self, distance: float, u: NDArray[np.float64], v: NDArray[np.float64]) -> float:

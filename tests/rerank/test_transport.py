@@ -133,6 +133,10 @@ def _worse_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64
     return np.full_like(mass, 1 / mass.size), log
 
 
+def _no_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return np.zeros_like(mass), log
+
+
 def _worse_potentials(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
     return mass, {**log, "u": log["u"] - 1e-6}
 
@@ -149,6 +153,7 @@ def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64],
     ("spoil", "reason"),
     [
         (_worse_plan, "duality gap"),
+        (_no_plan, "duality gap -"),
         (_worse_potentials, "duality gap"),
         (_no_numbers, "duality gap nan"),
         (_bad_code, "numItermax reached"),
