@@ -6,27 +6,18 @@ from numpy.typing import NDArray
 from rerank.cores import blas_alone, spread
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
-_DOUBLE_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
-_DIGITS = 1e-12
-"""The largest relative error of the square of an exact distance."""
 _BLOCK_BYTES = 64 * 2**20
 
 
 def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the Euclidean distances (n, m) float64 of word vectors (n, d) and (m, d), to `_DIGITS`.
+    """Return the Euclidean distances (n, m) float64 of word vectors (n, d) and (m, d).
 
-    By one product in float64, where those of float32 numbers are exact: only their sum is rounded, by at most d u of
-    |x| |y| (Higham 2002, section 3.1). Where vectors are so near that this would show, the distance is taken of their
-    differences, so that equal vectors are exactly 0 apart.
+    Taken of differences, not of products, so that equal vectors are exactly 0 apart.
     """
     from rerank.kernels.costs import exact_distances
 
-    one, other = sources.astype(np.float64), targets.astype(np.float64)
-    cost: NDArray[np.float64] = one @ other.T
-    squares = np.square(one).sum(axis=1), np.square(other).sum(axis=1)
-    # 2 |x| |y| is at most |x|^2 + |y|^2; these sums are rounded, too, and joined by three more roundings.
-    trusted = (2 * sources.shape[1] + 8) * _DOUBLE_ROUNDOFF / _DIGITS
-    spread(lambda first, last: exact_distances(first, last, sources, targets, *squares, trusted, cost), len(one), 256)
+    cost = np.empty((len(sources), len(targets)))
+    spread(lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256)
     return cost
 
 

@@ -37,6 +37,8 @@ class Kept:
         if new and stored.size and self._directory is not None:
             for known, (rows, columns) in self._others(self._directory, kind):
                 _copy(known, (rows, columns), stored, (asked, bags))
+            if np.array_equal(asked, bags):  # as far from one another as the other from the one
+                stored[:] = np.where(stored == 0, stored.T, stored)
             # Only now: a table without it was not finished, and is filled up again.
             np.savez(self._directory / f"{file}{_BAGS}", asked=asked, bags=bags)
         return KeptTable(stored)

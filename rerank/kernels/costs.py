@@ -84,21 +84,14 @@ def coarse_costs(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
-def exact_distances(first, last, sources, targets, squares, other_squares, trusted, out):  # type: ignore[no-untyped-def]
-    """Turn `out` (n, m) float64, inner products of float32 vectors (n, d) and (m, d), into their distances.
-
-    `squares` (n,) and `other_squares` (m,) are the vectors' own. A squared distance that is less than `trusted` times
-    the sum of both has lost digits: it is taken of differences.
-    """
+def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n, m) float64 with the distances of float32 vectors (n, d) and (m, d), taken of differences."""
     for i in range(first, last):
-        row, source = out[i], sources[i]
+        source = sources[i]
         for j in range(len(targets)):
-            both = squares[i] + other_squares[j]
-            square = both - 2.0 * row[j]
-            if square <= trusted * both:
-                target = targets[j]
-                square = 0.0
-                for x in range(len(source)):
-                    apart = np.float64(source[x]) - np.float64(target[x])
-                    square += apart * apart
-            row[j] = math.sqrt(square)
+            target = targets[j]
+            square = 0.0
+            for x in range(len(source)):
+                apart = np.float64(source[x]) - np.float64(target[x])
+                square += apart * apart
+            out[i, j] = math.sqrt(square)

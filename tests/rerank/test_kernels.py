@@ -14,13 +14,13 @@ from rerank.cascade import SCRATCH
 from rerank.coarse import Coarse
 from rerank.cores import one_core
 from rerank.cost import cost_floor, exact_cost, vector_norms
-from rerank.kernels import costs, duals, relaxed, sinkhorn
+from rerank.kernels import arcs, costs, duals, relaxed, sinkhorn
 from rerank.kernels.flags import MINIMA
 from rerank.kernels.minimum import smaller
 from tests.rerank.problems import Problem, problems
 
 Result = list[NDArray[np.float64]]
-_KERNELS = (costs, duals, relaxed, sinkhorn)
+_KERNELS = (arcs, costs, duals, relaxed, sinkhorn)
 
 
 def _all_bounds(problem: Problem) -> Result:
@@ -33,7 +33,17 @@ def _all_bounds(problem: Problem) -> Result:
     rough = [bounds.coarse_dual(coarse, posed.query, posed.bags, rows, enough) for enough in (-np.inf, np.inf)]
     apart = exact_cost(problem.vectors, problem.query.vectors)
     closer = bounds.sinkhorn(posed, rows)
-    return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer]
+    some = [found.astype(np.float64) for found in (*_promising(apart), *_missing(apart))]
+    return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer, *some]
+
+
+def _promising(cost: NDArray[np.float64]) -> Result:
+    left, right = (np.full(size, 1 / size) for size in cost.shape)
+    return list(arcs.promising_arcs(cost, cost.min(axis=1), np.zeros(cost.shape[1]), left, right, 2))
+
+
+def _missing(cost: NDArray[np.float64]) -> Result:
+    return list(arcs.missing_arcs(cost, np.full(len(cost), np.median(cost)), np.zeros(cost.shape[1]), 1e-12))
 
 
 @pytest.fixture

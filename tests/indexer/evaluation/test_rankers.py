@@ -246,6 +246,11 @@ def test_documents_that_come_later_cost_their_own_distances_only(
     np.testing.assert_allclose(found, ranked(method, now, now), rtol=1e-12)
 
 
+def test_some_questions_known_before_leave_no_gaps_among_all(pool: Texts, tmp_path: Path) -> None:
+    ranked("wmd", pool, pool.take([1, 4, 7]), Kept(tmp_path))
+    np.testing.assert_allclose(ranked("wmd", pool, pool, Kept(tmp_path)), ranked("wmd", pool, pool), rtol=1e-12)
+
+
 def test_damaged_tables_are_not_copied_from(pool: Texts, tmp_path: Path) -> None:
     expected = ranked("wmd", pool.take([0, 1, 2]), pool)
     ranked("wmd", pool, pool, Kept(tmp_path))
