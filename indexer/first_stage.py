@@ -18,7 +18,7 @@ FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
 _IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # others may not know how to look at some ids only
 _TRAINING_SAMPLE = 100_000
-_BLOCK = 65_536
+_TRAINING_BYTES, _BLOCK_BYTES = 512 * 2**20, 64 * 2**20  # of vectors at a time: FAISS makes copies of them
 _LONG = 1024  # numbers in a vector
 _LARGE = 40_000_000  # bytes of an index that is worth two threads
 
@@ -83,14 +83,16 @@ def _write(index: Any, path: Path) -> None:
 
 def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int) -> Any:
     """Make an index of vectors, trained on a sample of them if it has to be."""
-    index = _empty(factory, vectors.shape[1])
+    n, dim = vectors.shape
+    index = _empty(factory, dim)
     if not index.is_trained:
-        rows = np.arange(len(vectors))
-        if len(rows) > _TRAINING_SAMPLE:
-            rows = np.sort(np.random.default_rng(seed).choice(rows, _TRAINING_SAMPLE, replace=False))
+        most, rows = min(_TRAINING_SAMPLE, max(1, _TRAINING_BYTES // (4 * dim))), np.arange(n)
+        if n > most:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
         index.train(np.ascontiguousarray(vectors[rows]))
-    for start in range(0, len(ids), _BLOCK):
-        block = slice(start, start + _BLOCK)
+    size = max(1, _BLOCK_BYTES // (4 * dim))
+    for start in range(0, n, size):
+        block = slice(start, start + size)
         index.add_with_ids(np.ascontiguousarray(vectors[block]), ids[block])
     return index
 

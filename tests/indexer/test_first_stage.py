@@ -89,9 +89,13 @@ def test_too_few_vectors_to_train_on_make_the_flat_index(tmp_path: Path, factory
     assert len(stage.nearest(_vectors(1)[0], 9, _everything).ids) == 9
 
 
-def test_training_takes_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.first_stage._TRAINING_SAMPLE", 20)
-    monkeypatch.setattr("indexer.first_stage._BLOCK", 7)
+@pytest.mark.parametrize("limit", ["vectors", "bytes"])
+def test_training_takes_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    if "bytes" in limit:
+        monkeypatch.setattr("indexer.first_stage._TRAINING_BYTES", 20 * _vectors(1).nbytes)
+    else:
+        monkeypatch.setattr("indexer.first_stage._TRAINING_SAMPLE", 20)
+    monkeypatch.setattr("indexer.first_stage._BLOCK_BYTES", 7 * _vectors(1).nbytes)
     assert build("IVF30,Flat", _ids(60), _vectors(), tmp_path / "small") == FLAT
     made = build("IVF10,Flat", _ids(60), _vectors(), tmp_path / "index")
     assert made == "IVF10,Flat"
