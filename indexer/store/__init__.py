@@ -117,12 +117,7 @@ class Store:
         """Copy the database as it is at one instant, while others may write."""
         with self._connect() as connection, closing(sqlite3.connect(path)) as target:
             source: Any = connection.connection.driver_connection
-            try:
-                source.backup(target)
-            except sqlite3.OperationalError as error:
-                raise CollectionError(f"the database cannot be copied: {error}") from error
-            except sqlite3.DatabaseError as error:
-                raise CollectionError(f"the database is damaged or not one of ours: {error}; {_MEND}") from error
+            source.backup(target)
 
 
 @contextmanager
@@ -130,12 +125,12 @@ def explained() -> Iterator[None]:
     """Turn whatever the database refuses into one sentence: LockedError or CollectionError."""
     try:
         yield
-    except OperationalError as error:
-        if "locked" in str(error.orig):
+    except (OperationalError, sqlite3.OperationalError) as error:
+        if "locked" in _cause(error):
             raise LockedError("another process is writing to the collection: try again when it is done") from error
-        raise CollectionError(f"the database cannot be used: {error.orig}") from error
-    except DatabaseError as error:
-        raise CollectionError(f"the database is damaged or not one of ours: {error.orig}; {_MEND}") from error
+        raise CollectionError(f"the database cannot be used: {_cause(error)}") from error
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        raise CollectionError(f"the database is damaged or not one of ours: {_cause(error)}; {_MEND}") from error
     except JSONDecodeError as error:
         raise CollectionError(f"the database is damaged: it holds JSON that is none ({error}); {_MEND}") from error
     except SQLAlchemyError as error:
@@ -170,3 +165,8 @@ def _engine(url: str, still: "Still | None") -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine
+
+
+def _cause(error: Exception) -> str:
+    """Return what SQLite said, through SQLAlchemy or by itself."""
+    return str(getattr(error, "orig", error))
