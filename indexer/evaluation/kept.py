@@ -16,8 +16,6 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 _NOTHING = -1.0  # what stands for a distance of 0: a file begins as zeros, which take no room on the disk
-
-
 _BAGS = ".bags.npz"
 
 Digests = NDArray[np.bytes_]
@@ -32,13 +30,10 @@ class Kept:
     def table(self, kind: str, name: str, asked: Digests, bags: Digests) -> "KeptTable":
         """Return the table of the distances of a kind and a name, between bags that are known by their digests."""
         file = f"{kind}-{name}"
-        new = self._directory is None or not (self._directory / f"{file}{_BAGS}").exists()
         stored = self._array(file, (len(asked), len(bags)), np.dtype("<f8"))
-        if new and stored.size and self._directory is not None:
+        if self._directory is not None and stored.size and not (self._directory / f"{file}{_BAGS}").exists():
             for known, (rows, columns) in self._others(self._directory, kind):
                 _copy(known, (rows, columns), stored, (asked, bags))
-            if np.array_equal(asked, bags):  # as far from one another as the other from the one
-                stored[:] = np.where(stored == 0, stored.T, stored)
             # Only now: a table without it was not finished, and is filled up again.
             np.savez(self._directory / f"{file}{_BAGS}", asked=asked, bags=bags)
         return KeptTable(stored)
@@ -108,6 +103,15 @@ class KeptTable:
         """Return how many questions and documents there are."""
         q, n = self._stored.shape
         return q, n
+
+    def mirror(self) -> None:
+        """Fill gaps in a table of bags among themselves: each is as far from another as that from it."""
+        for row in range(len(self._stored)):
+            gaps = self.missing(row)
+            known = self._stored[gaps, row]
+            there = known != 0
+            if there.any():  # else nothing is written: gaps take no room on the disk
+                self._stored[row, gaps[there]] = known[there]
 
     def missing(self, row: int) -> NDArray[np.int64]:
         """Return the documents whose distance from a question is not known."""

@@ -46,6 +46,8 @@ def solve_all(
     `wanted` (q, n) are those that are missed, all where it is None. `symmetric` says that both are the same: each pair
     is computed once.
     """
+    if symmetric:
+        table.mirror()
     tasks = _tasks(table, wanted, symmetric=symmetric)
     total, done = sum(len(places) for _, places in tasks), 0
     with _solver(given, total if distance in ("wmd", "pwmd") else 0) as answers:
