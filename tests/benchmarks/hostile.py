@@ -66,6 +66,19 @@ def patience(seconds: int = PATIENCE) -> Iterator[None]:
         signal.alarm(0)
 
 
+@contextmanager
+def counted(what: str, tally: Counter[str]) -> Iterator[None]:
+    """Count what hangs and what falls over."""
+    try:
+        with patience():
+            yield
+    except Hung:
+        tally["hung"] += 1
+    except Exception:  # noqa: BLE001 - counted, whatever it is
+        tally["fell over"] += 1
+        sys.stderr.write(f"{what}: {traceback.format_exc(limit=-4)}\n")
+
+
 def spoiled(record: bytes, rng: random.Random) -> bytes:
     """Change a record: bytes lost, doubled, replaced or put in."""
     data = bytearray(record)
@@ -147,17 +160,11 @@ def records(kind: str, count: int, rng: random.Random, folder: Path) -> list[obj
         content, good = mixed(kind, rng, min(_A_FILE, count - start))
         path = folder / f"bad.{'jsonl' if kind == 'threads' else kind}"
         path.write_bytes(content)
-        try:
-            with patience():
-                found, keys = read(path, kind)
+        with counted(kind, tally):
+            found, keys = read(path, kind)
             tally += found
             tally["accepted"] -= len(good & keys)
             tally["lost"] += len(good - keys)
-        except Hung:
-            tally["hung"] += 1
-        except Exception:  # noqa: BLE001 - counted, whatever it is
-            tally["fell over"] += 1
-            sys.stderr.write(f"{kind}: {traceback.format_exc(limit=-4)}\n")
     return row(kind, count, tally)
 
 
@@ -195,19 +202,14 @@ def vector_files(what: str, sample: bytes, count: int, rng: random.Random, folde
     path = folder / "bad.bin"
     for i in range(count):
         path.write_bytes(spoiled(sample, rng) if i else sample)
-        try:
-            with patience():
+        with counted(what, tally):
+            try:
                 import_vectors(str(path), folder / "out")
-            tally["accepted"] += 1
-        except VectorsError as error:
-            tally["refused"] += 1
-            tally["lost"] += i == 0  # the good one
-            tally["fell over"] += "\n" in str(error)
-        except Hung:
-            tally["hung"] += 1
-        except Exception:  # noqa: BLE001 - counted, whatever it is
-            tally["fell over"] += 1
-            sys.stderr.write(f"{what}: {traceback.format_exc(limit=-4)}\n")
+                tally["accepted"] += 1
+            except VectorsError as error:
+                tally["refused"] += 1
+                tally["lost"] += i == 0  # the good one
+                tally["fell over"] += "\n" in str(error)
     return row(what, count, tally)
 
 

@@ -1,6 +1,7 @@
 """Whatever bytes a file holds: every reader comes to its end, with documents and reasons."""
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,7 @@ def _files(draw: st.DrawFn) -> bytes:
 @given(data=_files())
 def test_documents(tmp_path: Path, format_: str | None, data: bytes) -> None:
     (tmp_path / "file").write_bytes(data)
-    try:
-        found = list(read_documents([str(tmp_path / "file")], format=format_))
-    except ReadError as error:
-        assert "\n" not in str(error)  # noqa: PT017 - it may be refused as a whole
-    else:
-        _whole(found)
+    _comes_to_its_end(lambda: list(read_documents([str(tmp_path / "file")], format=format_)))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -49,8 +45,12 @@ def test_documents(tmp_path: Path, format_: str | None, data: bytes) -> None:
 @given(data=_files())
 def test_threads(tmp_path: Path, format_: str | None, data: bytes) -> None:
     (tmp_path / "file").write_bytes(data)
+    _comes_to_its_end(lambda: list(read_threads([str(tmp_path / "file")], format=format_)))
+
+
+def _comes_to_its_end(read: Callable[[], list[Document | Rejection]]) -> None:
     try:
-        found = list(read_threads([str(tmp_path / "file")], format=format_))
+        found = read()
     except ReadError as error:
         assert "\n" not in str(error)  # noqa: PT017 - it may be refused as a whole
     else:
