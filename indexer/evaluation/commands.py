@@ -1,7 +1,6 @@
 """The experiments as the command line asks for them: files and options in, tables out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -61,18 +60,19 @@ def evaluate_retrieval(
     for name in measures:
         measure(name)
     given = read_candidates(candidates) if candidates is not None else None
-    asked = list(read_queries(queries)) if queries is not None else None
+    asked = read_queries(queries) if queries is not None else ()
+    wanted = dict.fromkeys([*judgments.queries, *(others.queries if others else ())])
     with Collection.open(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
-
-        def trial(wanted: Judgments) -> Trial:
-            made = _trial(collection, wanted, asked, progress)
-            alone = without_self or asked is None
-            return made if alone else replace(made, own=np.full(len(made.questions), -1, np.int64))
-
-        own, training = trial(judgments), None if others is None else (trial(others), others)
-    task = Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds)
-    return retrieval(rows, own, task, training)
+        corpus = collection.corpus([(id_, text) for id_, text in asked if id_ in wanted])
+    pool, questions = corpus.documents, corpus.questions
+    if queries is None:
+        questions = pool.take([pool.place[query] for query in wanted if query in pool.place])
+    own = np.array([pool.place.get(query, -1) for query in questions.keys], np.int64)
+    if not without_self and queries is not None:
+        own[:] = -1
+    trial = Trial(pool, questions, own, Kept(index / KEPT), progress)
+    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds, others))
 
 
 def evaluate_knn(
@@ -109,19 +109,6 @@ def evaluate_knn(
     drawn = [predefined([corpus.splits[key] for key in texts.keys])] if split == "predefined" else None
     data = Classified.of(texts, drawn or random_splits(len(texts), times=times, seed=seed))
     return classification(rows, data, Bench(Kept(index / KEPT), progress), k)
-
-
-def _trial(
-    collection: Collection, judgments: Judgments, asked: Sequence[tuple[str, str]] | None, progress: Progress
-) -> Trial:
-    """Put the judged questions beside the documents: texts that were read, or without any documents themselves."""
-    wanted = set(judgments.queries)
-    corpus = collection.corpus([(id_, text) for id_, text in asked or () if id_ in wanted])
-    pool, questions = corpus.documents, corpus.questions
-    if asked is None:
-        questions = pool.take([pool.place[query] for query in judgments.queries if query in pool.place])
-    own = np.array([pool.place.get(query, -1) for query in questions.keys], np.int64)
-    return Trial(pool, questions, own, Kept(collection.path / KEPT), progress)
 
 
 def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:

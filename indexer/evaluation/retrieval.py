@@ -14,7 +14,7 @@ from indexer.evaluation.table import Table, Value
 from rerank.evaluation.hubness import hubness
 from rerank.evaluation.judgments import Judged, Judgments, in_order, judged
 from rerank.evaluation.measures import measured
-from rerank.evaluation.selection import chosen_settings, folds
+from rerank.evaluation.selection import best_setting, chosen_settings, folds
 from rerank.evaluation.significance import holm, randomisation
 
 TRIALS = 200
@@ -28,7 +28,8 @@ class Task:
 
     `clean` leaves out documents that are there twice; `reference` is the label of the method that others are tested
     against, the first one where it is None. With `folds`, a row more tells how the best method on the other folds of
-    queries does, 0 standing for as many folds as queries.
+    queries does, 0 standing for as many folds as queries; with `train`, the best by judgments of other queries, which
+    are among the trial's questions.
     """
 
     judgments: Judgments
@@ -37,37 +38,37 @@ class Task:
     clean: bool = False
     reference: str | None = None
     folds: int | None = None
+    train: Judgments | None = None
+
+    def __post_init__(self) -> None:
+        if self.train is not None and self.folds is not None:
+            raise UsageError("the best method is chosen on other queries or on folds of the same: leave one out")
 
 
 Figures = dict[str, dict[str, NDArray[np.float64]]]
 """What each method reached for each query, by method and measure."""
 
 
-def retrieval(
-    methods: Sequence[Method], trial: Trial, task: Task, training: tuple[Trial, Judgments] | None = None
-) -> Table:
+def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     """Rank all documents, or each query's candidates, by every method, and measure the rankings.
 
     p is that of Fisher's randomisation test of the first measure against the reference, by Holm's rule for several.
-    With `training`, a row more is the method that is the best for the queries of that trial.
     """
-    if training is not None and task.folds is not None:
-        raise UsageError("the best method is chosen on other queries or on folds of the same: leave one out")
     labels = [ENGINE] * (task.candidates is not None) + [method.label for method in methods]
     if task.reference is not None and task.reference not in labels:
         raise UsageError(f"the reference {task.reference!r} is none of the methods: {', '.join(labels)}")
     twice = find_duplicates(trial.pool)
-    other = training and (training[0], replace(task, judgments=training[1], clean=False))
     if task.clean:
         trial, task = _cleaned(trial, task, twice)
-        other = other and _cleaned(*other, twice)
-    figures, hubs = _measured(methods, trial, task)
+    tasks = [task] if task.train is None else [task, replace(task, judgments=task.train)]
+    (figures, *trained), hubs = _measured(methods, trial, tasks)
     first, chosen = task.measures[0], {}
     if task.folds is not None:
-        chosen = _chosen(figures, task)
-    elif other is not None:
-        best = _best(_measured(methods, *other)[0], first)
-        figures[CHOSEN], chosen = figures[best], {best: len(task.judgments.queries)}
+        dealt = folds(len(task.judgments.queries), task.folds)
+        chosen = _choose(figures, chosen_settings(_settings(figures, first), dealt))
+    elif trained:
+        best = best_setting(_settings(trained[0], first))
+        chosen = _choose(figures, np.full(len(task.judgments.queries), best))
     values = {label: each[first] for label, each in figures.items()}
     p = tested(values, task.reference or next(iter(values)))
     rows: list[dict[str, Value]] = []
@@ -86,37 +87,37 @@ def retrieval(
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, twice), higher=tuple(task.measures))
 
 
-def _measured(methods: Sequence[Method], trial: Trial, task: Task) -> tuple[Figures, dict[str, float]]:
-    """Measure every method, and the order in which candidates were given; return the methods' hubness, too."""
-    figures: Figures = {}
-    hubs: dict[str, float] = {}
+def _measured(methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]) -> tuple[list[Figures], dict[str, float]]:
+    """Rank by every method once, and measure it by the judgments of each task, and the order of candidates, too.
+
+    Returns the hubness of the methods, too, among the questions of the first task.
+    """
+    found, hubs = [Figures() for _ in tasks], dict[str, float]()
+    task = tasks[0]
     if task.candidates is not None:
         trial = replace(trial, wanted=_wanted(trial, task.candidates))
-        given = judged(task.judgments, task.candidates)
-        figures[ENGINE] = measured(given.values(), task.measures)
+        for each, figures in zip(tasks, found, strict=True):
+            figures[ENGINE] = measured(judged(each.judgments, task.candidates).values(), task.measures)
+    own = [trial.questions.place[query] for query in task.judgments.queries if query in trial.questions.place]
     for method in methods:
         distances = distances_of(method, trial)
         if task.candidates is None:  # among candidates only, nobody can be everybody's neighbour
-            hubs[method.label] = hubness(distances)
-        figures[method.label] = _figures(method, distances, trial, task)
-    return figures, hubs
+            hubs[method.label] = hubness(distances[own])
+        for each, figures in zip(tasks, found, strict=True):
+            figures[method.label] = _figures(method, distances, trial, each)
+    return found, hubs
 
 
-def _best(figures: Figures, measure: str) -> str:
-    """Return the method of the highest mean; of equal ones, to 12 decimals, the first."""
+def _settings(figures: Figures, measure: str) -> NDArray[np.float64]:
+    """Return what the methods (s, q) that may be chosen reached."""
+    return np.array([each[measure] for label, each in figures.items() if label != RANDOM])
+
+
+def _choose(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
+    """Add the row of the method chosen (q,) for each query; return which was chosen for how many."""
     labels = [label for label in figures if label != RANDOM]
-    return labels[int(np.argmax([round(float(figures[label][measure].mean()), 12) for label in labels]))]
-
-
-def _chosen(figures: Figures, task: Task) -> dict[str, int]:
-    """Add the row of what is chosen on other folds; return which method was chosen for how many queries."""
-    first, labels = task.measures[0], [label for label in figures if label != RANDOM]
-    dealt = folds(len(task.judgments.queries), task.folds or 0)
-    choice = chosen_settings(np.array([figures[label][first] for label in labels]), dealt)
     places = np.arange(len(choice))
-    figures[CHOSEN] = {
-        name: np.array([figures[label][name] for label in labels])[choice, places] for name in task.measures
-    }
+    figures[CHOSEN] = {name: _settings(figures, name)[choice, places] for name in figures[labels[0]]}
     counts = np.bincount(choice, minlength=len(labels)).tolist()
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
@@ -177,9 +178,9 @@ def _cleaned(trial: Trial, task: Task, twice: Duplicates) -> tuple[Trial, Task]:
     own = np.where(trial.own >= 0, place[trial.own], -1)
     gone = {trial.pool.keys[row] for row in range(len(trial.pool)) if place[row] < 0}
     candidates = task.candidates and {q: [k for k in keys if k not in gone] for q, keys in task.candidates.items()}
-    judgments = task.judgments.without(gone)
+    judgments, train = task.judgments.without(gone), task.train and task.train.without(gone)
     return replace(trial, pool=trial.pool.take(kept), own=own), replace(
-        task, judgments=judgments, candidates=candidates
+        task, judgments=judgments, candidates=candidates, train=train
     )
 
 
@@ -198,7 +199,9 @@ def _notes(trial: Trial, task: Task, twice: Duplicates) -> tuple[str, ...]:
             f"{len(lost)} relevant documents are not in the collection and are never found, {min(lost)!r} first"
         )
     alike = [
-        query for query, own in zip(trial.questions.keys, trial.own.tolist(), strict=True) if own < 0 and query in known
+        query
+        for query, own in zip(trial.questions.keys, trial.own.tolist(), strict=True)
+        if own < 0 and query in known and query in task.judgments.grades
     ]
     if alike:
         told.append(

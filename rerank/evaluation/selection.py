@@ -17,10 +17,15 @@ def folds(queries: int, count: int, seed: int = 0) -> NDArray[np.int64]:
     return dealt
 
 
+def best_setting(figures: NDArray[np.float64]) -> int:
+    """Return which of s settings has the highest mean of figures (s, q); of equal ones, to 12 decimals, the first."""
+    return int(np.argmax(np.round(figures.mean(axis=1), 12)))
+
+
 def chosen_settings(figures: NDArray[np.float64], fold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each query (q,) the setting whose mean over the queries of all other folds is the highest.
 
-    `figures` (s, q) are those of s settings; of equal ones, to 12 decimals, the first is taken.
+    `figures` (s, q) are those of s settings; see `best_setting`.
     """
     if figures.ndim != 2 or fold.shape != figures.shape[1:] or not figures.size:
         raise EvaluationError(f"figures (s, q) need a fold for each query, not {figures.shape} and {fold.shape}")
@@ -29,5 +34,5 @@ def chosen_settings(figures: NDArray[np.float64], fold: NDArray[np.int64]) -> ND
         others = figures[:, fold != own]
         if not others.shape[1]:
             raise EvaluationError("all queries are in one fold: there are no others to choose by")
-        choice[fold == own] = np.argmax(np.round(others.mean(axis=1), 12))
+        choice[fold == own] = best_setting(others)
     return choice
