@@ -1,8 +1,9 @@
 """The exact k nearest bags by a cascade of bounds, each dearer and tighter than the one before.
 
-RWMD's document side for all; for what it leaves a dual over coarse costs, then Sinkhorn's bounds, in the order of
-promise; and the transport problem itself for the few documents that no bound can tell from the k nearest. The k-th
-smallest upper bound or distance found so far is the limit: whatever has a lower bound above it is out for certain.
+RWMD's document side for all; for what it leaves a dual, over coarse costs where they are many, then Sinkhorn's bounds,
+in the order of promise; and the transport problem itself for the few documents that no bound can tell from the k
+nearest. The k-th smallest upper bound or distance found so far is the limit: whatever has a lower bound above it is out
+for certain.
 """
 
 import sys
@@ -94,7 +95,7 @@ class Cascade:
                 self._settle_best(rows)
 
     def _look_at_few(self, rows: Rows) -> None:
-        """Find RWMD and the dual of rows by the costs of all their words, which closer looks need again."""
+        """Find RWMD's document side of rows, and the dual of what it leaves, by costs that closer looks need again."""
         problem = self._fine.problem(self._bags)
         self.floor[:] = bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost))
         self._look_closer(rows)
