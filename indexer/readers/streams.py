@@ -13,6 +13,7 @@ from indexer.errors import ReadError
 from indexer.progress import Progress
 from indexer.readers.found import BadRecord
 from indexer.readers.sources import STDIN, Source
+from indexer.zipped import RATIO, blown_up
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -23,9 +24,6 @@ LIMIT = 64 << 20
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 """What gzip raises on data that are cut short or changed."""
 
-_BLOWN_UP, _RATIO = 1 << 30, 200
-"""No text shrinks so much: beyond a GiB, what is unzipped may be 200 times as long as the file was."""
-
 _BUFFER = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 
@@ -35,7 +33,7 @@ class Bomb(EOFError):  # noqa: N818 - named after what it is
 
     def __str__(self) -> str:
         """Say what to do about it."""
-        return f"unzipped it is over {_RATIO} times as long, which no text is: unzip and look at it yourself"
+        return f"unzipped it is over {RATIO} times as long, which no text is: unzip and look at it yourself"
 
 
 class _Unzipped:
@@ -49,7 +47,7 @@ class _Unzipped:
         """Return up to `size` bytes."""
         found = self._file.read1(size)
         self._made += len(found)
-        if self._made > _BLOWN_UP and self._made > _RATIO * self._data.raw.position():
+        if blown_up(self._made, self._data.raw.position()):
             raise Bomb
         return found
 

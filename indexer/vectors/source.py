@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from indexer.errors import VectorsError
+from indexer.zipped import RATIO, blown_up
 
 _BLOCK = 1 << 20
-_BLOWN_UP, _RATIO = 1 << 30, 200  # beyond a GiB, no vectors shrink to less than a 200th
 
 
 class Source:
@@ -92,8 +92,8 @@ class Source:
         except (OSError, EOFError, zlib.error) as error:
             raise VectorsError(f"{self.path} is damaged or cut short ({error}): get it again") from error
         self._made += len(found)
-        if self._made > max(_BLOWN_UP, _RATIO * self._file.tell()):
-            raise VectorsError(f"{self.path} is over {_RATIO} times as long when unzipped: no word vectors are")
+        if blown_up(self._made, self._file.tell()):
+            raise VectorsError(f"{self.path} is over {RATIO} times as long when unzipped: no word vectors are")
         return found
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from indexer import zipped
 from indexer.documents import Document, Rejection
 from indexer.errors import ReadError
-from indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, gate, read_documents, read_threads, streams
+from indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, gate, read_documents, read_threads
 from indexer.readers.queries import read_queries
 
 _SEEDS = [
@@ -78,7 +79,7 @@ def test_queries(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_BLOWN_UP", 1 << 20)
+    monkeypatch.setattr(zipped, "BLOWN_UP", 1 << 20)
     line = b'{"id": "a", "text": "x"}\n'
     (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(line + b"\n" * (1 << 24)))
     (tmp_path / "2.jsonl.gz").write_bytes(gzip.compress(line.replace(b'"a"', b'"b"') + b" " * 1000))
