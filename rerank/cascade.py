@@ -17,7 +17,7 @@ from rerank import bounds
 from rerank.bag import Bags
 from rerank.bounds import Problem
 from rerank.coarse import Coarse
-from rerank.cores import blas_alone
+from rerank.cores import blas_alone, spread
 from rerank.fine import Fine
 from rerank.query import Query, restricted
 from rerank.ranking import Nearest, StageCounts
@@ -105,7 +105,7 @@ class Cascade:
 
     def _look_at_many(self, rows: Rows) -> None:
         """Find RWMD's document side of rows and the dual of what it leaves by costs of little more than a byte."""
-        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH)
+        coarse = Coarse.of(self._query, self._vectors, self._norms, SCRATCH, self._fine.room())
         self.floor[:] = bounds.document_side(self._bags, coarse.nearest)
         self._look_closer(rows)
         self._look_coarsely(coarse, self._in_order(rows))
@@ -177,6 +177,7 @@ class Cascade:
         seen = rows[self.stage[rows] == SINKHORN]
         best = seen[np.argsort(self.floor[seen], kind="stable")[: self._k]]
         if len(best) == self._k:
+            spread(lambda first, last: self._solve(best[first:last]), len(best), small=2)
             self.limit = min(self.limit, max(self._distance(row) for row in best.tolist()))
 
     def _raise(self, rows: Rows, lower: NDArray[np.float64], stage: int) -> None:
@@ -184,13 +185,19 @@ class Cascade:
         self.floor[rows] = np.maximum(self.floor[rows], lower)
         self.stage[rows] = np.maximum(self.stage[rows], stage)
 
+    def _solve(self, rows: Rows) -> None:
+        """Solve rows: while POT is at one, another core may make the next ready."""
+        for row in rows.tolist():
+            self._distance(row)
+
     def _distance(self, row: int) -> float:
         """Return the exact distance of a row, solved once."""
         if row not in self._exact:
             bag = self._bags[row]
             vectors = self._vectors[bag.words]
             self._exact[row] = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
-            self.stage[row] = SOLVED
+            # A bound may be above by the last digit that masses have: the row would be farther than itself.
+            self.floor[row], self.stage[row] = min(self.floor[row], self._exact[row]), SOLVED
         return self._exact[row]
 
     def _settle(self, rows: Rows) -> Nearest:

@@ -53,6 +53,16 @@ def _adds_up(counts: StageCounts, n: int, *, transport: bool) -> None:
         assert counts.solved == 0
 
 
+def test_a_mass_of_nothing_but_rounding_does_not_lose_the_nearest() -> None:
+    # The solver knows the mass of 8e-12 to five digits only: the bound is above the distance by the sixth.
+    bags = Bags.of([Bag.of([0, 1], [0.2, 0.8]), Bag.of([0, 1], [8.31281254e-12, 1])])
+    query = Query(Bag.of([2], [1]), np.zeros((1, 1), np.float32))
+    vectors = np.array([[-0.001], [0]], np.float32)
+    found = nearest(query, bags, vectors, 1)
+    assert found.rows.tolist() == [1]
+    assert found.distances[0] == pytest.approx(8.31281254e-15, rel=1e-4)
+
+
 @pytest.mark.parametrize("distance", DISTANCES)
 @settings(max_examples=60)
 @given(problem=problems(), k=st.integers(1, 15))
