@@ -1,14 +1,16 @@
 """The exact transport problem, solved by POT's network simplex: the only module that imports POT."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import Bag, Rest
-from rerank.cost import exact_cost
+from rerank.cores import one_core
+from rerank.cost import cost_floor, exact_cost, squared_slack, vector_norms
 from rerank.errors import TransportError
 
 _ITERATIONS = 10_000_000
@@ -18,6 +20,7 @@ _WORTH_A_CHOICE = 2000
 _ARCS = 10  # of each word, to begin with
 _ROUNDS = 6
 _FEASIBLE = 1e-12
+_CLEAR = 1e4  # how far squares of costs have to be above their slack for the floor to be of use
 _one_by_one = Lock()
 # The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end, and
 # one below zero that mass is missing from the plan.
@@ -45,49 +48,105 @@ def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float6
     largest = float(cost.max())
     problem = _Problem(source_weights, target_weights, cost / (largest or 1.0))
     some = problem.solved_over_few_arcs() if largest and cost.size >= _WORTH_A_CHOICE else None
-    found = some or problem.solved()
-    if found.failed is not None:
-        raise TransportError(f"POT did not reach the optimum: {found.failed}")
-    return Plan(found.distance * largest, found.mass, found.gap * largest)
+    return (some or problem.solved()).plan(largest)
+
+
+def solve_vectors(
+    source_weights: NDArray[np.float64],
+    target_weights: NDArray[np.float64],
+    sources: NDArray[np.float32],
+    targets: NDArray[np.float32],
+) -> Plan:
+    """Solve the problem of word vectors (n, d) and (m, d): `solve` of `exact_cost`, and the same errors.
+
+    Of a large problem, most exact costs are never computed: the cost floor tells that their arcs do not matter.
+    """
+    some = None
+    if len(sources) * len(targets) >= _WORTH_A_CHOICE:
+        problem, largest = _Problem.bounded(source_weights, target_weights, sources, targets)
+        some = problem.solved_over_few_arcs() if problem else None
+    return some.plan(largest) if some else solve(source_weights, target_weights, exact_cost(sources, targets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
-    """What POT found: mass (n, m), potentials (n,) and (m,), what they prove, and what is wrong, None where nothing."""
+    """What POT found: mass (n, m), potentials (n,) and (m,), what they leave unproven, and POT's complaint, if any."""
 
     distance: float
     mass: NDArray[np.float64]
     u: NDArray[np.float64]
     v: NDArray[np.float64]
     gap: float
-    failed: str | None
+    complaint: str | None
+
+    @property
+    def proven(self) -> bool:
+        """Say whether the potentials prove the optimum."""
+        return self.complaint is None and abs(self.gap) <= _GAP
+
+    def plan(self, unit: float) -> Plan:
+        """Return the plan in the costs' own unit; TransportError where it is not proven."""
+        if not self.proven:
+            raise TransportError(f"POT did not reach the optimum: {self.complaint or f'duality gap {self.gap:.3g}'}")
+        return Plan(self.distance * unit, self.mass, self.gap * unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Row sums (n,), column sums (m,) and costs (n, m) from 0 to 1."""
+    """Row sums (n,), column sums (m,) and costs (n, m) from 0 to 1.
+
+    Where `exact` says what arcs cost, `cost` is a floor of it until they are asked for.
+    """
 
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     cost: NDArray[np.float64]
+    exact: Callable[[Arcs], NDArray[np.float64]] | None = None
+
+    @classmethod
+    def bounded(
+        cls,
+        left: NDArray[np.float64],
+        right: NDArray[np.float64],
+        sources: NDArray[np.float32],
+        targets: NDArray[np.float32],
+    ) -> "tuple[_Problem | None, float]":
+        """Return the problem of word vectors (n, d) and (m, d) with the unit of its costs.
+
+        There is none where the floor is too far below the costs to tell them apart.
+        """
+        from rerank.kernels.costs import exact_arcs
+
+        norms = vector_norms(sources)
+        with one_core():  # one product: equal problems are equal to the last digit
+            floor = cost_floor(sources, targets, norms)
+        slack, highest = squared_slack(norms, vector_norms(targets), sources.shape[1]), float(floor.max())
+        if highest**2 < _CLEAR * slack:
+            return None, 0.0
+        unit = float(np.sqrt(highest**2 + slack))
+        return cls(
+            left, right, floor.astype(np.float64) / unit, lambda arcs: exact_arcs(sources, targets, *arcs) / unit
+        ), unit
 
     def solved_over_few_arcs(self) -> _Solved | None:
         """Solve over the promising arcs, and over those that prove to be missing, until none is; None where POT fails.
 
         The potentials of a smaller problem prove the optimum of the whole once no arc is cheaper than they allow.
         """
-        from rerank.kernels.arcs import missing_arcs, promising_arcs
+        from rerank.kernels.arcs import promising_arcs
         from rerank.kernels.sinkhorn import near_potentials
 
         u, v = near_potentials(self.cost, self.left, self.right, _STEPS)
         arcs = promising_arcs(self.cost, u, v, self.left, self.right, _ARCS)
+        self._sharpen(arcs)
         for _ in range(_ROUNDS):
             found = self.solved(arcs)
-            if found.failed is None:
+            if found.proven:
                 return found
-            missing = missing_arcs(self.cost, found.u, found.v, _FEASIBLE)
+            missing = self._missing(found)
             if not len(missing[0]):
-                break
+                found = replace(found, gap=self._gap(found.distance, found.u, found.v))
+                return found if found.proven else None
             arcs = np.append(arcs[0], missing[0]), np.append(arcs[1], missing[1])
         return None
 
@@ -104,10 +163,24 @@ class _Problem:
                 self.left, self.right, cost, numItermax=_ITERATIONS, log=True, center_dual=False, check_marginals=False
             )
         mass = moved if arcs is None else moved.toarray()
-        distance = float(np.sum(mass * self.cost))
-        gap = self._gap(distance, log["u"], log["v"])
-        failed = None if log["result_code"] == 1 and abs(gap) <= _GAP else log["warning"] or f"duality gap {gap:.3g}"
-        return _Solved(distance, mass, log["u"], log["v"], gap, failed)
+        distance, u, v = float(np.sum(mass * self.cost)), log["u"], log["v"]
+        complaint = None if log["result_code"] == 1 else str(log["warning"])
+        return _Solved(distance, mass, u, v, self._gap(distance, u, v), complaint)
+
+    def _sharpen(self, arcs: Arcs) -> None:
+        """Put what arcs cost exactly in the place of its floor."""
+        if self.exact is not None:
+            self.cost[arcs] = self.exact(arcs)
+
+    def _missing(self, found: _Solved) -> Arcs:
+        """Return the arcs that are cheaper than potentials allow: by their floors, then by what they cost."""
+        from rerank.kernels.arcs import missing_arcs
+
+        missing: Arcs = missing_arcs(self.cost, found.u, found.v, _FEASIBLE)
+        if self.exact is not None and len(missing[0]):
+            self._sharpen(missing)
+            missing = missing_arcs(self.cost, found.u, found.v, _FEASIBLE)
+        return missing
 
     def _gap(self, distance: float, u: NDArray[np.float64], v: NDArray[np.float64]) -> float:
         """Return the cost less the dual value, the potentials first made feasible by lowering `u` where needed."""
@@ -127,6 +200,6 @@ def solve_bags(
         return Plan(0.0, np.zeros((len(rest.sources), len(rest.targets))), 0.0), rest
     # The solver knows masses of about one: a rest of 1e-12 would be nothing to it.
     moving = float(rest.left.sum())
-    cost = exact_cost(source_vectors[rest.sources], target_vectors[rest.targets])
-    plan = solve(rest.left / moving, rest.right / rest.right.sum(), cost)
+    weights = rest.left / moving, rest.right / rest.right.sum()
+    plan = solve_vectors(*weights, source_vectors[rest.sources], target_vectors[rest.targets])
     return Plan(plan.distance * moving, plan.mass * moving, plan.gap * moving), rest

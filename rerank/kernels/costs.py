@@ -62,17 +62,18 @@ def bytes_above(first, last, cost, base, inverse, above, where):  # type: ignore
 
 @njit(cache=True, nogil=True)
 def coarse_costs(  # type: ignore[no-untyped-def]
-    first, last, size, vectors, query, norms, query_norms, error, shrink, place, far, inverse, base, above, where
+    first, last, size, vectors, query, norms, query_norms, error, shrink, place, far, inverse, base, above, where, floor
 ):
     """Fill in what is kept of the costs of words, `size` at a time so that they stay in the cache: see `bytes_above`.
 
-    `vectors` (v, d), `query` (d, h). A word is `far` (cost) from itself; `above` may have no rows. One call for many
-    words, for every return to Python may have to wait for its lock.
+    `vectors` (v, d), `query` (d, h). A word is `far` (cost) from itself; `above` may have no rows. `floor` (v, h) takes
+    the costs themselves, 0 where the word is the same, unless it has no rows. One call for many words, for every return
+    to Python may have to wait for its lock.
     """
-    room = np.empty((size, len(query_norms)), np.float32)
+    room = np.empty((0 if len(floor) > 0 else size, len(query_norms)), np.float32)
     for start in range(first, last, size):
         stop = min(start + size, last)
-        costs = room[: stop - start]
+        costs = floor[start:stop] if len(floor) > 0 else room[: stop - start]
         np.dot(vectors[start:stop], query, costs)
         distances_from_products(0, len(costs), costs, norms[start:stop], query_norms, error, shrink)
         for i in range(len(costs)):
@@ -81,17 +82,33 @@ def coarse_costs(  # type: ignore[no-untyped-def]
         row_minima(0, len(costs), costs, base[start:stop])
         if len(above) > 0:
             bytes_above(0, len(costs), costs, base[start:stop], inverse, above[start:stop], where[start:stop])
+        for i in range(len(costs)):
+            if place[start + i] >= 0:
+                costs[i, place[start + i]] = 0
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@njit(cache=True, nogil=True)
 def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n, m) float64 with the distances of float32 vectors (n, d) and (m, d), taken of differences."""
     for i in range(first, last):
-        source = sources[i]
         for j in range(len(targets)):
-            target = targets[j]
-            square = 0.0
-            for x in range(len(source)):
-                apart = np.float64(source[x]) - np.float64(target[x])
-                square += apart * apart
-            out[i, j] = math.sqrt(square)
+            out[i, j] = _distance(sources[i], targets[j])
+
+
+@njit(cache=True, nogil=True)
+def exact_arcs(sources, targets, rows, columns):  # type: ignore[no-untyped-def]
+    """Return what `exact_distances` has at `rows` and `columns` (a,), as (a,)."""
+    out = np.empty(len(rows))
+    for a in range(len(rows)):
+        out[a] = _distance(sources[rows[a]], targets[columns[a]])
+    return out
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def _distance(source, target):  # type: ignore[no-untyped-def]
+    """Return the distance of two vectors (d,)."""
+    square = 0.0
+    for x in range(len(source)):
+        apart = np.float64(source[x]) - np.float64(target[x])
+        square += apart * apart
+    return math.sqrt(square)

@@ -34,6 +34,8 @@ def _all_bounds(problem: Problem) -> Result:
     apart = exact_cost(problem.vectors, problem.query.vectors)
     closer = bounds.sinkhorn(posed, rows)
     some = [found.astype(np.float64) for found in (*_promising(apart), *_missing(apart))]
+    places = tuple(np.indices(apart.shape).reshape(2, -1))
+    some.append(costs.exact_arcs(problem.vectors, problem.query.vectors, *places).reshape(apart.shape) - apart)
     return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer, *some]
 
 

@@ -16,7 +16,7 @@ from rerank.bag import Bag
 from rerank.cost import exact_cost
 from rerank.errors import TransportError
 from rerank.kernels.arcs import missing_arcs, promising_arcs
-from rerank.transport import Plan, solve
+from rerank.transport import Plan, solve, solve_vectors
 from tests import naive
 from tests.rerank.problems import VECTORS, WEIGHTS, Problem, make_bag, make_vectors, make_weights, problems
 
@@ -207,6 +207,51 @@ def test_large_problems_are_solved_over_few_arcs(kind: str) -> None:
         plan = solve(sources, targets, cost)
         assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
+@pytest.mark.parametrize("count", [1, 10])
+def test_costs_that_are_computed_when_wanted_give_the_same_distance(
+    monkeypatch: pytest.MonkeyPatch, kind: str, count: int
+) -> None:
+    monkeypatch.setattr(transport, "_ARCS", count)
+    rng = np.random.default_rng(9)
+    vectors = make_vectors(rng, 220, 6, kind, 1.0)
+    ours, theirs = vectors[:90], vectors[90:]
+    for weights in ("equal", "normal", "orders"):
+        sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
+        sources, targets = sources / sources.sum(), targets / targets.sum()
+        cost = exact_cost(ours, theirs)
+        plan = solve_vectors(sources, targets, ours, theirs)
+        assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
+        assert plan.distance == pytest.approx(math.fsum((plan.mass * cost).ravel().tolist()), rel=1e-12, abs=1e-15)
+        assert abs(plan.gap) <= 1e-9 * max(cost.max(), 1e-300)
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=0), targets, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "all_of_them"), [("normal", False), ("equal", True), ("close", True)])
+def test_most_exact_costs_of_a_large_problem_are_never_computed(
+    monkeypatch: pytest.MonkeyPatch, kind: str, *, all_of_them: bool
+) -> None:
+    whole = []
+
+    def counted(*args: Any) -> Any:
+        whole.append(args)
+        return exact_cost(*args)
+
+    monkeypatch.setattr(transport, "exact_cost", counted)
+    rng = np.random.default_rng(12)
+    vectors = rng.normal(size=(150, 20)).astype(np.float32)
+    if kind == "equal":
+        vectors[:] = vectors[0]
+    if kind == "close":  # so near to each other that float32 products cannot tell them apart
+        vectors = (100 + 1e-3 * vectors).astype(np.float32)
+    sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
+    plan = solve_vectors(sources, targets, vectors[:60], vectors[60:])
+    right = _by_linear_programming(sources, targets, exact_cost(vectors[:60], vectors[60:]))
+    assert plan.distance == pytest.approx(right, rel=1e-7, abs=1e-12)
+    assert bool(whole) == all_of_them
 
 
 @pytest.mark.parametrize("count", [1, 2, 10])
