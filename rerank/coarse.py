@@ -38,8 +38,18 @@ class Coarse:
     step: float
 
     @classmethod
-    def of(cls, query: Query, vectors: NDArray[np.float32], norms: NDArray[np.float32], spend: int) -> "Coarse":
-        """Compute the costs of a vocabulary (v, d) with its `norms`, in at most `spend` bytes for the matrix."""
+    def of(
+        cls,
+        query: Query,
+        vectors: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        spend: int,
+        floor: NDArray[np.float32] | None = None,
+    ) -> "Coarse":
+        """Compute the costs of a vocabulary (v, d) with its `norms`, in at most `spend` bytes for the matrix.
+
+        `floor` (v, h) float32 is filled with the costs before they are rounded, if it is given and has rows.
+        """
         from rerank.kernels.costs import coarse_costs
 
         v, h = len(vectors), len(query.bag)
@@ -51,7 +61,8 @@ class Coarse:
         base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
         place = query.places(v)
         given = (vectors, np.ascontiguousarray(query.vectors.T), norms, vector_norms(query.vectors))
-        kept = (place, _FAR, inverse, base, above, where)
+        fine = np.empty((0, h), np.float32) if floor is None else floor
+        kept = (place, _FAR, inverse, base, above, where, fine)
         margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)
         with blas_alone():
             spread(lambda first, last: coarse_costs(first, last, size, *given, *margins, *kept), v)

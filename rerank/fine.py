@@ -23,6 +23,15 @@ class Fine:
         self._words = np.empty(0, np.int64)
         self._cost = np.empty((0, len(query.bag)), np.float32)
 
+    def room(self) -> NDArray[np.float32]:
+        """Return room (v, h) for the costs of all words, for another to fill in; no rows if they are too many."""
+        v = len(self._row)
+        if v <= self._most:
+            self._cost = np.empty((v, len(self._lengths)), np.float32)
+            self._row = np.arange(v, dtype=np.int32)
+            self._words = np.arange(v)
+        return self._cost
+
     def problem(self, bags: Bags) -> Problem:
         """Return the query against bags; their words are numbered by the rows of the costs."""
         new = self._missing(bags)

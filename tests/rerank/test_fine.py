@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from rerank import bounds
 from rerank.bag import Bags
+from rerank.cascade import SCRATCH
+from rerank.coarse import Coarse
 from rerank.cost import exact_cost, vector_norms
 from rerank.fine import Fine
 from rerank.query import Query
@@ -31,6 +33,30 @@ def test_costs_kept_are_those_made_anew(problem: Problem, most: int, looks: list
         assert kept.place[kept.bags.words].tolist() == anew.place[some.words].tolist()
         assert kept.slack <= anew.slack
         assert len(kept.cost) <= max(most, len(np.unique(some.words)))
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_costs_that_another_filled_in_are_taken(problem: Problem) -> None:
+    norms, v = vector_norms(problem.vectors), len(problem.vectors)
+    fine = Fine(problem.query, problem.vectors, norms, v)
+    room = fine.room()
+    Coarse.of(problem.query, problem.vectors, norms, SCRATCH, room)
+    given_ = fine.problem(problem.packed)
+    assert np.shares_memory(given_.cost, room)
+    assert given_.bags.words.tolist() == problem.packed.words.tolist()
+    exact = exact_cost(problem.vectors, problem.query.vectors)
+    own = np.flatnonzero(given_.place >= 0)
+    exact[own, given_.place[own]] = 0
+    assert np.all(room <= exact)
+    largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
+    np.testing.assert_allclose(np.square(room), np.square(exact), atol=1e-5 * largest**2)
+
+
+def test_words_that_are_too_many_have_no_room() -> None:
+    vectors = make_vectors(np.random.default_rng(3), 40, 5, "normal", 1.0)
+    bag = make_bag(np.random.default_rng(3), 40, "normal", 9)
+    assert len(Fine(Query(bag, vectors[bag.words]), vectors, vector_norms(vectors), 39).room()) == 0
 
 
 def test_only_words_that_are_new_are_computed() -> None:
