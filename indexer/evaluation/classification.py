@@ -77,8 +77,7 @@ def _tried(method: Method, data: Classified, split: Split, bench: Bench, k: int 
         inner = split.halved()
         votes = _votes(method, data, inner, bench, KS[-1])
         k = choose_k(votes, data.labels[inner.test], labels)
-    # All that may ever vote are looked for, so that another k finds them kept.
-    votes = _votes(method, data, split, bench, max(k, KS[-1]))
+    votes = _votes(method, data, split, bench, k)
     return error(votes, data.labels[split.test], min(k, votes.shape[1]), labels), k
 
 
