@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from itertools import count
-from threading import Lock, local
+from threading import Event, Lock, Thread, local
 from typing import Any
 
 _BLOCKS = 8  # blocks for each thread: rows differ in length, and who is done first takes the next
@@ -48,25 +48,44 @@ def blas_alone() -> Iterator[None]:
 
 
 class _Blas:
-    """How many want BLAS to have one thread: the first says so to it, the last takes it back."""
+    """How many want BLAS to have one thread: the first says so to it, the last takes it back.
+
+    A thread of its own says so and stays until then: threadpoolctl obeys only the thread that spoke first, and the first
+    to come is seldom the last to leave.
+    """
 
     _lock = Lock()
     _wanted = 0
-    _limit: Any = None
+    _keeper = Thread()
+    _done = Event()
 
     @classmethod
     def enter(cls) -> None:
         with cls._lock:
             cls._wanted += 1
             if cls._wanted == 1:
-                cls._limit = _blas_libraries().limit(limits=1, user_api="blas")
+                begun, cls._done = Event(), Event()
+                cls._keeper = Thread(target=_keep_alone, args=(begun, cls._done), daemon=True)
+                cls._keeper.start()
+                begun.wait()
 
     @classmethod
     def leave(cls) -> None:
         with cls._lock:
             cls._wanted -= 1
             if not cls._wanted:
-                cls._limit.restore_original_limits()
+                cls._done.set()
+                cls._keeper.join()
+
+
+def _keep_alone(begun: Event, done: Event) -> None:
+    """Keep BLAS to one thread until it is done."""
+    try:
+        with _blas_libraries().limit(limits=1, user_api="blas"):
+            begun.set()
+            done.wait()
+    finally:
+        begun.set()  # even where it failed: somebody waits
 
 
 @cache

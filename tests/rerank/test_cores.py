@@ -1,9 +1,10 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from rerank.cores import blas_alone, one_core, spread
 
@@ -39,6 +40,25 @@ def test_a_failure_is_not_lost() -> None:
 
     with pytest.raises(ValueError, match="no"):
         spread(fail, 10_000)
+
+
+def test_blas_is_alone_whoever_comes_first_and_leaves_last() -> None:
+    # threadpoolctl listens to one thread only: the one that spoke first.
+    before = _blas_threads()
+    with blas_alone():
+        assert _blas_threads() == {1}
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        held = ExitStack(), ExitStack()
+        for stack, thread in zip(held, (one, other), strict=True):
+            thread.submit(stack.enter_context, blas_alone()).result()
+            assert _blas_threads() == {1}
+        one.submit(held[0].close).result()
+        assert _blas_threads() == {1}
+        other.submit(held[1].close).result()
+    assert _blas_threads() == before
+    with threadpool_limits(limits=1, user_api="blas"):  # nobody holds on to the right to say so
+        assert _blas_threads() == {1}
+    assert _blas_threads() == before
 
 
 def test_blas_is_given_back_by_the_last_that_wanted_it() -> None:
