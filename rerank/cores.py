@@ -50,8 +50,8 @@ def blas_alone() -> Iterator[None]:
 class _Blas:
     """How many want BLAS to have one thread: the first says so to it, the last takes it back.
 
-    A thread of its own says so and stays until then: threadpoolctl obeys only the thread that spoke first, and the first
-    to come is seldom the last to leave.
+    A thread of its own says so and stays until then: threadpoolctl obeys only the thread that spoke first, and here the
+    first to come is seldom the last to leave.
     """
 
     _lock = Lock()

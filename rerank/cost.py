@@ -21,6 +21,34 @@ def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
     return cost
 
 
+def exact_minima(
+    sources: NDArray[np.float32], targets: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least `exact_cost` of each source (n,) and of each target (m,).
+
+    Only where the cost floor does not rule a pair out is its cost computed exactly.
+    """
+    from rerank.kernels.costs import exact_arcs
+
+    norms = vector_norms(sources)
+    floor = cost_floor(sources, targets, norms)
+    slack = squared_slack(norms, vector_norms(targets), sources.shape[1])
+    by_source, by_target = (_above(floor.min(axis=axis), slack) for axis in (1, 0))
+    rows, columns = np.nonzero((floor <= by_source[:, None]) | (floor <= by_target))
+    exact = exact_arcs(sources, targets, rows, columns)
+    least = np.full(len(sources), np.inf), np.full(len(targets), np.inf)
+    np.minimum.at(least[0], rows, exact)
+    np.minimum.at(least[1], columns, exact)
+    return least
+
+
+def _above(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
+    """Return a float32 number above every exact cost whose floor that is."""
+    ceiling = np.sqrt(np.square(floor, dtype=np.float64) + slack).astype(np.float32)
+    raised: NDArray[np.float32] = np.nextafter(ceiling, np.float32(np.inf))
+    return raised
+
+
 def squared_error(
     norms: NDArray[np.float32], others: NDArray[np.float32] | np.float32, dim: int
 ) -> NDArray[np.float32]:

@@ -5,16 +5,15 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank import bounds
 from rerank.bag import Bag, Bags
-from rerank.cascade import Cascade, best_first, fitting, most_words, never
-from rerank.cost import exact_cost, vector_norms
+from rerank.cascade import Cascade, never
+from rerank.cost import vector_norms
 from rerank.embedding import Embedding
-from rerank.encoders.centroid import centroids
 from rerank.errors import BagError, NoKnownWords
 from rerank.lexicon import UNKNOWN
 from rerank.query import Query, restricted
 from rerank.ranking import Distance, Hit, Nearest, Ranking, StageCounts
+from rerank.relaxed import nearest_by_rwmd, nearest_by_wcd
 from rerank.text import Tokenizer, default_stop_words
 
 
@@ -40,38 +39,12 @@ def nearest(
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
     if len(bags.words) < len(vectors):  # fewer words for certain, and a smaller vocabulary is worth its making
         query, bags, vectors, norms = restricted(query, bags, vectors, norms)
-    if distance in ("rwmd", "wcd"):
-        return _nearest_relaxed(query, bags, vectors, k, distance, within)
-    lengths = vector_norms(vectors) if norms is None else norms
-    return Cascade(query, bags, vectors, lengths, k, within, stop).run()
-
-
-def _nearest_relaxed(
-    query: Query, bags: Bags, vectors: NDArray[np.float32], k: int, distance: Distance, within: float
-) -> Nearest:
-    """Find the nearest by RWMD or WCD itself: its float32 value is the bound of its float64 value."""
-    every = np.arange(len(bags))
     if distance == "wcd":
-        own = Bags.of([Bag(np.arange(len(query.bag), dtype=np.int32), query.bag.weights)])
-        floor = bounds.wcd(centroids(bags, vectors), centroids(own, query.vectors)[0])
-    else:
-        floor = np.empty(len(bags))
-        for rows in fitting(bags, every, most_words(query)):
-            asked, some, words, norms = restricted(query, bags.take(rows), vectors)
-            floor[rows] = bounds.rwmd(some, bounds.query_cost(asked, words, norms), asked.bag)
-    settle = _wcd if distance == "wcd" else _rwmd
-    best, settled = best_first(every, floor, lambda row: settle(query, bags[row], vectors), k, within)
-    return Nearest(*best, StageCounts(candidates=len(bags), rwmd=len(bags) - settled))
-
-
-def _rwmd(query: Query, bag: Bag, vectors: NDArray[np.float32]) -> float:
-    cost = exact_cost(query.vectors, vectors[bag.words])
-    return float(max(query.bag.weights @ cost.min(axis=1), bag.weights @ cost.min(axis=0)))
-
-
-def _wcd(query: Query, bag: Bag, vectors: NDArray[np.float32]) -> float:
-    own = query.bag.weights @ query.vectors.astype(np.float64)
-    return float(np.linalg.norm(own - bag.weights @ vectors[bag.words].astype(np.float64)))
+        return nearest_by_wcd(query, bags, vectors, k, within)
+    lengths = vector_norms(vectors) if norms is None else norms
+    if distance == "rwmd":
+        return nearest_by_rwmd(query, bags, vectors, lengths, k, within)
+    return Cascade(query, bags, vectors, lengths, k, within, stop).run()
 
 
 class Reranker:

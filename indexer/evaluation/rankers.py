@@ -1,6 +1,6 @@
 """What ranks documents in an experiment: every distance, encoder and scorer of the project behind one door."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,8 @@ from rerank.weights import PartCounts
 
 FAR = np.inf
 """The distance of a document that cannot be ranked."""
+
+_BLOCK = 64  # questions whose vectors are compared at once
 
 
 class Ranker(Protocol):
@@ -95,16 +97,18 @@ class Encoded:
         """See `Ranker.distances`."""
         rows, documents = _documents(questions, self._gamma, self._idf)
         encoded = self._encoder.encode(documents).astype(np.float64) if len(rows) else np.empty((0, 0))
-        place = {int(row): i for i, row in enumerate(rows.tolist())}
-        for row in range(len(questions)):
+        for row, compared in enumerate(_by_blocks(rows, encoded, len(questions), self._compare)):
             progress("Comparing vectors", row + 1, len(questions), "queries")
-            found = np.full(self._n, FAR)
-            if row in place:
-                products = self._vectors @ encoded[place[row]]
-                own = float(encoded[place[row]] @ encoded[place[row]])
-                squares = np.maximum(self._squares + own - 2 * products, 0)
-                found[self._rows] = -products if self._encoder.metric == "ip" else np.sqrt(squares)
-            yield found
+            yield _spread_out(compared, self._rows, self._n)
+
+    def _compare(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distances (b, m) of encoded questions (b, dim)."""
+        products: NDArray[np.float64] = encoded @ self._vectors.T
+        if self._encoder.metric == "ip":
+            return -products
+        squares = self._squares + np.square(encoded).sum(axis=1)[:, None] - 2 * products
+        distances: NDArray[np.float64] = np.sqrt(np.maximum(squares, 0))
+        return distances
 
     def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
         """See `Ranker.nearest`."""
@@ -120,14 +124,13 @@ class Centroids:
 
     def distances(self, questions: Texts, progress: Progress) -> Iterator[NDArray[np.float64]]:
         """See `Ranker.distances`."""
+        from scipy.spatial.distance import cdist
+
         rows, means = _means(questions, self._gamma, self._idf)
-        place = {int(row): i for i, row in enumerate(rows.tolist())}
-        for row in range(len(questions)):
+        compared = _by_blocks(rows, means, len(questions), lambda some: cdist(some, self._means))
+        for row, distances in enumerate(compared):
             progress("Comparing centroids", row + 1, len(questions), "queries")
-            found = np.full(self._n, FAR)
-            if row in place:
-                found[self._rows] = np.linalg.norm(self._means - means[place[row]], axis=1)
-            yield found
+            yield _spread_out(distances, self._rows, self._n)
 
     def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
         """See `Ranker.nearest`."""
@@ -150,6 +153,30 @@ class Random:
     def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
         """See `Ranker.nearest`."""
         return nearest_of(self.distances(questions, progress), len(questions), k)
+
+
+def _by_blocks(
+    rows: NDArray[np.int64],
+    vectors: NDArray[np.float64],
+    count: int,
+    compare: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> Iterator[NDArray[np.float64] | None]:
+    """Compare many vectors (m, dim) at a time; yield what comes out for each of `count` rows, None without a vector."""
+    place = {int(row): i for i, row in enumerate(rows.tolist())}
+    first, block = 0, np.empty((0, 0))
+    for row in range(count):
+        at = place.get(row)
+        if at is not None and at >= first + len(block):
+            first, block = at, compare(vectors[at : at + _BLOCK])
+        yield None if at is None else block[at - first]
+
+
+def _spread_out(distances: NDArray[np.float64] | None, rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return distances (n,) of all documents: those of `rows` (m,), the others far away."""
+    found = np.full(n, FAR)
+    if distances is not None:
+        found[rows] = distances
+    return found
 
 
 def _documents(texts: Texts, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Documents]:

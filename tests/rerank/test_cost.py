@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank import cost as cost_module
-from rerank.cost import UNIT_ROUNDOFF, cost_floor, exact_cost, squared_error
+from rerank.cost import UNIT_ROUNDOFF, cost_floor, exact_cost, exact_minima, squared_error
 from tests.rerank.problems import VECTORS, make_vectors
 
 SEEDS = st.integers(0, 2**32)
@@ -33,6 +33,17 @@ def test_cost_floor_is_never_above(seed: int, v: int, h: int, d: int, kind: str,
     assert floor.shape == (v, h)
     assert np.all(floor >= 0)
     assert np.all(floor <= exact_cost(vectors, query_vectors))
+
+
+@given(
+    SEEDS, st.integers(1, 30), st.integers(1, 30), st.integers(1, 300), st.sampled_from(VECTORS), st.floats(-15.0, 3.0)
+)
+def test_exact_minima_are_those_of_all_costs(seed: int, n: int, m: int, d: int, kind: str, exponent: float) -> None:
+    everything = make_vectors(np.random.default_rng(seed), n + m, d, kind, 10**exponent)
+    cost = exact_cost(everything[:n], everything[n:])
+    by_source, by_target = exact_minima(everything[:n], everything[n:])
+    assert by_source.tolist() == cost.min(axis=1).tolist()
+    assert by_target.tolist() == cost.min(axis=0).tolist()
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

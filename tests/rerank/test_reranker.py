@@ -205,6 +205,26 @@ def test_of_no_bags_none_is_nearest(distance: Distance) -> None:
     assert (found.rows.tolist(), found.distances.tolist(), found.counts) == ([], [], StageCounts())
 
 
+@pytest.mark.parametrize("words", [60, 10**6])
+@pytest.mark.parametrize("k", [1, 7, 200])
+def test_rwmd_of_many_is_brute_force(monkeypatch: pytest.MonkeyPatch, words: int, k: int) -> None:
+    monkeypatch.setattr("rerank.relaxed.most_words", lambda _: words)
+    rng = np.random.default_rng(21)
+    vectors = make_vectors(rng, 90, 8, "normal", 1.0)
+    bags = [make_bag(rng, 80, "normal", 12) for _ in range(900)]
+    bags += bags[:30]  # equal ones keep the order of their rows
+    asked = make_bag(rng, 90, "normal", 10)
+    query = Query(asked, vectors[asked.words])
+    right = [naive.rwmd(query.bag, query.vectors, bag, vectors) for bag in bags]
+    found = nearest(query, Bags.of(bags), vectors[:80], k, "rwmd")
+    order = np.argsort(right, kind="stable")[:k]
+    np.testing.assert_allclose(found.distances, np.array(right)[order], rtol=1e-9)
+    assert found.rows.tolist() == order.tolist()
+    assert found.counts.rwmd > 400
+    near = nearest(query, Bags.of(bags), vectors[:80], k, "rwmd", within=float(found.distances[0]))
+    assert near.rows[0] == found.rows[0]
+
+
 @pytest.mark.parametrize("k", [0, -3])
 def test_k_must_be_one_or_more(k: int) -> None:
     vectors = np.ones((1, 1), np.float32)
