@@ -1,7 +1,9 @@
 """The piece of a document that is shown with a hit."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from rerank.text import Tokenizer
 
@@ -17,9 +19,10 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
     words = _without_title("\n".join(texts).strip(), title).split()
     if not words:
         return ""
-    wanted = frozenset(about)
-    hits = [not wanted.isdisjoint(_parts(word)) for word in words[:_WORDS]]
-    start, end = _best_window([len(word) for word in words[:_WORDS]], hits, length)
+    wanted, looked_at = frozenset(about), words[:_WORDS]
+    about_it = {word for word in set(looked_at) if not wanted.isdisjoint(_parts(word))}
+    hits = [place for place, word in enumerate(looked_at) if word in about_it]
+    start, end = _best_window([len(word) for word in looked_at], hits, length)
     shown = " ".join(words[start:end])
     whole = end == len(words) and len(shown) <= length
     return ("… " if start else "") + shown[:length] + ("" if whole else " …")
@@ -38,16 +41,20 @@ def _without_title(body: str, title: str) -> str:
     return rest if repeated else body
 
 
-def _best_window(lengths: Sequence[int], hits: Sequence[bool], length: int) -> tuple[int, int]:
-    """Return start and end of the earliest run of words that fits and has most hits; one word may be too long."""
-    best, window, end, size, inside = -1, (0, 1), 0, -1, 0
-    for start in range(len(lengths)):
-        while end < len(lengths) and (end <= start or size + 1 + lengths[end] <= length):
-            size += 1 + lengths[end]
-            inside += hits[end]
-            end += 1
-        if inside > best:
-            best, window = inside, (start, end)
-        size -= 1 + lengths[start]
-        inside -= hits[start]
-    return window
+def _best_window(lengths: Sequence[int], hits: Sequence[int], length: int) -> tuple[int, int]:
+    """Return start and end of the earliest run of words that fits and has most hits; one word may be too long.
+
+    `hits` are places of words, increasing.
+    """
+    ends = [0, *accumulate(size + 1 for size in lengths)]  # behind so many words and a space for each
+
+    def end_from(start: int) -> int:
+        return max(start + 1, bisect_right(ends, ends[start] + length + 1) - 1)
+
+    most, last = 0, 0
+    for number, first in enumerate(hits):
+        behind = bisect_left(hits, end_from(first))
+        if behind - number > most:
+            most, last = behind - number, hits[behind - 1]
+    start = min(last, bisect_left(ends, ends[last + 1] - length - 1)) if most else 0
+    return start, end_from(start)
