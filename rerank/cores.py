@@ -38,7 +38,8 @@ def alone() -> bool:
 def blas_alone() -> Iterator[None]:
     """Keep BLAS to the thread that calls it, for this process: it is called by several, each for a part.
 
-    Its own threads wait for more work by spinning, on the cores that ours need.
+    Its own threads wait for more work by spinning, on the cores that ours need. A BLAS built on OpenMP, as those in the
+    wheels of numpy and scipy are not, has a number of threads for each caller, and is left as it is.
     """
     _Blas.enter()
     try:
@@ -62,12 +63,9 @@ class _Blas:
     @classmethod
     def enter(cls) -> None:
         with cls._lock:
+            if not cls._wanted:
+                cls._begin()
             cls._wanted += 1
-            if cls._wanted == 1:
-                begun, cls._done = Event(), Event()
-                cls._keeper = Thread(target=_keep_alone, args=(begun, cls._done), daemon=True)
-                cls._keeper.start()
-                begun.wait()
 
     @classmethod
     def leave(cls) -> None:
@@ -76,6 +74,22 @@ class _Blas:
             if not cls._wanted:
                 cls._done.set()
                 cls._keeper.join()
+
+    @classmethod
+    def _begin(cls) -> None:
+        begun, cls._done = Event(), Event()
+        cls._keeper = Thread(target=_keep_alone, args=(begun, cls._done), daemon=True)
+        try:
+            cls._keeper.start()
+            begun.wait()
+        except BaseException:  # Ctrl-C, or no thread to be had: nobody will leave
+            cls._done.set()
+            raise
+
+    @classmethod
+    def forked(cls) -> None:
+        """Begin anew in a copy of the process, which has no other threads: what they held stays held."""
+        cls._lock = Lock()
 
 
 def _keep_alone(begun: Event, done: Event) -> None:
@@ -97,21 +111,29 @@ def _blas_libraries() -> Any:
     return ThreadpoolController()
 
 
-def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
-    """Do `work(first, last)` for ranges that make up 0 to n, on all cores unless n is `small`."""
-    threads = cores()
+def spread(work: Callable[[int, int], None], n: int, small: int = 64, most: int | None = None) -> None:
+    """Do `work(first, last)` for ranges that make up 0 to n, on all cores or `most` of them unless n is `small`."""
+    threads = min(cores(), most or cores())
     if n < small or threads == 1 or alone():
         work(0, n)
         return
     block = max(1, -(-n // (threads * _BLOCKS)))
-    turns = count()
+    turns, stopped = count(), Event()
 
     def drain() -> None:
-        while (first := next(turns) * block) < n:
+        while not stopped.is_set() and (first := next(turns) * block) < n:
             work(first, min(first + block, n))
 
-    others = [pool().submit(drain) for _ in range(threads - 1)]
-    drain()
+    def help_out() -> None:
+        with one_core():  # who waits for others of the pool while all of them do waits for ever
+            drain()
+
+    others = [pool().submit(help_out) for _ in range(threads - 1)]
+    try:
+        drain()
+    except BaseException:
+        stopped.set()
+        raise
     for other in others:
         other.result()
 
@@ -120,3 +142,8 @@ def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
 def pool() -> ThreadPoolExecutor:
     """Return the threads that are kept for the next loop."""
     return ThreadPoolExecutor(cores(), "moverank")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)
+    os.register_at_fork(after_in_child=_Blas.forked)

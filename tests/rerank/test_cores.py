@@ -1,4 +1,8 @@
+import os
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -69,3 +73,78 @@ def test_blas_is_given_back_by_the_last_that_wanted_it() -> None:
             assert set().union(*threads.map(lambda _: _blas_threads(), range(4))) == {1}
         assert _blas_threads() == {1}
     assert _blas_threads() == before
+
+
+def test_loops_within_loops_of_several_callers_end() -> None:
+    # All threads of the pool help the outer loops: an inner one that waited for them would wait for ever.
+    def outer(first: int, last: int) -> None:
+        time.sleep(0.01)
+        spread(lambda *_: time.sleep(0.001), 100)
+        done.extend(range(first, last))
+
+    done: list[int] = []
+    with ThreadPoolExecutor(3) as callers:
+        waiting = [callers.submit(spread, outer, 20, 2) for _ in range(3)]
+        for one in waiting:
+            one.result(timeout=60)
+    assert sorted(done) == sorted([*range(20)] * 3)
+
+
+def test_others_stop_where_the_caller_does() -> None:
+    done = []
+
+    def work(first: int, _: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        done.append(first)
+
+    with pytest.raises(KeyboardInterrupt):
+        spread(work, 1000)
+    time.sleep(0.3)
+    assert len(done) <= 2
+
+
+def test_no_more_threads_than_wanted() -> None:
+    threads = set()
+
+    def work(*_: int) -> None:
+        time.sleep(0.001)
+        threads.add(threading.current_thread())
+
+    spread(work, 200, most=1)
+    assert threads == {threading.current_thread()}
+
+
+def test_blas_is_given_back_where_nobody_could_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _blas_threads()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt), blas_alone():
+            pass
+    with blas_alone():
+        assert _blas_threads() == {1}
+    assert _blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
+    spread(lambda *_: None, 1000)
+    code = """
+import os
+from rerank.cores import blas_alone, spread
+
+spread(lambda *_: None, 1000)
+with blas_alone():
+    child = os.fork()
+    if not child:
+        spread(lambda *_: None, 1000)
+        os._exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["7"]
