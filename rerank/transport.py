@@ -20,10 +20,9 @@ _WORTH_A_CHOICE = 2000
 _ARCS = 10  # of each word, to begin with
 _ROUNDS = 6
 _FEASIBLE = 1e-12
-_CLEAR = 1e4  # how far squares of costs have to be above their slack for the floor to be of use
+_CLEAR = 400  # how far squares of costs have to be above their slack for the floor to be of use
 _one_by_one = Lock()
-# The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end, and
-# one below zero that mass is missing from the plan.
+# The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end.
 _GAP = 1e-9
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -61,11 +60,11 @@ def solve_vectors(
 
     Of a large problem, most exact costs are never computed: the cost floor tells that their arcs do not matter.
     """
-    some = None
     if len(sources) * len(targets) >= _WORTH_A_CHOICE:
-        problem, largest = _Problem.bounded(source_weights, target_weights, sources, targets)
-        some = problem.solved_over_few_arcs() if problem else None
-    return some.plan(largest) if some else solve(source_weights, target_weights, exact_cost(sources, targets))
+        problem, unit = _Problem.bounded(source_weights, target_weights, sources, targets)
+        if problem:
+            return (problem.solved_over_few_arcs() or problem.sharpened().solved()).plan(unit)
+    return solve(source_weights, target_weights, exact_cost(sources, targets))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +164,16 @@ class _Problem:
         mass = moved if arcs is None else moved.toarray()
         distance, u, v = float(np.sum(mass * self.cost)), log["u"], log["v"]
         complaint = None if log["result_code"] == 1 else str(log["warning"])
+        unmoved = float(np.abs(mass.sum(axis=1) - self.left).sum() + np.abs(mass.sum(axis=0) - self.right).sum())
+        if complaint is None and not unmoved <= _GAP:
+            complaint = f"{unmoved:.3g} of the mass is not where it has to be"
         return _Solved(distance, mass, u, v, self._gap(distance, u, v), complaint)
+
+    def sharpened(self) -> "_Problem":
+        """Return the problem with all costs exact."""
+        rows, columns = np.indices(self.cost.shape)
+        self._sharpen((rows.ravel(), columns.ravel()))
+        return self
 
     def _sharpen(self, arcs: Arcs) -> None:
         """Put what arcs cost exactly in the place of its floor."""
