@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.bag import Bag, Bags
 from rerank.coarse import Coarse
 from rerank.cores import spread
-from rerank.cost import cost_floor, squared_error, squared_slack, vector_norms
+from rerank.cost import cost_floor, squared_error, squared_slack, vector_norms, widest
 from rerank.query import Query
 
 _Array = NDArray[Any]
@@ -38,7 +38,7 @@ class Problem:
     """A query against many bags: `cost` (v, h) is the cost floor, 0 where the word is the same.
 
     `place` (v,) is the query's place of each word, -1 where it does not have it; `slack` how much the square of a cost
-    can be above that of its floor.
+    can be above that of its floor, and `largest` no less than any cost.
     """
 
     query: Bag
@@ -46,6 +46,7 @@ class Problem:
     cost: NDArray[np.float32]
     place: NDArray[np.int32]
     slack: float
+    largest: float
 
     @classmethod
     def of(
@@ -54,8 +55,9 @@ class Problem:
         """Compute the cost floor of a query and a vocabulary (v, d) with its `norms`."""
         lengths = vector_norms(vectors) if norms is None else norms
         cost = query_cost(query, vectors, lengths)
-        slack = squared_slack(lengths, vector_norms(query.vectors), vectors.shape[1])
-        return cls(query.bag, bags, cost, query.places(len(vectors)), slack)
+        ours = vector_norms(query.vectors)
+        slack = squared_slack(lengths, ours, vectors.shape[1])
+        return cls(query.bag, bags, cost, query.places(len(vectors)), slack, widest(lengths, ours))
 
     def arrays(self, rows: NDArray[np.int64]) -> _Arrays:
         """Return what a kernel needs to look at the documents `rows`."""
@@ -153,8 +155,8 @@ def sinkhorn(
     lower, upper, posed = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
     choices = (_STEPS, enough, problem.slack)
     spread(lambda first, last: sinkhorn_bounds(first, last, *posed, *choices, lower, upper), len(rows), small=4)
-    largest = float(problem.cost.max(initial=0)) + np.sqrt(problem.slack)
-    return lower * SUM_MARGIN - ABSOLUTE_MARGIN * largest, upper / SUM_MARGIN + ABSOLUTE_MARGIN * largest
+    margin = ABSOLUTE_MARGIN * problem.largest
+    return lower * SUM_MARGIN - margin, upper / SUM_MARGIN + margin
 
 
 def wcd(centroids: NDArray[np.float32], query_centroid: NDArray[np.float32]) -> NDArray[np.float64]:

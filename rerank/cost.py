@@ -106,5 +106,9 @@ def squared_slack(norms: NDArray[np.float32], query_norms: NDArray[np.float32], 
     Twice the product's error, once taken off and once not yet there, and the roundings of the root: at most 10 u of
     the largest square, (|x| + |y|)^2; and what underflow may have taken.
     """
-    widest = float(norms.max(initial=0)) + float(query_norms.max(initial=0))
-    return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * widest**2 * 1.001 + 2e-30
+    return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * widest(norms, query_norms) ** 2 + 2e-30
+
+
+def widest(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:
+    """Return what no distance of vectors of these lengths is above: the sum of the longest, and a little more."""
+    return 1.0005 * (float(norms.max(initial=0)) + float(query_norms.max(initial=0)))

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rerank.bag import Bags
 from rerank.bounds import Problem
-from rerank.cost import cost_floor, squared_slack, vector_norms
+from rerank.cost import cost_floor, squared_slack, vector_norms, widest
 from rerank.query import Query
 
 
@@ -22,28 +22,29 @@ class Fine:
         self._row = np.full(len(vectors), -1, np.int32)
         self._words = np.empty(0, np.int64)
         self._cost = np.empty((0, len(query.bag)), np.float32)
+        self._filled = False
 
     def room(self) -> NDArray[np.float32]:
         """Return room (v, h) for the costs of all words, for another to fill in; no rows if they are too many."""
         v = len(self._row)
         if v <= self._most:
-            self._cost = np.empty((v, len(self._lengths)), np.float32)
-            self._row = np.arange(v, dtype=np.int32)
-            self._words = np.arange(v)
+            self._cost, self._filled = np.empty((v, len(self._lengths)), np.float32), True
         return self._cost
 
     def problem(self, bags: Bags) -> Problem:
         """Return the query against bags; their words are numbered by the rows of the costs."""
+        lengths = self._norms[bags.words]
+        known = squared_slack(lengths, self._lengths, self._vectors.shape[1]), widest(lengths, self._lengths)
+        if self._filled:
+            return Problem(self._query.bag, bags, self._cost, self._place, *known)
         new = self._missing(bags)
         if len(self._words) + len(new) > self._most:
             self._row[self._words] = -1
             self._words = self._words[:0]
             new = self._missing(bags)
         self._add(new)
-        n = len(self._words)
-        slack = squared_slack(self._norms[self._words], self._lengths, self._vectors.shape[1])
         numbered = Bags(bags.starts, self._row[bags.words], bags.weights)
-        return Problem(self._query.bag, numbered, self._cost[:n], self._place[self._words], slack)
+        return Problem(self._query.bag, numbered, self._cost[: len(self._words)], self._place[self._words], *known)
 
     def _missing(self, bags: Bags) -> NDArray[np.int64]:
         """Return the words of bags that have no row, increasing."""
