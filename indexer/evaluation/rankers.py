@@ -18,7 +18,8 @@ from rerank.weights import PartCounts
 FAR = np.inf
 """The distance of a document that cannot be ranked."""
 
-_BLOCK = 64  # questions whose vectors are compared at once
+_BLOCK = 64  # questions whose vectors are compared at once, if the documents are not too many
+_BYTES = 64 * 2**20
 
 
 class Ranker(Protocol):
@@ -97,7 +98,7 @@ class Encoded:
         """See `Ranker.distances`."""
         rows, documents = _documents(questions, self._gamma, self._idf)
         encoded = self._encoder.encode(documents).astype(np.float64) if len(rows) else np.empty((0, 0))
-        for row, compared in enumerate(_by_blocks(rows, encoded, len(questions), self._compare)):
+        for row, compared in enumerate(_by_blocks(rows, encoded, len(questions), self._n, self._compare)):
             progress("Comparing vectors", row + 1, len(questions), "queries")
             yield _spread_out(compared, self._rows, self._n)
 
@@ -127,7 +128,7 @@ class Centroids:
         from scipy.spatial.distance import cdist
 
         rows, means = _means(questions, self._gamma, self._idf)
-        compared = _by_blocks(rows, means, len(questions), lambda some: cdist(some, self._means))
+        compared = _by_blocks(rows, means, len(questions), self._n, lambda some: cdist(some, self._means))
         for row, distances in enumerate(compared):
             progress("Comparing centroids", row + 1, len(questions), "queries")
             yield _spread_out(distances, self._rows, self._n)
@@ -159,15 +160,20 @@ def _by_blocks(
     rows: NDArray[np.int64],
     vectors: NDArray[np.float64],
     count: int,
+    n: int,
     compare: Callable[[NDArray[np.float64]], NDArray[np.float64]],
 ) -> Iterator[NDArray[np.float64] | None]:
-    """Compare many vectors (m, dim) at a time; yield what comes out for each of `count` rows, None without a vector."""
+    """Compare many vectors (m, dim) at a time with n documents; yield what comes out for each of `count` rows.
+
+    None where a row has no vector.
+    """
     place = {int(row): i for i, row in enumerate(rows.tolist())}
+    size = max(1, min(_BLOCK, _BYTES // max(1, 8 * n)))
     first, block = 0, np.empty((0, 0))
     for row in range(count):
         at = place.get(row)
         if at is not None and at >= first + len(block):
-            first, block = at, compare(vectors[at : at + _BLOCK])
+            first, block = at, compare(vectors[at : at + size])
         yield None if at is None else block[at - first]
 
 

@@ -85,6 +85,20 @@ def test_the_centroids_encoder_is_wcd(corpus: Corpus) -> None:
         assert encoded == pytest.approx(exact, abs=1e-5)
 
 
+@pytest.mark.parametrize("name", ["centroid", "wcd", "lsi:dim=3"])
+def test_vectors_compared_together_say_what_each_says_alone(
+    name: str, indexed: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["ant bee", "zebra", "cat dog", "lark", QUERY, "zebra quux", "bee"]
+    corpus = indexed.corpus([(str(i), text) for i, text in enumerate(texts)])
+    monkeypatch.setattr("indexer.evaluation.rankers._BLOCK", 2)
+    together = ranked(name, corpus.documents, corpus.questions)
+    alone = [ranked(name, corpus.documents, corpus.questions.take([row]))[0] for row in range(len(texts))]
+    assert np.isinf(together[[1, 5]]).all()
+    assert np.isfinite(together[[0, 2, 3, 4, 6]]).any(axis=1).all()
+    np.testing.assert_allclose(together, alone, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("name", ["wmd", "rwmd", "wcd", "bow", "bm25", "centroid", "random"])
 def test_the_nearest_are_the_first_of_all(name: str, corpus: Corpus) -> None:
     ranker = parse_method(name).ranker(corpus.documents, Kept())
