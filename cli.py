@@ -42,6 +42,32 @@ evaluate = typer.Typer(
 )
 app.add_typer(evaluate, name="evaluate")
 
+
+def _tell_version(*, asked: bool) -> None:
+    """Print the version and leave, if that was asked for."""
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"moverank {version('moverank')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Print the version.",
+            is_eager=True,
+            callback=lambda value: _tell_version(asked=value),
+        ),
+    ] = False,
+) -> None:
+    """Take the options that belong to no command."""
+
+
 _INTERRUPTED = 130  # what Typer returns after Ctrl-C
 
 Index = Annotated[

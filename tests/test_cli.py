@@ -1,6 +1,7 @@
 """The command line as people and scripts use it: answers, exit codes, and one sentence for whatever is wrong."""
 
 import gzip
+import importlib.metadata
 import io
 import json
 import os
@@ -345,6 +346,12 @@ def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     result = CliRunner().invoke(cli.app, [*command, "--help"])
     assert result.exit_code == 0
     assert ("Example" in result.output) == bool(command)
+
+
+def test_the_version_is_told(call: Call) -> None:
+    answer = call("--version")
+    assert answer.code == 0
+    assert answer.out == f"moverank {importlib.metadata.version('moverank')}\n"
 
 
 def test_without_a_command_the_help_is_shown(call: Call) -> None:
