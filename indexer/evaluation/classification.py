@@ -13,7 +13,8 @@ from indexer.evaluation.methods import Method, Trial, distances_of
 from indexer.evaluation.rankers import nearest_of
 from indexer.evaluation.table import Table, Value
 from indexer.evaluation.texts import Texts
-from indexer.progress import Progress
+from indexer.progress import Progress, silent
+from rerank.cores import blas_alone, one_core, pool
 from rerank.evaluation.knn import KS, KnnError, choose_k, error
 from rerank.evaluation.splits import Split
 
@@ -53,8 +54,7 @@ def classification(methods: Sequence[Method], data: Classified, bench: Bench, k:
     al. 2015, section 5.2) is chosen for each method and split. Whoever has no neighbour is classified wrongly.
     """
     rows: list[dict[str, Value]] = []
-    for method in methods:
-        found = [_tried(method, data, split, bench, k) for split in data.splits]
+    for method, found in zip(methods, _all_tried(methods, data, bench, k), strict=True):
         several = KnnError(tuple(wrong for wrong, _ in found), tuple(chosen for _, chosen in found))
         row: dict[str, Value] = {"method": method.label, "error": several.mean, "deviation": several.deviation}
         rows.append(row | {"k": " ".join(map(str, several.ks))})
@@ -68,6 +68,37 @@ def classification(methods: Sequence[Method], data: Classified, bench: Bench, k:
         **twice.facts(),
     }
     return Table("knn", tuple(rows), facts, tuple(twice.notes(clean=False)), lower=("error",))
+
+
+def _all_tried(
+    methods: Sequence[Method], data: Classified, bench: Bench, k: int | None
+) -> list[list[tuple[float, int]]]:
+    """Try every method on every split: side by side those that would leave the other cores idle."""
+    waiting = {
+        (method.label, place): pool().submit(_tried_on_one_core, method, data, split, bench.kept, k)
+        for method in methods
+        if not method.uses_all_cores
+        for place, split in enumerate(data.splits)
+    }
+    try:
+        for done, one in enumerate(waiting.values(), 1):
+            one.result()
+            bench.progress("Trying methods side by side", done, len(waiting), "splits")
+    except BaseException:
+        for one in waiting.values():
+            one.cancel()
+        raise
+
+    def tried(method: Method, place: int) -> tuple[float, int]:
+        known = waiting.get((method.label, place))
+        return known.result() if known else _tried(method, data, data.splits[place], bench, k)
+
+    return [[tried(method, place) for place in range(len(data.splits))] for method in methods]
+
+
+def _tried_on_one_core(method: Method, data: Classified, split: Split, kept: Kept, k: int | None) -> tuple[float, int]:
+    with one_core(), blas_alone():
+        return _tried(method, data, split, Bench(kept, silent), k)
 
 
 def _tried(method: Method, data: Classified, split: Split, bench: Bench, k: int | None) -> tuple[float, int]:

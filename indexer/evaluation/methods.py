@@ -46,6 +46,11 @@ class Method:
     options: Mapping[str, str] = field(default_factory=dict)
     parts: tuple[tuple[float, "Method"], ...] = ()
 
+    @property
+    def uses_all_cores(self) -> bool:
+        """Say whether distances are computed that are spread over the cores."""
+        return bool(self.parts or self.proximity) or (self.name in DISTANCES and self.name != "wcd")
+
     def ranker(self, pool: Texts, kept: Kept) -> Ranker:
         """Make what ranks a pool."""
         idf = pool.idf if self.weights == "tfidf" else None

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -43,14 +44,40 @@ def report(work: Path) -> str:
     ]
     if READING.exists():
         told += [READING.read_text(encoding="utf-8").strip(), ""]
+    files = {experiment.name: work / f"{experiment.name}.json" for experiment in EXPERIMENTS}
+    tables = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
     for experiment in EXPERIMENTS:
-        file = work / f"{experiment.name}.json"
-        if file.exists():
-            told += [*_section(experiment, json.loads(file.read_text())), ""]
-    missing = [experiment.name for experiment in EXPERIMENTS if not (work / f"{experiment.name}.json").exists()]
+        if experiment.name in tables:
+            told += [*_section(experiment, tables[experiment.name]), ""]
+    told += _averages([table for name, table in tables.items() if name.startswith("knn-")])
+    missing = [name for name in files if name not in tables]
     if missing:
         told += [f"Not measured yet: {', '.join(missing)}.", ""]
-    return "\n".join(told)
+    seconds = sum(table["seconds"] for table in tables.values())
+    return "\n".join([*told, f"All of these tables together: {seconds / 60:.0f} minutes.", ""])
+
+
+def _averages(tables: list[dict[str, Any]]) -> list[str]:
+    """Average the errors of classification over the data sets, and relative to the first method."""
+    if not tables:
+        return []
+    errors = {row["method"]: [_error(table, row["method"]) for table in tables] for row in tables[0]["rows"]}
+    base = next(iter(errors))
+    lines = [
+        "## kNN classification, all data sets",
+        "",
+        f"| method | mean error | of {base}'s | paper |",
+        "|---|---|---|---|",
+    ]
+    for method, own in errors.items():
+        share = mean(error / other for error, other in zip(own, errors[base], strict=True))
+        lines.append(f"| `{method}` | {mean(own):.3f} | {share:.2f} | {'.42' if method == 'wmd' else ''} |")
+    source = "Paper: Kusner et al. 2015, figure 4, eight data sets."
+    return [*lines, "", f"data sets {len(tables)}; the share is averaged over them. {source}", ""]
+
+
+def _error(table: dict[str, Any], method: str) -> float:
+    return next(float(row["error"]) for row in table["rows"] if row["method"] == method)
 
 
 def _section(experiment: Experiment, table: Mapping[str, Any]) -> list[str]:

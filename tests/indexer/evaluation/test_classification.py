@@ -1,10 +1,15 @@
+import logging
+import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from indexer import Collection, Document, UsageError
+from indexer.evaluation import classification
 from indexer.evaluation.commands import evaluate_knn
+from indexer.evaluation.methods import Method
+from rerank.errors import EvaluationError
 from rerank.evaluation.splits import drawn
 from tests import naive_evaluation as naive
 from tests.indexer.world import WORDS, Twin, document
@@ -86,6 +91,30 @@ def test_every_kind_of_method_classifies(indexed: Collection) -> None:
     assert list(errors) == methods
     assert all(isinstance(error, float) and 0 <= error <= 1 for error in errors.values())
     assert float(errors["wmd:weights=tfidf"] or 0) < float(errors["random"] or 0)
+
+
+def test_side_by_side_is_one_after_the_other(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    methods = ["lda:topics=3,passes=2", "bow", "bm25", "lsi:dim=4", "wcd", "wmd", "random"]
+    together = evaluate_knn(indexed.path, methods=methods, split="random", times=3)
+    monkeypatch.setattr(Method, "uses_all_cores", True)
+    assert evaluate_knn(indexed.path, methods=methods, split="random", times=3) == together
+    assert logging.getLogger("gensim").level == logging.NOTSET
+
+
+def test_an_error_of_one_ends_all(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def fails(*_: object) -> tuple[float, int]:
+        tried.append(1)
+        if len(tried) == 1:
+            raise EvaluationError("nothing to learn from")
+        time.sleep(0.05)
+        return 0.0, 1
+
+    monkeypatch.setattr(classification, "_tried", fails)
+    with pytest.raises(EvaluationError, match="nothing to learn from"):
+        evaluate_knn(indexed.path, methods=["bow", "bm25"], split="random", times=50)
+    assert len(tried) < 20
 
 
 def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document]) -> None:
