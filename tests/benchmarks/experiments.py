@@ -1,11 +1,11 @@
 """The experiments of the report: data, rows, and what the papers say of them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from indexer import Collection, Settings
+from indexer import Collection, Document, Rejection, Settings
 from indexer.evaluation.commands import evaluate_bounds, evaluate_knn, evaluate_retrieval
 from indexer.evaluation.table import Table
 from indexer.formatters.bars import Bars
@@ -30,28 +30,34 @@ class Experiment:
     """Rows that were not measured here: the first column only."""
 
 
-def collection(work: Path, name: str) -> Path:
-    """Index a data set, if it is not there yet, and return its collection."""
-    place, folder = work / name, real("data", name)
+def collection(work: Path, name: str, *, questions: bool = False) -> Path:
+    """Index a data set, if it is not there yet, and return its collection; of threads, only the `questions` perhaps."""
+    place, folder = work / (f"{name}-questions" if questions else name), real("data", name)
     if Collection.exists(place):
         return place
     settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None))
     threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
     with Bars() as bars, Collection.create(place, settings) as made:
-        made.index(
-            read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)]), progress=bars
-        )
+        read = read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)])
+        made.index(map(_question, read) if questions else read, progress=bars)
     return place
 
 
-def retrieval(name: str, methods: tuple[str, ...], qrels: str = "qrels.tsv", **options: Any) -> Run:
+def _question(thread: Document | Rejection) -> Document | Rejection:
+    """Leave out all posts but the first, which has the title in it."""
+    return thread if isinstance(thread, Rejection) else replace(thread, parts=thread.parts[:1])
+
+
+def retrieval(
+    name: str, methods: tuple[str, ...], qrels: str = "qrels.tsv", *, questions: bool = False, **options: Any
+) -> Run:
     """Return what measures methods by the judged queries of a data set."""
 
     def run(work: Path, bars: Bars) -> Table:
         for key in ("queries", "candidates", "train"):
             if key in options:
                 options[key] = str(real("data", name, Path(options[key]).name))
-        index, judged = collection(work, name), str(real("data", name, qrels))
+        index, judged = collection(work, name, questions=questions), str(real("data", name, qrels))
         return evaluate_retrieval(index, judged, methods=methods, progress=bars, **options)
 
     return run
@@ -101,6 +107,10 @@ THREADS = (
     *("random", "bow", "tfidf", "bm25", RANKED_BM25, "pl2", "interpolation", TRANSLATION),
     *(CENTROID, FISHER, LSI, "wmd", "pwmd", PWMD),
     *BLENDS,
+)
+QUESTIONS = (
+    *("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf"),
+    *(f"{share:g}*bm25+{1 - share:g}*wmd:weights=tfidf" for share in (0.25, 0.5, 0.75)),
 )
 FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
 RANKED = ("map", "mrr", "ndcg@10", "recall@10", "p")
@@ -154,6 +164,21 @@ EXPERIMENTS = (
             ("quantumcomputing", "quantumcomputing", ".375"),
             ("bicycles", "bicycles_meta", ".372"),
         )
+    ),
+    Experiment(
+        "semeval-questions",
+        "SemEval-2016 3B, dev: the whole pool, title and body of the question only",
+        retrieval("semeval_cqa", QUESTIONS, "qrels_dev.tsv", questions=True, queries="queries.jsonl", reference="bm25"),
+        RANKED,
+    ),
+    *(
+        Experiment(
+            f"{name}-questions",
+            f"Duplicates and links, {name}: title and body of the question only",
+            retrieval(f"stackexchange_{site}", QUESTIONS, questions=True, **FORUM),
+            RANKED,
+        )
+        for name, site in (("quantumcomputing", "quantumcomputing"), ("bicycles", "bicycles_meta"))
     ),
     *(
         Experiment(
