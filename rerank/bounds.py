@@ -55,9 +55,9 @@ class Problem:
         """Compute the cost floor of a query and a vocabulary (v, d) with its `norms`."""
         lengths = vector_norms(vectors) if norms is None else norms
         cost = query_cost(query, vectors, lengths)
-        ours = vector_norms(query.vectors)
-        slack = squared_slack(lengths, ours, vectors.shape[1])
-        return cls(query.bag, bags, cost, query.places(len(vectors)), slack, widest(lengths, ours))
+        largest = widest(lengths, vector_norms(query.vectors))
+        slack = squared_slack(largest, vectors.shape[1])
+        return cls(query.bag, bags, cost, query.places(len(vectors)), slack, largest)
 
     def arrays(self, rows: NDArray[np.int64]) -> _Arrays:
         """Return what a kernel needs to look at the documents `rows`."""
@@ -82,12 +82,6 @@ def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
     nearest = np.empty(len(cost), np.float32)
     spread(lambda first, last: row_minima(first, last, cost, nearest), len(cost))
     return nearest
-
-
-def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float64]:
-    """Return RWMD (n,): the larger of both relaxations (Kusner et al. 2015, section 4), in linear complexity."""
-    every = np.arange(len(bags))
-    return np.maximum(document_side(bags, nearest_costs(cost)), query_side(bags, cost, query, every))
 
 
 def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cores import blas_alone, spread
+from rerank.cores import blas_alone, one_core, spread
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
@@ -30,9 +30,7 @@ def exact_minima(
     """
     from rerank.kernels.costs import exact_arcs
 
-    norms = vector_norms(sources)
-    floor = cost_floor(sources, targets, norms)
-    slack = squared_slack(norms, vector_norms(targets), sources.shape[1])
+    floor, slack = bounded_cost(sources, targets)
     by_source, by_target = (_above(floor.min(axis=axis), slack) for axis in (1, 0))
     rows, columns = np.nonzero((floor <= by_source[:, None]) | (floor <= by_target))
     exact = exact_arcs(sources, targets, rows, columns)
@@ -62,20 +60,35 @@ def squared_error(
     return bound
 
 
+def bounded_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Return the cost floor (n, m) of word vectors (n, d) and (m, d), and the slack of its squares.
+
+    By one product, whatever the cores: equal vectors have floors that are equal to the last digit.
+    """
+    norms, others = vector_norms(sources), vector_norms(targets)
+    with one_core():
+        floor = cost_floor(sources, targets, norms, others)
+    return floor, squared_slack(widest(norms, others), sources.shape[1])
+
+
 def cost_floor(
-    vectors: NDArray[np.float32], query_vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
+    vectors: NDArray[np.float32],
+    query_vectors: NDArray[np.float32],
+    norms: NDArray[np.float32] | None = None,
+    query_norms: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
     """Return (v, h) float32 distances of vocabulary (v, d) and query (h, d) that are never above the exact ones.
 
     One matrix product; its error bound is taken off the squares, and two more roundings off the roots. So every bound
     computed from the result is a bound of the exact distance, whatever float32 did to vectors of a length under
-    `embedding.LONGEST`. `norms` (v,) are the vocabulary's, where they are at hand.
+    `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the vectors' lengths, where they are at hand.
     """
     from rerank.kernels.costs import distances_from_products
 
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
     lengths = vector_norms(vectors) if norms is None else norms
-    ours, margins = vector_norms(query_vectors), product_margins(vectors.shape[1])
+    ours = vector_norms(query_vectors) if query_norms is None else query_norms
+    margins = product_margins(vectors.shape[1])
 
     def work(first: int, last: int) -> None:
         np.matmul(vectors[first:last], query_vectors.T, out=floor[first:last])
@@ -100,13 +113,13 @@ def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return norms
 
 
-def squared_slack(norms: NDArray[np.float32], query_norms: NDArray[np.float32], dim: int) -> float:
-    """Return by how much the square of an exact distance can be above that of its floor, at the most.
+def squared_slack(largest: float, dim: int) -> float:
+    """Return by how much the square of an exact distance can be above that of its floor; none is above `largest`.
 
     Twice the product's error, once taken off and once not yet there, and the roundings of the root: at most 10 u of
     the largest square, (|x| + |y|)^2; and what underflow may have taken.
     """
-    return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * widest(norms, query_norms) ** 2 + 2e-30
+    return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * largest**2 + 2e-30
 
 
 def widest(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:

@@ -33,10 +33,10 @@ class Fine:
 
     def problem(self, bags: Bags) -> Problem:
         """Return the query against bags; their words are numbered by the rows of the costs."""
-        lengths = self._norms[bags.words]
-        known = squared_slack(lengths, self._lengths, self._vectors.shape[1]), widest(lengths, self._lengths)
+        largest = widest(self._norms[bags.words], self._lengths)
+        slack = squared_slack(largest, self._vectors.shape[1])
         if self._filled:
-            return Problem(self._query.bag, bags, self._cost, self._place, *known)
+            return Problem(self._query.bag, bags, self._cost, self._place, slack, largest)
         new = self._missing(bags)
         if len(self._words) + len(new) > self._most:
             self._row[self._words] = -1
@@ -44,7 +44,8 @@ class Fine:
             new = self._missing(bags)
         self._add(new)
         numbered = Bags(bags.starts, self._row[bags.words], bags.weights)
-        return Problem(self._query.bag, numbered, self._cost[: len(self._words)], self._place[self._words], *known)
+        cost, place = self._cost[: len(self._words)], self._place[self._words]
+        return Problem(self._query.bag, numbered, cost, place, slack, largest)
 
     def _missing(self, bags: Bags) -> NDArray[np.int64]:
         """Return the words of bags that have no row, increasing."""
@@ -60,7 +61,7 @@ class Fine:
             grown = np.empty((max(total, min(2 * total, self._most)), len(self._query.bag)), np.float32)
             grown[:known] = self._cost[:known]
             self._cost = grown
-        floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new])
+        floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new], self._lengths)
         same = np.flatnonzero(self._place[new] >= 0)
         floor[same, self._place[new[same]]] = 0
         self._cost[known:total] = floor

@@ -3,14 +3,14 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.bag import Bag, Rest
-from rerank.cores import one_core
-from rerank.cost import cost_floor, exact_cost, squared_slack, vector_norms
+from rerank.cost import bounded_cost, exact_cost
 from rerank.errors import TransportError
 
 _ITERATIONS = 10_000_000
@@ -44,10 +44,8 @@ def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float6
     one: their dual value has to reach the cost but for 1e-9 of the largest cost.
     """
     # The solver's tolerance is absolute: costs of 1e-12 would all be the same to it.
-    largest = float(cost.max())
-    problem = _Problem(source_weights, target_weights, cost / (largest or 1.0))
-    some = problem.solved_over_few_arcs() if largest and cost.size >= _WORTH_A_CHOICE else None
-    return (some or problem.solved()).plan(largest)
+    unit = float(cost.max()) or 1.0
+    return _Problem(source_weights, target_weights, cost / unit, unit).plan()
 
 
 def solve_vectors(
@@ -60,10 +58,15 @@ def solve_vectors(
 
     Of a large problem, most exact costs are never computed: the cost floor tells that their arcs do not matter.
     """
+    from rerank.kernels.costs import exact_arcs
+
     if len(sources) * len(targets) >= _WORTH_A_CHOICE:
-        problem, unit = _Problem.bounded(source_weights, target_weights, sources, targets)
-        if problem:
-            return (problem.solved_over_few_arcs() or problem.sharpened().solved()).plan(unit)
+        floor, slack = bounded_cost(sources, targets)
+        highest = float(floor.max()) ** 2
+        if highest >= _CLEAR * slack:  # else the floor is too far below the costs to tell them apart
+            unit = float(np.sqrt(highest + slack))
+            cost, exact = floor.astype(np.float64) / unit, partial(exact_arcs, sources, targets)
+            return _Problem(source_weights, target_weights, cost, unit, exact).plan()
     return solve(source_weights, target_weights, exact_cost(sources, targets))
 
 
@@ -92,7 +95,7 @@ class _Solved:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Row sums (n,), column sums (m,) and costs (n, m) from 0 to 1.
+    """Row sums (n,), column sums (m,) and costs (n, m) from 0 to 1, of which `unit` is one.
 
     Where `exact` says what arcs cost, `cost` is a floor of it until they are asked for.
     """
@@ -100,32 +103,16 @@ class _Problem:
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     cost: NDArray[np.float64]
-    exact: Callable[[Arcs], NDArray[np.float64]] | None = None
+    unit: float
+    exact: Callable[..., NDArray[np.float64]] | None = None
 
-    @classmethod
-    def bounded(
-        cls,
-        left: NDArray[np.float64],
-        right: NDArray[np.float64],
-        sources: NDArray[np.float32],
-        targets: NDArray[np.float32],
-    ) -> "tuple[_Problem | None, float]":
-        """Return the problem of word vectors (n, d) and (m, d) with the unit of its costs.
-
-        There is none where the floor is too far below the costs to tell them apart.
-        """
-        from rerank.kernels.costs import exact_arcs
-
-        norms = vector_norms(sources)
-        with one_core():  # one product: equal problems are equal to the last digit
-            floor = cost_floor(sources, targets, norms)
-        slack, highest = squared_slack(norms, vector_norms(targets), sources.shape[1]), float(floor.max())
-        if highest**2 < _CLEAR * slack:
-            return None, 0.0
-        unit = float(np.sqrt(highest**2 + slack))
-        return cls(
-            left, right, floor.astype(np.float64) / unit, lambda arcs: exact_arcs(sources, targets, *arcs) / unit
-        ), unit
+    def plan(self) -> Plan:
+        """Solve: a large problem over the arcs that matter, if they prove the optimum, and over all arcs otherwise."""
+        some = self.solved_over_few_arcs() if self.cost.size >= _WORTH_A_CHOICE and self.cost.any() else None
+        if some is None and self.exact is not None:
+            rows, columns = np.indices(self.cost.shape)
+            self._sharpen((rows.ravel(), columns.ravel()))
+        return (some or self.solved()).plan(self.unit)
 
     def solved_over_few_arcs(self) -> _Solved | None:
         """Solve over the promising arcs, and over those that prove to be missing, until none is; None where POT fails.
@@ -150,7 +137,7 @@ class _Problem:
         return None
 
     def solved(self, arcs: Arcs | None = None) -> _Solved:
-        """Solve over some arcs, rows and columns, or over all."""
+        """Solve over some arcs, rows and columns, or over all, with their costs as they stand."""
         import ot  # 0.8 s: only for who needs an exact distance
         from scipy.sparse import coo_array
 
@@ -169,16 +156,10 @@ class _Problem:
             complaint = f"{unmoved:.3g} of the mass is not where it has to be"
         return _Solved(distance, mass, u, v, self._gap(distance, u, v), complaint)
 
-    def sharpened(self) -> "_Problem":
-        """Return the problem with all costs exact."""
-        rows, columns = np.indices(self.cost.shape)
-        self._sharpen((rows.ravel(), columns.ravel()))
-        return self
-
     def _sharpen(self, arcs: Arcs) -> None:
         """Put what arcs cost exactly in the place of its floor."""
         if self.exact is not None:
-            self.cost[arcs] = self.exact(arcs)
+            self.cost[arcs] = self.exact(*arcs) / self.unit
 
     def _missing(self, found: _Solved) -> Arcs:
         """Return the arcs that are cheaper than potentials allow: by their floors, then by what they cost."""

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rerank import bounds
 from rerank.bag import Bag, Bags
 from rerank.query import Query
 
@@ -82,3 +83,9 @@ def problems(draw: st.DrawFn, longest: int = 8) -> Problem:
     if query.words[-1] < v and draw(st.booleans()):
         bags[draw(st.integers(0, n - 1))] = query
     return Problem(Query(query, everything[query.words]), bags, everything[:v])
+
+
+def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float64]:
+    """Return the larger of both sides of RWMD (n,)."""
+    ours = bounds.query_side(bags, cost, query, np.arange(len(bags)))
+    return np.maximum(bounds.document_side(bags, bounds.nearest_costs(cost)), ours)

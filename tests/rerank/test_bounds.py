@@ -6,14 +6,14 @@ from numpy.typing import NDArray
 
 from rerank import bounds
 from rerank.bag import Bag, Bags
-from rerank.bounds import query_cost, rwmd, wcd, wcd_floor
+from rerank.bounds import query_cost, wcd, wcd_floor
 from rerank.cascade import SCRATCH
 from rerank.coarse import Coarse
 from rerank.cost import cost_floor, vector_norms
 from rerank.encoders.centroid import centroids
 from rerank.query import Query
 from tests import naive
-from tests.rerank.problems import Problem, make_bag, make_vectors, problems
+from tests.rerank.problems import Problem, make_bag, make_vectors, problems, rwmd
 
 
 def _rwmd(problem: Problem) -> list[float]:

@@ -8,7 +8,7 @@ from rerank import bounds
 from rerank.bag import Bags
 from rerank.cascade import SCRATCH
 from rerank.coarse import Coarse
-from rerank.cost import exact_cost, vector_norms
+from rerank.cost import exact_cost, vector_norms, widest
 from rerank.fine import Fine
 from rerank.query import Query
 from tests.rerank.problems import Problem, make_bag, make_vectors, problems
@@ -20,7 +20,7 @@ def test_costs_kept_are_those_made_anew(problem: Problem, most: int, looks: list
     bags, norms = problem.packed, vector_norms(problem.vectors)
     fine = Fine(problem.query, problem.vectors, norms, most)
     anew = bounds.Problem.of(problem.query, bags, problem.vectors, norms)
-    largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
+    largest = 1 + widest(norms, vector_norms(problem.query.vectors))
     exact = exact_cost(problem.vectors, problem.query.vectors)
     for look in looks:
         rows = np.array(look, np.int64) % len(bags)
@@ -49,7 +49,7 @@ def test_costs_that_another_filled_in_are_taken(problem: Problem) -> None:
     own = np.flatnonzero(given_.place >= 0)
     exact[own, given_.place[own]] = 0
     assert np.all(room <= exact)
-    largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
+    largest = 1 + widest(norms, vector_norms(problem.query.vectors))
     np.testing.assert_allclose(np.square(room), np.square(exact), atol=1e-5 * largest**2)
 
 

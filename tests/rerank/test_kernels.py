@@ -17,7 +17,7 @@ from rerank.cost import cost_floor, exact_cost, vector_norms
 from rerank.kernels import arcs, costs, duals, relaxed, sinkhorn
 from rerank.kernels.flags import MINIMA
 from rerank.kernels.minimum import smaller
-from tests.rerank.problems import Problem, problems
+from tests.rerank.problems import Problem, problems, rwmd
 
 Result = list[NDArray[np.float64]]
 _KERNELS = (arcs, costs, duals, relaxed, sinkhorn)
@@ -26,7 +26,7 @@ _KERNELS = (arcs, costs, duals, relaxed, sinkhorn)
 def _all_bounds(problem: Problem) -> Result:
     posed = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
-    sides = bounds.rwmd(posed.bags, posed.cost, posed.query)
+    sides = rwmd(posed.bags, posed.cost, posed.query)
     floor = cost_floor(problem.vectors, problem.query.vectors).astype(np.float64)
     dual = bounds.one_pass_dual(posed, rows, enough=float(np.median(sides)))
     coarse = Coarse.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH)
