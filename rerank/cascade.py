@@ -177,7 +177,7 @@ class Cascade:
         seen = rows[self.stage[rows] == SINKHORN]
         best = seen[np.argsort(self.floor[seen], kind="stable")[: self._k]]
         if len(best) == self._k:
-            spread(lambda first, last: self._solve(best[first:last]), len(best), small=2, most=2)
+            spread(lambda first, last: self._solve(best[first:last]), len(best), small=2)
             self.limit = min(self.limit, max(self._distance(row) for row in best.tolist()))
 
     def _raise(self, rows: Rows, lower: NDArray[np.float64], stage: int) -> None:
@@ -186,7 +186,7 @@ class Cascade:
         self.stage[rows] = np.maximum(self.stage[rows], stage)
 
     def _solve(self, rows: Rows) -> None:
-        """Solve rows: while POT is at one, another core may make the next ready."""
+        """Solve rows."""
         for row in rows.tolist():
             self._distance(row)
 

@@ -111,9 +111,9 @@ def _blas_libraries() -> Any:
     return ThreadpoolController()
 
 
-def spread(work: Callable[[int, int], None], n: int, small: int = 64, most: int | None = None) -> None:
-    """Do `work(first, last)` for ranges that make up 0 to n, on all cores or `most` of them unless n is `small`."""
-    threads = min(cores(), most or cores())
+def spread(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
+    """Do `work(first, last)` for ranges that make up 0 to n, on all cores unless n is `small`."""
+    threads = cores()
     if n < small or threads == 1 or alone():
         work(0, n)
         return

@@ -21,11 +21,34 @@ _ARCS = 10  # of each word, to begin with
 _ROUNDS = 6
 _FEASIBLE = 1e-12
 _CLEAR = 400  # how far squares of costs have to be above their slack for the floor to be of use
-_one_by_one = Lock()
 # The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end.
 _GAP = 1e-9
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class _Quiet:
+    """No warnings as long as anybody is within: filters belong to the whole process, and threads come and go."""
+
+    def __init__(self) -> None:
+        self._lock, self._within = Lock(), 0
+        self._filters = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._within:
+                self._filters = warnings.catch_warnings(action="ignore")
+                self._filters.__enter__()
+            self._within += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._within -= 1
+            if not self._within:
+                self._filters.__exit__(None, None, None)
+
+
+_quiet = _Quiet()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,13 +161,11 @@ class _Problem:
 
     def solved(self, arcs: Arcs | None = None) -> _Solved:
         """Solve over some arcs, rows and columns, or over all, with their costs as they stand."""
-        import ot  # 0.8 s: only for who needs an exact distance
+        import ot  # a second: only for who needs an exact distance
         from scipy.sparse import coo_array
 
         cost = self.cost if arcs is None else coo_array((self.cost[arcs], arcs), self.cost.shape)
-        # Filters of warnings belong to the whole process; POT, which keeps Python's lock, gains nothing by two threads.
-        with _one_by_one, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the result code and the gap say the same, and cannot be overlooked
+        with _quiet:  # the result code and the gap say what a warning would say, and cannot be overlooked
             moved, log = ot.emd(
                 self.left, self.right, cost, numItermax=_ITERATIONS, log=True, center_dual=False, check_marginals=False
             )

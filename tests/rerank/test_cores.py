@@ -105,17 +105,6 @@ def test_others_stop_where_the_caller_does() -> None:
     assert len(done) <= 2
 
 
-def test_no_more_threads_than_wanted() -> None:
-    threads = set()
-
-    def work(*_: int) -> None:
-        time.sleep(0.001)
-        threads.add(threading.current_thread())
-
-    spread(work, 200, most=1)
-    assert threads == {threading.current_thread()}
-
-
 def test_blas_is_given_back_where_nobody_could_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _blas_threads()
 

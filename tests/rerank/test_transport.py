@@ -1,5 +1,7 @@
 import math
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -126,6 +128,25 @@ def test_a_solver_that_is_stopped_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         warnings.simplefilter("error")
         with pytest.raises(TransportError, match="did not reach the optimum"):
             solve(*problem)
+
+
+def test_problems_are_solved_side_by_side_and_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, emd = Barrier(2, timeout=20), ot.emd
+
+    def emd_of_two(*args: Any, **options: Any) -> Any:
+        both.wait()  # breaks where one waits for the other to end
+        found = emd(*args, **options)
+        warnings.warn("nobody sees this", stacklevel=1)
+        return found
+
+    monkeypatch.setattr(ot, "emd", emd_of_two)
+    problem = np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("error")
+        before = list(warnings.filters)
+        solved = list(pool.map(lambda _: solve(*problem), range(8)))
+        assert list(warnings.filters) == before
+    assert [plan.distance for plan in solved] == [pytest.approx(0.3)] * 8
 
 
 Log = dict[str, Any]
