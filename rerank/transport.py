@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rerank.bag import Bag, Rest
 from rerank.cost import bounded_cost, exact_cost
 from rerank.errors import TransportError
+from rerank.postponed import postponed
 
 _ITERATIONS = 10_000_000
 # Where there is much to do, Sinkhorn's potentials tell which arcs matter: the simplex is much faster over these alone.
@@ -25,6 +27,15 @@ _CLEAR = 400  # how far squares of costs have to be above their slack for the fl
 _GAP = 1e-9
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@cache
+def _pot() -> Any:
+    """Return POT: only who needs an exact distance waits for it."""
+    # These import scipy.stats, which takes as long as all the rest, and nothing here needs it.
+    with postponed("ot.datasets"):
+        import ot
+    return ot
 
 
 class _Quiet:
@@ -161,12 +172,11 @@ class _Problem:
 
     def solved(self, arcs: Arcs | None = None) -> _Solved:
         """Solve over some arcs, rows and columns, or over all, with their costs as they stand."""
-        import ot  # a second: only for who needs an exact distance
         from scipy.sparse import coo_array
 
         cost = self.cost if arcs is None else coo_array((self.cost[arcs], arcs), self.cost.shape)
         with _quiet:  # the result code and the gap say what a warning would say, and cannot be overlooked
-            moved, log = ot.emd(
+            moved, log = _pot().emd(
                 self.left, self.right, cost, numItermax=_ITERATIONS, log=True, center_dual=False, check_marginals=False
             )
         mass = moved if arcs is None else moved.toarray()

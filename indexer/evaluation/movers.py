@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexer.evaluation.kept import Kept
-from indexer.evaluation.rankers import FAR
+from indexer.evaluation.rankers import over_all
 from indexer.evaluation.solving import solve_all
 from indexer.evaluation.texts import Texts
 from indexer.progress import Progress
@@ -52,12 +52,8 @@ class Mover:
         same = questions.digest == self.pool.digest
         some = None if wanted is None else wanted[np.ix_(asking, rows)]
         solve_all(self.distance, (asked, bags, vectors), table, some, symmetric=same, progress=progress)
-        place = {int(row): i for i, row in enumerate(asking.tolist())}
-        for question in range(len(questions)):
-            found = np.full(len(self.pool), FAR)
-            if question in place:
-                found[rows] = table.row(place[question])
-            yield found
+        found = map(table.row, range(len(asking)))
+        yield from over_all(found, asking, rows, len(questions), len(self.pool))
 
     def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
         """See `Ranker.nearest`: a cascade of bounds finds them, so that few distances have to be computed."""

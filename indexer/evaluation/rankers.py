@@ -1,6 +1,6 @@
 """What ranks documents in an experiment: every distance, encoder and scorer of the project behind one door."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -98,9 +98,10 @@ class Encoded:
         """See `Ranker.distances`."""
         rows, documents = _documents(questions, self._gamma, self._idf)
         encoded = self._encoder.encode(documents).astype(np.float64) if len(rows) else np.empty((0, 0))
-        for row, compared in enumerate(_by_blocks(rows, encoded, len(questions), self._n, self._compare)):
+        compared = _in_blocks(encoded, self._n, self._compare)
+        for row, distances in enumerate(over_all(compared, rows, self._rows, len(questions), self._n)):
             progress("Comparing vectors", row + 1, len(questions), "queries")
-            yield _spread_out(compared, self._rows, self._n)
+            yield distances
 
     def _compare(self, encoded: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the distances (b, m) of encoded questions (b, dim)."""
@@ -128,10 +129,10 @@ class Centroids:
         from scipy.spatial.distance import cdist
 
         rows, means = _means(questions, self._gamma, self._idf)
-        compared = _by_blocks(rows, means, len(questions), self._n, lambda some: cdist(some, self._means))
-        for row, distances in enumerate(compared):
+        compared = _in_blocks(means, self._n, lambda some: cdist(some, self._means))
+        for row, distances in enumerate(over_all(compared, rows, self._rows, len(questions), self._n)):
             progress("Comparing centroids", row + 1, len(questions), "queries")
-            yield _spread_out(distances, self._rows, self._n)
+            yield distances
 
     def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
         """See `Ranker.nearest`."""
@@ -156,33 +157,28 @@ class Random:
         return nearest_of(self.distances(questions, progress), len(questions), k)
 
 
-def _by_blocks(
-    rows: NDArray[np.int64],
-    vectors: NDArray[np.float64],
-    count: int,
-    n: int,
-    compare: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-) -> Iterator[NDArray[np.float64] | None]:
-    """Compare many vectors (m, dim) at a time with n documents; yield what comes out for each of `count` rows.
+def over_all(
+    found: Iterable[NDArray[np.float64]], asking: NDArray[np.int64], rows: NDArray[np.int64], count: int, n: int
+) -> Iterator[NDArray[np.float64]]:
+    """Go through the distances (n,) of each of `count` questions to all documents.
 
-    None where a row has no vector.
+    `found` (m,) are those of the questions `asking`, in order, to the documents `rows` (m,). All others are far.
     """
-    place = {int(row): i for i, row in enumerate(rows.tolist())}
+    turn, having = iter(found), set(asking.tolist())
+    for question in range(count):
+        distances = np.full(n, FAR)
+        if question in having:
+            distances[rows] = next(turn)
+        yield distances
+
+
+def _in_blocks(
+    vectors: NDArray[np.float64], n: int, compare: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+) -> Iterator[NDArray[np.float64]]:
+    """Compare many of the vectors (m, dim) at a time with n documents; yield what comes out for each."""
     size = max(1, min(_BLOCK, _BYTES // max(1, 8 * n)))
-    first, block = 0, np.empty((0, 0))
-    for row in range(count):
-        at = place.get(row)
-        if at is not None and at >= first + len(block):
-            first, block = at, compare(vectors[at : at + size])
-        yield None if at is None else block[at - first]
-
-
-def _spread_out(distances: NDArray[np.float64] | None, rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Return distances (n,) of all documents: those of `rows` (m,), the others far away."""
-    found = np.full(n, FAR)
-    if distances is not None:
-        found[rows] = distances
-    return found
+    for first in range(0, len(vectors), size):
+        yield from compare(vectors[first : first + size])
 
 
 def _documents(texts: Texts, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Documents]:

@@ -21,6 +21,8 @@ class Experiment:
     """One table: what is run, which columns are shown, and the paper's figure for each row."""
 
     name: str
+    data: str
+    """The data set, whose collection no other experiment may use at the same time."""
     title: str
     run: Run
     columns: tuple[str, ...]
@@ -95,8 +97,13 @@ def even(*methods: str) -> str:
     return "+".join(methods)
 
 
+def shared(one: str, other: str) -> tuple[str, ...]:
+    """Blend two methods by three shares."""
+    return tuple(f"{share:g}*{one}+{1 - share:g}*{other}" for share in (0.25, 0.5, 0.75))
+
+
 BLENDS = (
-    *(f"{share:g}*bm25+{1 - share:g}*{PWMD}" for share in (0.25, 0.5, 0.75)),
+    *shared("bm25", PWMD),
     even("bm25", FISHER, CENTROID),
     even("bm25", PWMD, FISHER, CENTROID),
     even("bm25", PWMD, CENTROID, LSI),
@@ -108,16 +115,16 @@ THREADS = (
     *(CENTROID, FISHER, LSI, "wmd", "pwmd", PWMD),
     *BLENDS,
 )
-QUESTIONS = (
-    *("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf"),
-    *(f"{share:g}*bm25+{1 - share:g}*wmd:weights=tfidf" for share in (0.25, 0.5, 0.75)),
-)
+QUESTIONS = ("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf", *shared("bm25", "wmd:weights=tfidf"))
+SITES = {"quantumcomputing": ("quantumcomputing", ".375"), "bicycles": ("bicycles_meta", ".372")}
+"""The sites of Stack Exchange by their short names, with the sentence encoder's figure."""
 FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
 RANKED = ("map", "mrr", "ndcg@10", "recall@10", "p")
 KNN_ERRORS = ("error", "deviation", "k")
 
 EXPERIMENTS = (
     Experiment(
+        "twinfilms",
         "twinfilms",
         "Twin films: which film is the other's twin",
         retrieval("twinfilms", FILMS, measures=("rprec", "map", "recall@5", "recall@10"), folds=0, reference="pwmd"),
@@ -127,6 +134,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "semeval-candidates",
+        "semeval_cqa",
         "SemEval-2016 3B, dev: the ten candidates ranked anew",
         retrieval(
             "semeval_cqa",
@@ -140,6 +148,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         "semeval-pool",
+        "semeval_cqa",
         "SemEval-2016 3B, dev: the whole pool, whole threads",
         retrieval(
             "semeval_cqa",
@@ -155,18 +164,17 @@ EXPERIMENTS = (
     *(
         Experiment(
             name,
+            f"stackexchange_{site}",
             f"Duplicates and links, {site}",
             retrieval(f"stackexchange_{site}", THREADS, **FORUM),
             RANKED,
             elsewhere={ENCODER: figure},
         )
-        for name, site, figure in (
-            ("quantumcomputing", "quantumcomputing", ".375"),
-            ("bicycles", "bicycles_meta", ".372"),
-        )
+        for name, (site, figure) in SITES.items()
     ),
     Experiment(
         "semeval-questions",
+        "semeval_cqa",
         "SemEval-2016 3B, dev: the whole pool, title and body of the question only",
         retrieval("semeval_cqa", QUESTIONS, "qrels_dev.tsv", questions=True, queries="queries.jsonl", reference="bm25"),
         RANKED,
@@ -174,15 +182,17 @@ EXPERIMENTS = (
     *(
         Experiment(
             f"{name}-questions",
+            f"stackexchange_{site}",
             f"Duplicates and links, {name}: title and body of the question only",
             retrieval(f"stackexchange_{site}", QUESTIONS, questions=True, **FORUM),
             RANKED,
         )
-        for name, site in (("quantumcomputing", "quantumcomputing"), ("bicycles", "bicycles_meta"))
+        for name, (site, _) in SITES.items()
     ),
     *(
         Experiment(
             f"knn-{name}",
+            name,
             f"kNN classification of {name}",
             knn(name),
             KNN_ERRORS,
@@ -200,6 +210,7 @@ EXPERIMENTS = (
     *(
         Experiment(
             f"bounds-{name}",
+            name,
             f"How tight the bounds are, {name}",
             bounds(name, 0),
             ("tightness", "true 10 in 10", "error"),
@@ -209,6 +220,7 @@ EXPERIMENTS = (
     *(
         Experiment(
             f"depth-{name}",
+            name,
             f"Prefetch and prune with m candidates, {name}",
             bounds(name, 1),
             ("recall", "solved", "error"),
