@@ -141,6 +141,10 @@ Faiss = Annotated[
     str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
 ]
 StopWords = Annotated[str | None, typer.Option(metavar="FILE|none", help="Words to leave out. [default: English list]")]
+TitleWeight = Annotated[
+    int | None,
+    typer.Option(min=1, max=100, help="How often the words of a title count: 3 suits forums. [default: 1]"),
+]
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load gensim's own .kv and .model files: they can run any code.")
 ]
@@ -296,6 +300,7 @@ def index(
     first_stage_option: FirstStageOption = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
+    title_weight: TitleWeight = None,
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
@@ -307,7 +312,7 @@ def index(
 
     fields = Fields(key_field, title_field, text_field, label_field)
     encoder = (first_stage, first_stage_option)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
     _index(
         lambda bars: read_documents(paths, fields=fields, format=format, progress=bars),
         index,
@@ -334,6 +339,7 @@ def threads(
     first_stage_option: FirstStageOption = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
+    title_weight: TitleWeight = None,
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
@@ -345,7 +351,7 @@ def threads(
     from indexer.readers import read_threads
 
     encoder = (first_stage, first_stage_option)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
     _index(
         lambda bars: read_threads(paths, format=format, progress=bars),
         index,
@@ -746,6 +752,7 @@ def _choices(
     encoder: tuple[str | None, list[str] | None],
     faiss: str | None,
     stop_words: str | None,
+    title_weight: int | None,
 ) -> dict[str, Any]:
     """Return the settings that were named."""
     from indexer.stop_words import choose_stop_words
@@ -761,6 +768,7 @@ def _choices(
         "first_stage_options": tuple(encoder[1] or ()) if any(encoder) else None,
         "faiss": faiss,
         "stop_words": None if stop_words is None else choose_stop_words(stop_words),
+        "title_weight": title_weight,
     }
     return {name: value for name, value in named.items() if value is not None}
 

@@ -24,6 +24,7 @@ from indexer.searcher import Asked, Searcher
 from indexer.settings import Settings
 from indexer.store import Store, explained, sqlite_url
 from indexer.sync import Sync, remove
+from indexer.titles import with_weighty_title
 from indexer.training import TRAINED, assign_rows, train
 from indexer.vectors import open_vectors, same_source
 from indexer.view import newest_snapshot
@@ -185,7 +186,7 @@ class Collection:
             tokenizer = Tokenizer(frozenset(self.settings.stop_words))
             counter = WordCounter(tokenizer, self._embedding)
             sync = Sync(self._store, counter, self.settings.tokens_digest(), strict=strict, rejected=rejected)
-            changes = sync.run(records, prune=prune)
+            changes = sync.run(map(self._weighed, records), prune=prune)
             if self._embedding is None and changes.documents:
                 changes = self._train(changes, tokenizer, progress)
             self._fold(progress)
@@ -332,6 +333,10 @@ class Collection:
         settings["faiss_in_use"] = index.factory if index else None
         vectors = {"dim": self._embedding.dim, "vectors": len(self._embedding.words)} if self._embedding else {}
         return counted | {"dim": 0, "vectors": 0} | vectors | {"bytes": sum(f.stat().st_size for f in files)} | settings
+
+    def _weighed(self, record: Document | Rejection) -> Document | Rejection:
+        """Return a record with its title as often as it counts."""
+        return with_weighty_title(record, self.settings.title_weight) if isinstance(record, Document) else record
 
     def _ask(self, ask: Callable[[Searcher], _Answer]) -> _Answer:
         """Ask the searcher; where it meets a damaged file, have that mended and ask again."""

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from indexer.errors import SettingsError, UsageError
 from indexer.methods import ScorerChoice, scorer_named
+from indexer.titles import MOST
 from rerank.encoders.registry import choose
 from rerank.errors import EncoderError
 from rerank.scorers import SCORERS
@@ -23,7 +24,8 @@ class Settings:
 
     `embedding`: where word vectors come from: a path, "gensim:NAME", "train", "lsi", or "auto" until it is decided.
     `normalize`: word vectors are brought to unit length; None: only those trained here. `stop_words`: words left out.
-    `gamma`: sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
+    `title_weight`: how often the words of a title count where a document's first part begins with it. `gamma`:
+    sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
     "key=value"; with a scorer behind a plus, "fisher+bm25", the scorer's best are candidates, too. `faiss`: factory
     string of the first stage, or "auto": by size, each time it is written.
     """
@@ -32,6 +34,7 @@ class Settings:
     normalize: bool | None = None
     train_options: tuple[str, ...] = ()
     stop_words: tuple[str, ...] = ()
+    title_weight: int = 1
     weights: Weights = "tf"
     gamma: float = 0.0
     first_stage: str = "centroid"
@@ -92,6 +95,8 @@ def check_settings(settings: Settings) -> None:
     """Refuse choices that cannot be meant, before anything is made."""
     if settings.weights not in ("tf", "tfidf"):
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
+    if not (isinstance(settings.title_weight, int) and 1 <= settings.title_weight <= MOST):
+        raise UsageError(f"the title weight must be a whole number from 1 to {MOST}, not {settings.title_weight}")
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     try:

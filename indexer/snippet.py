@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
+from indexer.titles import without_title
 from rerank.text import Tokenizer
 
 _LENGTH = 160
@@ -16,7 +17,7 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
 
     The earliest of equally good places is taken, and an ellipsis stands where text was left out.
     """
-    words = _without_title("\n".join(texts).strip(), title).split()
+    words = without_title("\n".join(texts).strip(), title).split()
     if not words:
         return ""
     wanted, looked_at = frozenset(about), words[:_WORDS]
@@ -32,13 +33,6 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
 def _parts(word: str) -> tuple[str, ...]:
     """Return the words within what stands between two spaces; kept, for most are seen again."""
     return tuple(Tokenizer().words(word))
-
-
-def _without_title(body: str, title: str) -> str:
-    """Leave out a title that the text begins with, where it ends with a word."""
-    rest = body[len(title) :]
-    repeated = title and body.lower().startswith(title.lower()) and not rest[:1].isalnum()
-    return rest if repeated else body
 
 
 def _best_window(lengths: Sequence[int], hits: Sequence[int], length: int) -> tuple[int, int]:

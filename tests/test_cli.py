@@ -538,6 +538,8 @@ BAD_CALLS: list[tuple[str, int, str]] = [
     ("index {docs} -i {full}", 1, "holds mine.txt and no collection: choose another place"),
     ("index {docs} -i {old} --embedding lsi", 2, "the collection was made with another embedding"),
     ("index {docs} -i {old} --stop-words none", 2, "the collection was made with another stop words (329 words)"),
+    ("index {docs} -i {old} --title-weight 3", 2, "the collection was made with another title weight (1)"),
+    ("index {docs} -i {new} --title-weight 0", 2, "invalid value for '--title-weight'"),
     ("index", 2, "missing argument 'paths'"),
     ("search cat -i {new}", 1, "there is no collection in "),
     ("info -i {new}", 1, "make one with `moverank index PATH -i "),

@@ -9,6 +9,7 @@ from typing import NoReturn, TypeGuard
 
 from indexer.documents import Document, Part, Value
 from indexer.readers.found import BadRecord
+from indexer.titles import begins_with_title
 
 Record = Mapping[str, object]
 Build = Callable[[Record, str], Document]
@@ -147,8 +148,7 @@ def with_title(title: str, text: str) -> str:
     title, start = title.strip(), text.lstrip()
     if not start or not title:
         return text if start else title
-    repeated = start[: len(title)].casefold() == title.casefold() and not start[len(title) : len(title) + 1].isalnum()
-    return text if repeated else f"{title}\n{text}"
+    return text if begins_with_title(start, title) else f"{title}\n{text}"
 
 
 def one_line(text: str) -> str:

@@ -32,12 +32,15 @@ class Experiment:
     """Rows that were not measured here: the first column only."""
 
 
-def collection(work: Path, name: str, *, questions: bool = False) -> Path:
-    """Index a data set, if it is not there yet, and return its collection; of threads, only the `questions` perhaps."""
+def collection(work: Path, name: str, *, questions: bool = False, titles: int = 1) -> Path:
+    """Index a data set, if it is not there yet, and return its collection; of threads, only the `questions` perhaps.
+
+    The words of `titles` count so often.
+    """
     place, folder = work / (f"{name}-questions" if questions else name), real("data", name)
     if Collection.exists(place):
         return place
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None))
+    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), title_weight=titles)
     threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
     with Bars() as bars, Collection.create(place, settings) as made:
         read = read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)])
@@ -51,7 +54,13 @@ def _question(thread: Document | Rejection) -> Document | Rejection:
 
 
 def retrieval(
-    name: str, methods: tuple[str, ...], qrels: str = "qrels.tsv", *, questions: bool = False, **options: Any
+    name: str,
+    methods: tuple[str, ...],
+    qrels: str = "qrels.tsv",
+    *,
+    questions: bool = False,
+    titles: int = 1,
+    **options: Any,
 ) -> Run:
     """Return what measures methods by the judged queries of a data set."""
 
@@ -59,7 +68,7 @@ def retrieval(
         for key in ("queries", "candidates", "train"):
             if key in options:
                 options[key] = str(real("data", name, Path(options[key]).name))
-        index, judged = collection(work, name, questions=questions), str(real("data", name, qrels))
+        index, judged = collection(work, name, questions=questions, titles=titles), str(real("data", name, qrels))
         return evaluate_retrieval(index, judged, methods=methods, progress=bars, **options)
 
     return run
@@ -118,7 +127,15 @@ THREADS = (
 QUESTIONS = ("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf", *shared("bm25", "wmd:weights=tfidf"))
 SITES = {"quantumcomputing": ("quantumcomputing", ".375"), "bicycles": ("bicycles_meta", ".372")}
 """The sites of Stack Exchange by their short names, with the sentence encoder's figure."""
-FORUM: dict[str, Any] = {"queries": "queries.jsonl", "without_self": True, "folds": 2, "reference": "bm25"}
+TITLES = 3
+"""How often the words of a forum's titles count: the best on the queries of train2 (`title_weights.py`)."""
+FORUM: dict[str, Any] = {
+    "titles": TITLES,
+    "queries": "queries.jsonl",
+    "without_self": True,
+    "folds": 2,
+    "reference": "bm25",
+}
 RANKED = ("map", "mrr", "ndcg@10", "recall@10", "p")
 KNN_ERRORS = ("error", "deviation", "k")
 
@@ -140,6 +157,7 @@ EXPERIMENTS = (
             "semeval_cqa",
             THREADS,
             "qrels_dev.tsv",
+            titles=TITLES,
             queries="queries.jsonl",
             candidates="candidates.tsv",
             reference="engine",
@@ -154,6 +172,7 @@ EXPERIMENTS = (
             "semeval_cqa",
             THREADS,
             "qrels_dev.tsv",
+            titles=TITLES,
             queries="queries.jsonl",
             train="qrels_train2.tsv",
             reference="bm25",
@@ -176,7 +195,15 @@ EXPERIMENTS = (
         "semeval-questions",
         "semeval_cqa",
         "SemEval-2016 3B, dev: the whole pool, title and body of the question only",
-        retrieval("semeval_cqa", QUESTIONS, "qrels_dev.tsv", questions=True, queries="queries.jsonl", reference="bm25"),
+        retrieval(
+            "semeval_cqa",
+            QUESTIONS,
+            "qrels_dev.tsv",
+            questions=True,
+            titles=TITLES,
+            queries="queries.jsonl",
+            reference="bm25",
+        ),
         RANKED,
     ),
     *(

@@ -17,6 +17,7 @@ _SETTINGS = st.builds(
     normalize=st.none() | st.booleans(),
     train_options=_WORDS,
     stop_words=_WORDS,
+    title_weight=st.integers(1, 100),
     weights=st.sampled_from(["tf", "tfidf"]),
     gamma=st.floats(0, 9),
     faiss=st.text(),
@@ -36,7 +37,7 @@ def test_what_an_older_version_did_not_store_is_the_default() -> None:
 
 @pytest.mark.parametrize("name", sorted(asdict(Settings())))
 def test_only_what_concerns_weights_and_derived_files_can_change(name: str) -> None:
-    values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True}
+    values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True, "title_weight": 3}
     value = values.get(name, ("x",) if name.endswith(("words", "options")) else "other")
     if name in CHANGEABLE:
         assert Settings().changed({name: value}) == replace(Settings(), **{name: value})
@@ -57,6 +58,8 @@ def test_a_long_choice_is_shortened() -> None:
     ("choices", "told"),
     [
         ({"weights": "bm25"}, "weights must be tf or tfidf, not 'bm25'"),
+        ({"title_weight": 0}, "the title weight must be a whole number from 1 to 100, not 0"),
+        ({"title_weight": 2.5}, "the title weight must be a whole number from 1 to 100, not 2.5"),
         ({"gamma": -1.0}, "gamma must be a number of 0 or more, not -1.0"),
         ({"gamma": math.nan}, "gamma must be a number"),
         ({"gamma": math.inf}, "gamma must be a number"),
