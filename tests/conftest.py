@@ -10,7 +10,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core: threads of
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 # Compiling a kernel or importing POT takes longer than an example may: time is measured by the benchmarks.
-settings.register_profile("moverank", deadline=None)
+settings.register_profile("moverank", deadline=None, max_examples=40)
+settings.register_profile("thorough", deadline=None, max_examples=1000)  # pytest --hypothesis-profile=thorough
 settings.load_profile("moverank")
 
 

@@ -45,7 +45,7 @@ def measured(name: str, qrels: str, weight: int) -> dict[str, float]:
 def main() -> None:
     """Print a table for each set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=int, nargs="+", default=[1, 2, 3, 4, 6])
+    parser.add_argument("--weights", type=int, nargs="+", default=[1, 2, 3, 4])
     weights = parser.parse_args().weights
     for name, qrels in SETS:
         found = [measured(name, qrels, weight) for weight in weights]
