@@ -3,24 +3,20 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 
-_lock = Lock()
-_before: list[int] = []
-"""The log's own level under those of all who want it silent: threads may come and go in any order."""
+from rerank.together import Together
 
 
 @contextmanager
-def without_gensim_log() -> Iterator[None]:
-    """Keep gensim's advice on small corpora off standard error: the caller can do nothing about it."""
+def _silent() -> Iterator[None]:
     log = logging.getLogger("gensim")
-    with _lock:
-        _before.append(_before[0] if _before else log.level)
-        log.setLevel(logging.ERROR)
+    before = log.level
+    log.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        with _lock:
-            level = _before.pop()
-            if not _before:
-                log.setLevel(level)
+        log.setLevel(before)
+
+
+without_gensim_log = Together(_silent)
+"""Keeps gensim's advice on small corpora off standard error: the caller can do nothing about it."""

@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from rerank.bag import Bag, Rest
 from rerank.cost import bounded_cost, exact_cost
 from rerank.errors import TransportError
 from rerank.postponed import postponed
+from rerank.together import Together
 
 _ITERATIONS = 10_000_000
 # Where there is much to do, Sinkhorn's potentials tell which arcs matter: the simplex is much faster over these alone.
@@ -38,28 +38,7 @@ def _pot() -> Any:
     return ot
 
 
-class _Quiet:
-    """No warnings as long as anybody is within: filters belong to the whole process, and threads come and go."""
-
-    def __init__(self) -> None:
-        self._lock, self._within = Lock(), 0
-        self._filters = warnings.catch_warnings()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._within:
-                self._filters = warnings.catch_warnings(action="ignore")
-                self._filters.__enter__()
-            self._within += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._within -= 1
-            if not self._within:
-                self._filters.__exit__(None, None, None)
-
-
-_quiet = _Quiet()
+_quiet = Together(lambda: warnings.catch_warnings(action="ignore"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

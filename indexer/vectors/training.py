@@ -46,7 +46,7 @@ def train_vectors(
     options: dict[str, int | float] = {"dim": dim, "window": window, "negative": negative, "subsample": subsample}
     options |= {"min_count": min_count, "seed": seed}
     check_options(method, options if epochs is None else {**options, "epochs": epochs})
-    with building(directory) as folder, without_gensim_log():
+    with building(directory) as folder, without_gensim_log:
         vectors, rounds = _trained(_Sentences(sentences), method, options, epochs, progress)
         chunks = rows_of(vectors.index_to_key, vectors.vectors)
         table = Table("trained", dim, len(vectors), word_number, chunks)

@@ -154,7 +154,7 @@ def _learn(
     from gensim.utils import FakeDict
 
     topics, chunk = TOPICS.read(options), CHUNK.read(options)
-    with without_gensim_log():
+    with without_gensim_log:
         model = LdaModel(
             Sparse2Corpus(counts, documents_columns=False),
             num_topics=topics,

@@ -63,9 +63,10 @@ def _measure_at_a_time(turns: list[list[str]], work: Path) -> None:
     context = get_context("spawn")
     shares: Queue[set[int]] = context.Queue()
     cores = sorted(os.sched_getaffinity(0))
-    for i in range(min(AT_A_TIME, len(cores))):
-        shares.put(set(cores[i::AT_A_TIME]))
-    with ProcessPoolExecutor(min(AT_A_TIME, len(cores)), context, _take_share, (shares,)) as processes:
+    count = min(AT_A_TIME, len(cores))
+    for i in range(count):
+        shares.put(set(cores[i::count]))
+    with ProcessPoolExecutor(count, context, _take_share, (shares,)) as processes:
         for turn in [processes.submit(_measure_silently, names, work) for names in turns]:
             turn.result()
 
@@ -183,7 +184,7 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     if not given.write:
         done = {name for name in names if (given.work / f"{name}.json").exists()}
-        wanted = set(given.table or names) - (set() if given.table else done)
+        wanted = given.table or set(names) - done
         measure_all([experiment for experiment in EXPERIMENTS if experiment.name in wanted], given.work)
     RESULTS.write_text(report(given.work), encoding="utf-8")
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from indexer.evaluation.commands import evaluate_retrieval
 from tests.benchmarks.common import real, show, show_table
-from tests.benchmarks.experiments import CENTROID, FISHER, LSI, RANKED_BM25, TRANSLATION, collection, even
+from tests.benchmarks.experiments import BLENDS, CENTROID, FISHER, LSI, PWMD, RANKED_BM25, TRANSLATION, collection
 
 SETS = (
     ("semeval_cqa", "qrels_train2.tsv"),
@@ -22,9 +22,7 @@ SETS = (
 )
 METHODS = (
     *("bm25", RANKED_BM25, TRANSLATION, CENTROID, FISHER, LSI),
-    even("bm25", FISHER, CENTROID),
-    even("bm25", TRANSLATION, FISHER, CENTROID, LSI),
-    even("bm25", RANKED_BM25, FISHER, CENTROID, LSI),
+    *(blend for blend in BLENDS if PWMD not in blend),
 )
 
 
