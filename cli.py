@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from indexer import Document, Rejection
-    from indexer.collection import Options
-    from indexer.evaluation.table import Table
-    from indexer.progress import Progress
+    from moverank.indexer.collection import Options
+    from moverank.indexer.documents import Document, Rejection
+    from moverank.indexer.evaluation.result_table import Table
+    from moverank.indexer.progress import Progress
 
 app = typer.Typer(
     name="moverank",
@@ -219,7 +219,7 @@ class _Notes(logging.Handler):
     """Says on standard error what the library has to tell."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        from indexer.formatters.output import note
+        from moverank.indexer.formatters.output import note
 
         note(record.getMessage())
 
@@ -231,7 +231,7 @@ def main() -> None:
     """Run the program: a failure is one sentence on standard error, and exit code 1, or 2 for wrong usage."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a title that the terminal cannot spell is no failure
-    logging.getLogger("indexer").addHandler(_NOTES)
+    logging.getLogger("moverank").addHandler(_NOTES)
     try:
         code = app(_arguments(sys.argv[1:]), standalone_mode=False)
     except Exception as error:
@@ -239,7 +239,7 @@ def main() -> None:
         if sentence is None:
             raise
         if sentence:
-            from indexer.formatters.output import note
+            from moverank.indexer.formatters.output import note
 
             note(sentence)
     if code == _INTERRUPTED:
@@ -268,8 +268,8 @@ def _failure(error: Exception) -> tuple[str | None, int]:
         command = context.command_path if context else "moverank"
         # Where nothing at all was asked for, the help has been printed instead of a message.
         return said and f"{said[:1].lower()}{said[1:]} (`{command} --help` tells more)", getattr(error, "exit_code", 2)
-    from indexer import IndexerError, UsageError
-    from rerank import RerankError
+    from moverank.indexer.errors import IndexerError, UsageError
+    from moverank.rerank.errors import RerankError
 
     if isinstance(error, IndexerError | RerankError):
         return str(error), 2 if isinstance(error, UsageError) else 1
@@ -308,7 +308,7 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
-    from indexer.readers import Fields, read_documents
+    from moverank.indexer.readers import Fields, read_documents
 
     fields = Fields(key_field, title_field, text_field, label_field)
     encoder = (first_stage, first_stage_option)
@@ -347,8 +347,8 @@ def threads(
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts count by rank."""
-    from indexer.methods import PAPER_GAMMA
-    from indexer.readers import read_threads
+    from moverank.indexer.ranking_spec import PAPER_GAMMA
+    from moverank.indexer.readers import read_threads
 
     encoder = (first_stage, first_stage_option)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
@@ -388,8 +388,8 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to a text."""
-    from indexer import UsageError
-    from indexer.readers.queries import read_queries
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.readers.queries import read_queries
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
@@ -436,11 +436,11 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance: which word moved where, and at what cost."""
-    from indexer import Collection
-    from indexer.formatters.objects import explanation_object, why_not_object
-    from indexer.formatters.output import print_object, tell_of_compiling, write_page
-    from indexer.formatters.page import explanation_page
-    from indexer.formatters.terminal import explanation_view, print_view, why_not_view
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.html_page import explanation_page
+    from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
+    from moverank.indexer.formatters.output import print_object, tell_of_compiling, write_page
+    from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
     with Collection.open(index) as collection:
         tell_of_compiling()
@@ -465,9 +465,9 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents; if one of the keys is not there, nothing is removed."""
-    from indexer import Collection
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.output import print_changes
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_changes
+    from moverank.indexer.formatters.progress_bars import Bars
 
     began = time.perf_counter()
     with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
@@ -478,9 +478,9 @@ def remove(
 @app.command(epilog="Example: `moverank refit -i forum`")
 def refit(index: Index = Path("moverank.index"), wait: Wait = 0.0, as_json: Json = False) -> None:
     """Fit the first stage to the documents as they are now: new ones are encoded as the last fit has learned."""
-    from indexer import Collection
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.output import print_object
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
 
     began = time.perf_counter()
     with Collection.open(index, wait=wait) as collection, _interruptible(), Bars() as bars:
@@ -497,9 +497,9 @@ def refit(index: Index = Path("moverank.index"), wait: Wait = 0.0, as_json: Json
 @app.command(epilog="Example: `moverank info -i forum --json`")
 def info(index: Index = Path("moverank.index"), as_json: Json = False) -> None:
     """Show sizes, settings and revision."""
-    from indexer import Collection
-    from indexer.formatters.output import print_object
-    from indexer.formatters.terminal import info_view, print_view
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.terminal import info_view, print_view
 
     with Collection.open(index) as collection:
         told = collection.info()
@@ -517,12 +517,12 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Look through everything: the database, the word vectors, and whether all derived files agree with them."""
-    from indexer import audit
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.output import print_check
+    from moverank.indexer import maintenance
+    from moverank.indexer.formatters.output import print_check
+    from moverank.indexer.formatters.progress_bars import Bars
 
     with _interruptible(), Bars() as bars:
-        found = audit.repair(index, wait=wait, progress=bars) if repair else audit.check(index)
+        found = maintenance.repair(index, wait=wait, progress=bars) if repair else maintenance.check(index)
     print_check(found.told(), as_json=as_json)
     if found.told():
         sys.exit(1)
@@ -535,9 +535,9 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy the collection as it is at one instant, while others may write to it."""
-    from indexer.backup import backup as copy
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.output import print_object
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.maintenance.backup import backup as copy
 
     with _interruptible(), Bars() as bars:
         revision = copy(index, directory, progress=bars)
@@ -571,7 +571,7 @@ def retrieval(
     as_json: Json = False,
 ) -> None:
     """Measure how well each method finds what was judged to be relevant."""
-    from indexer.evaluation.commands import evaluate_retrieval
+    from moverank.indexer.evaluation.experiments import evaluate_retrieval
 
     _experiment(
         lambda bars: evaluate_retrieval(
@@ -615,7 +615,7 @@ def knn(
     as_json: Json = False,
 ) -> None:
     """Measure how often each method's nearest neighbours tell a document's label."""
-    from indexer.evaluation.commands import evaluate_knn
+    from moverank.indexer.evaluation.experiments import evaluate_knn
 
     _experiment(
         lambda bars: evaluate_knn(
@@ -652,8 +652,8 @@ def gamma(
     as_json: Json = False,
 ) -> None:
     """Find the gamma and the weights that P-WMD should have, by judged queries."""
-    from indexer.evaluation.commands import evaluate_gamma
-    from indexer.evaluation.methods import numbers
+    from moverank.indexer.evaluation.experiments import evaluate_gamma
+    from moverank.indexer.evaluation.method import numbers
 
     _experiment(
         lambda bars: evaluate_gamma(
@@ -688,7 +688,7 @@ def multilabel(
     as_json: Json = False,
 ) -> None:
     """Measure how well neighbours tell several labels of a document, leaving one out; the first row is the baseline."""
-    from indexer.evaluation.commands import evaluate_multilabel
+    from moverank.indexer.evaluation.experiments import evaluate_multilabel
 
     _experiment(
         lambda bars: evaluate_multilabel(
@@ -711,7 +711,7 @@ def bounds(
     as_json: Json = False,
 ) -> None:
     """Measure how tight each lower bound is, and what is lost by taking it for the distance."""
-    from indexer.evaluation.commands import evaluate_bounds
+    from moverank.indexer.evaluation.experiments import evaluate_bounds
 
     _experiment(
         lambda bars: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=bars)[depths],
@@ -726,7 +726,7 @@ def demo(
     directory: Annotated[Path, typer.Option("--directory", help="Where the demo's files go.")] = Path("moverank-demo"),
 ) -> None:
     """Index the docstrings of Python's standard library and some forum threads, and search both: no network needed."""
-    from indexer.demo.commands import prepare, steps
+    from moverank.indexer.demo.steps import prepare, steps
 
     prepare(directory)
     for said, arguments in steps(directory):
@@ -755,7 +755,7 @@ def _choices(
     title_weight: int | None,
 ) -> dict[str, Any]:
     """Return the settings that were named."""
-    from indexer.stop_words import choose_stop_words
+    from moverank.indexer.readers.stop_word_file import choose_stop_words
 
     named = {
         "embedding": embedding,
@@ -786,9 +786,9 @@ def _index(
     defaults: dict[str, Any] | None = None,
 ) -> None:
     """Read documents into a collection, which is made if there is none."""
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.output import note, print_changes
-    from indexer.update import update
+    from moverank.indexer.commands.update import update
+    from moverank.indexer.formatters.output import note, print_changes
+    from moverank.indexer.formatters.progress_bars import Bars
 
     with _interruptible(), Bars() as bars:
         done = update(
@@ -830,8 +830,8 @@ def _answer(
     as_json: bool,
 ) -> None:
     """Print the answers to questions (id, text or key); the only one may have no id."""
-    from indexer import Collection
-    from indexer.formatters.output import print_answer, print_answers, tell_of_compiling
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_answer, print_answers, tell_of_compiling
 
     with Collection.open(path) as collection:
         tell_of_compiling()
@@ -841,8 +841,8 @@ def _answer(
             ranking = getattr(collection, how)(text, **options)
             print_answer(ranking, time.perf_counter() - began, flows=flows, as_json=as_json)
             return
-        from indexer.formatters.bars import Bars
-        from indexer.progress import silent
+        from moverank.indexer.formatters.progress_bars import Bars
+        from moverank.indexer.progress import silent
 
         named = [(str(id_), text) for id_, text in asked]
         rankings = getattr(collection, f"{how}_many")([text for _, text in named], **options)
@@ -857,11 +857,11 @@ def _experiment(
     work: "Callable[[Progress], Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool
 ) -> None:
     """Do an experiment, print its table and write what was asked for."""
-    from indexer.formatters.bars import Bars
-    from indexer.formatters.figures import draw
-    from indexer.formatters.output import print_object, tell_of_compiling, write_page
-    from indexer.formatters.tables import table_csv, table_object, table_view
-    from indexer.formatters.terminal import print_view
+    from moverank.indexer.formatters.figures import draw
+    from moverank.indexer.formatters.output import print_object, tell_of_compiling, write_page
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
+    from moverank.indexer.formatters.terminal import print_view
 
     tell_of_compiling()
     with _interruptible(), Bars() as bars:
@@ -889,7 +889,7 @@ def _options(
     explained: bool,
 ) -> "Options":
     """Return how to search, with `where` taken apart."""
-    from indexer import UsageError
+    from moverank.indexer.errors import UsageError
 
     fields: dict[str, list[str]] = {}
     for condition in where or ():

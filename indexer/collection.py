@@ -8,32 +8,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
-from indexer.counting import WordCounter
-from indexer.creation import FINGERPRINT, check_choices, create
-from indexer.documents import Changes, Document, Rejection
-from indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
-from indexer.evaluation.corpus import Corpus, read_corpus
-from indexer.factory import InUse
-from indexer.folding import fold_if_due
-from indexer.mending import Mender
-from indexer.neighbours import Neighbours
-from indexer.place import DATABASE, VECTORS, exists, locked
-from indexer.place import remove as remove_place
-from indexer.progress import Progress, silent
-from indexer.searcher import Asked, Searcher
-from indexer.settings import Settings
-from indexer.store import Store, explained, sqlite_url
-from indexer.sync import Sync, remove
-from indexer.titles import with_weighty_title
-from indexer.training import TRAINED, assign_rows, train
-from indexer.vectors import open_vectors, same_source
-from indexer.view import newest_snapshot
-from rerank.cores import blas_alone
-from rerank.embedding import Embedding
-from rerank.explain import Explanation
-from rerank.ranking import Ranking
-from rerank.text import Tokenizer
-from rerank.why_not import WhyNot
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import CollectionError, DamagedFile, LockedError, PruneRefused, TooFewWords, UnknownKey
+from moverank.indexer.evaluation.corpus import Corpus, read_corpus
+from moverank.indexer.files.directory import DATABASE, VECTORS, exists, locked
+from moverank.indexer.files.directory import remove as remove_place
+from moverank.indexer.indexing.creation import FINGERPRINT, check_choices, create
+from moverank.indexer.indexing.sync import Sync, remove
+from moverank.indexer.indexing.train_vectors import TRAINED, assign_rows, train
+from moverank.indexer.indexing.word_counts import WordCounter
+from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
+from moverank.indexer.progress import Progress, silent
+from moverank.indexer.search.neighbours import Neighbours
+from moverank.indexer.search.searcher import Asked, Searcher
+from moverank.indexer.search.view import newest_snapshot
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.index_choice import InUse
+from moverank.indexer.store import Store, explained, sqlite_url
+from moverank.indexer.titles import with_weighty_title
+from moverank.indexer.vectors import open_vectors, same_source
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer
 
 _Answer = TypeVar("_Answer")
 _LOOKS = 5  # after so many damaged states one after the other, somebody is at work on the files
@@ -62,7 +62,7 @@ class Collection:
         self.path, self.settings, self.wait = path, settings, wait
         self._store, self._embedding = store, embedding
         self._searcher: Searcher | None = None
-        self._mender = Mender(store, path)
+        self._mender = SnapshotRepairer(store, path)
         self._reading = ExitStack()
 
     @staticmethod
@@ -250,7 +250,7 @@ class Collection:
     def _fold(self, progress: Progress, *, refit: bool = False) -> None:
         self._forget()
         if self._embedding is not None:
-            fold_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
+            compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
     def search(self, query: str, **options: Unpack[Options]) -> Ranking:
         """Find the documents nearest to a text.
@@ -377,7 +377,7 @@ class Collection:
                     continue
                 self._searcher = Searcher(reader, view, self.settings, embedding)
                 # Held till it closes: each time BLAS gets its threads back, they spin on the next search's cores.
-                self._reading.enter_context(blas_alone())
+                self._reading.enter_context(single_threaded_blas())
             return self._searcher, embedding
         raise CollectionError(f"{self.path} is being changed by others all the time: try again")
 

@@ -16,7 +16,7 @@ IndexerError
 
 from pathlib import Path
 
-from indexer.documents import Changes
+from moverank.indexer.documents import Changes
 
 
 class IndexerError(Exception):

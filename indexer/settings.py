@@ -4,12 +4,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
 from typing import Any, Literal
 
-from indexer.errors import SettingsError, UsageError
-from indexer.methods import ScorerChoice, scorer_named
-from indexer.titles import MOST
-from rerank.encoders.registry import choose
-from rerank.errors import EncoderError
-from rerank.scorers import SCORERS
+from moverank.indexer.errors import SettingsError, UsageError
+from moverank.indexer.ranking_spec import ScorerChoice, scorer_named
+from moverank.indexer.titles import MOST
+from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.scorers import SCORERS
 
 Weights = Literal["tf", "tfidf"]
 

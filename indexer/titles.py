@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from indexer.documents import Document
+from moverank.indexer.documents import Document
 
 MOST = 100
 """How often the words of a title may count: more would be a collection of titles."""

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from indexer.schema import METADATA
+from moverank.indexer.store.schema import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rerank.errors import EncoderError, OptionError, ScorerError
+from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 
 
 def _number(text: str) -> float:

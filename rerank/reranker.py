@@ -5,20 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bag, Bags
-from rerank.cascade import Cascade, never
-from rerank.cost import vector_norms
-from rerank.embedding import Embedding
-from rerank.errors import BagError, NoKnownWords
-from rerank.lexicon import UNKNOWN
-from rerank.query import Query, restricted
-from rerank.ranking import Distance, Hit, Nearest, Ranking, StageCounts
-from rerank.relaxed import nearest_by_rwmd, nearest_by_wcd
-from rerank.text import Tokenizer, default_stop_words
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance.cascade import Cascade, never
+from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.relaxed import nearest_by_rwmd, nearest_by_wcd
+from moverank.rerank.errors import BagError, NoKnownWords
+from moverank.rerank.ranking import Distance, Hit, Nearest, Ranking, StageCounts
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 
 def nearest(
-    query: Query,
+    query: QueryBag,
     bags: Bags,
     vectors: NDArray[np.float32],
     k: int,
@@ -48,7 +48,7 @@ def nearest(
 
 
 class Reranker:
-    """Ranks the candidates of any other engine by exact Word Mover's Distance.
+    """Ranks the candidates of any other engine by exact Word DistanceRanker's Distance.
 
     `embedding` holds the word vectors; `stop_words` are left out (None: the default English list).
     """
@@ -72,7 +72,7 @@ class Reranker:
         if bags[0] is None:
             raise NoKnownWords("the query has no word that the embedding knows")
         ranked = [(key, bag) for (key, _), bag in zip(named, bags[1:], strict=True) if bag is not None]
-        found = nearest(Query(bags[0], vectors[bags[0].words]), Bags.of([bag for _, bag in ranked]), vectors, k)
+        found = nearest(QueryBag(bags[0], vectors[bags[0].words]), Bags.of([bag for _, bag in ranked]), vectors, k)
         hits = tuple(
             Hit(ranked[row][0], distance)
             for row, distance in zip(found.rows.tolist(), found.distances.tolist(), strict=True)

@@ -8,7 +8,7 @@ import ot
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rerank.bag import Bag
+from moverank.rerank.bags.bag import Bag
 
 Vectors = NDArray[np.float32]
 Entry = tuple[int, int, int]

@@ -20,11 +20,11 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from indexer import Collection, Settings
-from indexer.readers import read_documents, read_threads
-from indexer.stop_words import choose_stop_words
-from rerank.ranking import Ranking
-from rerank.text import Tokenizer, default_stop_words
+from moverank import Collection, Settings
+from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.readers.stop_word_file import choose_stop_words
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
 
 SHARED = Path(__file__).parents[2] / "shared"
 VECTORS = SHARED / "vectors" / "minilm-words-200d.bin"

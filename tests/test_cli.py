@@ -17,7 +17,7 @@ import typer
 from filelock import FileLock
 from typer.testing import CliRunner
 
-import cli
+from moverank import cli
 
 WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905 - read as a line
 CHANGES = ["added", "updated", "removed", "unchanged", "wordless", "rejected", "revision"]
@@ -363,8 +363,8 @@ def test_without_a_command_the_help_is_shown(call: Call) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     probe = (
-        "import sys, cli\nsys.argv = ['moverank', '--help']\ntry:\n    cli.main()\nexcept SystemExit: pass\n"
-        "heavy = {'faiss', 'ot', 'gensim', 'numpy', 'sqlalchemy', 'scipy', 'numba', 'alembic', 'indexer', 'rerank'}\n"
+        "import sys\nfrom moverank import cli\nsys.argv = ['moverank', '--help']\ntry:\n    cli.main()\nexcept SystemExit: pass\n"
+        "heavy = {'faiss', 'ot', 'gensim', 'numpy', 'sqlalchemy', 'scipy', 'numba', 'alembic', 'moverank.indexer', 'moverank.rerank'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -372,7 +372,7 @@ def test_help_imports_nothing_heavy() -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent)},
+        env={**os.environ},
     )
     assert done.stderr.strip() == "[]"
 
@@ -655,7 +655,7 @@ def test_check_and_backup(call: Call, collection: Path, tmp_path: Path) -> None:
 
 
 def test_damage_is_told_and_the_answer_is_right(call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("indexer.folding.SMALL_TAIL", 0)
+    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 0)
     call("refit", "-i", collection)
     [weights] = collection.glob("snapshot-*/weights")
     before = call("search", "cat", "-i", collection, "--json").json["hits"]
@@ -673,7 +673,7 @@ def test_a_file_error_nobody_foresaw_is_one_sentence(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "disk")
 
-    monkeypatch.setattr("indexer.formatters.output.print_object", full)
+    monkeypatch.setattr("moverank.indexer.formatters.output.print_object", full)
     answer = call("info", "-i", collection, "--json")
     assert (answer.code, answer.sentence) == (1, "disk: No space left on device")
 
@@ -694,7 +694,7 @@ def test_an_interrupted_run_is_one_sentence(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"indexer.Collection.{command}", interrupted)
+    monkeypatch.setattr(f"moverank.indexer.collection.Collection.{command}", interrupted)
     answer = call(*([command, documents] if command == "index" else [command]), "-i", collection)
     assert (answer.code, answer.out) == (1, "")
     assert answer.sentence.startswith("interrupted")
@@ -704,8 +704,8 @@ def test_an_interrupted_run_is_one_sentence(
 
 
 def _process(*arguments: str | Path, **more: Any) -> "subprocess.CompletedProcess[bytes]":
-    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parent)}
-    command = [sys.executable, "-c", "from cli import main; main()", *map(str, arguments)]
+    environment = {**os.environ}
+    command = [sys.executable, "-c", "from moverank.cli import main; main()", *map(str, arguments)]
     return subprocess.run(command, env=environment, check=False, timeout=120, **more)
 
 

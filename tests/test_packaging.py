@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {"rerank": "rerank", "indexer": "indexer", "migrations": "indexer/migrations"}
+PACKAGES = {name: f"moverank/{name}" for name in ("rerank", "indexer", "migrations")}
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -48,7 +48,7 @@ def test_a_fresh_install_runs_the_demo_away_from_the_checkout(wheel: Path, tmp_p
     run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
     python = tmp_path / "venv" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
-    place = run(python, "-c", "import indexer; print(indexer.__file__)", cwd=tmp_path)
+    place = run(python, "-c", "import moverank; print(moverank.__file__)", cwd=tmp_path)
     assert place.startswith(str(tmp_path))
     shown = run(tmp_path / "venv" / "bin" / "moverank", "demo", cwd=tmp_path)
     assert shown.count("$ moverank ") >= 6

@@ -8,7 +8,7 @@ have no vector.
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from indexer.demo.docstrings import docstring_documents
+from moverank.indexer.demo.docstrings import docstring_documents
 
 __all__ = [
     "DOCSTRING_QUERIES",

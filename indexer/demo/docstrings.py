@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 
-from indexer.documents import Document, Part
+from moverank.indexer.documents import Document, Part
 
 LEAST_WORDS = 4
 """Shorter docstrings say no more than the name does."""

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import UsageError
-from indexer.evaluation.duplicates import find_duplicates
-from indexer.evaluation.kept import Kept
-from indexer.evaluation.methods import Method, Trial, distances_of
-from indexer.evaluation.rankers import nearest_of
-from indexer.evaluation.table import Table, Value
-from indexer.evaluation.texts import Texts
-from indexer.progress import Progress, silent
-from rerank.cores import blas_alone, one_core, pool
-from rerank.evaluation.knn import KS, KnnError, choose_k, error
-from rerank.evaluation.splits import Split
+from moverank.indexer.errors import UsageError
+from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.evaluation.distance_cache import DistanceCache
+from moverank.indexer.evaluation.method import Method, Trial, distances_of
+from moverank.indexer.evaluation.near_duplicates import find_duplicates
+from moverank.indexer.evaluation.rankers import nearest_of
+from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.indexer.progress import Progress, silent
+from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, error
+from moverank.rerank.evaluation.splits import Split
+from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas, thread_pool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ class Classified:
 class Bench:
     """Where neighbours are found: what is kept of earlier runs, and who is told how far it is."""
 
-    kept: Kept
+    kept: DistanceCache
     progress: Progress
 
 
@@ -75,7 +75,7 @@ def _all_tried(
 ) -> list[list[tuple[float, int]]]:
     """Try every method on every split: side by side those that would leave the other cores idle."""
     waiting = {
-        (method.label, place): pool().submit(_tried_on_one_core, method, data, split, bench.kept, k)
+        (method.label, place): thread_pool().submit(_tried_on_one_core, method, data, split, bench.kept, k)
         for method in methods
         if not method.uses_all_cores
         for place, split in enumerate(data.splits)
@@ -96,8 +96,10 @@ def _all_tried(
     return [[tried(method, place) for place in range(len(data.splits))] for method in methods]
 
 
-def _tried_on_one_core(method: Method, data: Classified, split: Split, kept: Kept, k: int | None) -> tuple[float, int]:
-    with one_core(), blas_alone():
+def _tried_on_one_core(
+    method: Method, data: Classified, split: Split, kept: DistanceCache, k: int | None
+) -> tuple[float, int]:
+    with single_threaded(), single_threaded_blas():
         return _tried(method, data, split, Bench(kept, silent), k)
 
 

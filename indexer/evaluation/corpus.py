@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import CollectionError
-from indexer.evaluation.texts import Texts, Vocabulary
-from indexer.segment import assemble, joined
-from indexer.store import Reader
-from rerank.embedding import Embedding
-from rerank.lexicon import UNKNOWN
-from rerank.text import Tokenizer
-from rerank.weights import PartCounts
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.evaluation.counted_texts import CorpusVocabulary, Texts
+from moverank.indexer.snapshot.segment import assemble, joined
+from moverank.indexer.store import Reader
+from moverank.rerank.bags.weights import PartCounts
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,14 +56,14 @@ def read_corpus(
     return Corpus(documents, asked, _splits(reader, ids, keys))
 
 
-def _vocabulary(words: Sequence[str], embedding: Embedding) -> Vocabulary:
+def _vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
     rows = embedding.find(words)
     known = rows != UNKNOWN
     vectors = np.zeros((len(words), embedding.dim), np.float32)
     names = [word for word, there in zip(words, known.tolist(), strict=True) if there]
     vectors[known] = embedding.gather(names, rows[known])
     digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
-    return Vocabulary(vectors, known, digest.hexdigest())
+    return CorpusVocabulary(vectors, known, digest.hexdigest())
 
 
 def _packed(counted: Sequence[Mapping[str, int]], places: Mapping[str, int]) -> PartCounts:

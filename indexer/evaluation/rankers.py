@@ -6,14 +6,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.evaluation.texts import Texts
-from indexer.progress import Progress
-from rerank.cores import blas_alone
-from rerank.encoders.encoder import Documents, Encoder
-from rerank.encoders.registry import choose as choose_encoder
-from rerank.scorers import SCORERS, Statistics, TermCounts, TermQuery, WordVectors
-from rerank.scorers import choose as choose_scorer
-from rerank.weights import PartCounts
+from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.progress import Progress
+from moverank.rerank.bags.weights import PartCounts
+from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
+from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.scorers import SCORERS, Statistics, TermCounts, TermQuery, WordVectors
+from moverank.rerank.scorers import choose as choose_scorer
 
 FAR = np.inf
 """The distance of a document that cannot be ranked."""
@@ -44,7 +44,7 @@ def nearest_of(rows: Iterator[NDArray[np.float64]], count: int, k: int) -> NDArr
     return places
 
 
-class Scored:
+class ScorerRanker:
     """Ranks by a scorer, whose scores are turned round where large is near."""
 
     def __init__(self, name: str, options: Mapping[str, str], pool: Texts, gamma: float = 0.0) -> None:
@@ -58,7 +58,7 @@ class Scored:
         vectors = WordVectors(pool.vocabulary.vectors[used], pool.vocabulary.known[used])
         counts = TermCounts(starts, self._term[words], weights, vectors if self._kind.needs_vectors else None)
         statistics = Statistics(len(pool), float(weights.sum()), frequencies[used], self._totals[used])
-        with blas_alone():
+        with single_threaded_blas():
             self._scorer = self._kind.fit(counts, statistics, options)
         self._sign = 1.0 if SCORERS[name].ascending else -1.0
 
@@ -68,7 +68,7 @@ class Scored:
         for row in range(len(questions)):
             progress("Scoring", row + 1, len(questions), "queries")
             own = slice(starts[row], starts[row + 1])
-            with blas_alone():
+            with single_threaded_blas():
                 yield self._sign * self._scorer.score(self._query(words[own], weights[own]))
 
     def _query(self, words: NDArray[np.int32], weights: NDArray[np.float64]) -> TermQuery:
@@ -82,7 +82,7 @@ class Scored:
         return nearest_of(self.distances(questions, progress), len(questions), k)
 
 
-class Encoded:
+class EncoderRanker:
     """Ranks by the vectors of an encoder, fitted to the pool: by Euclidean distance, or inner product turned round."""
 
     def __init__(
@@ -117,7 +117,7 @@ class Encoded:
         return nearest_of(self.distances(questions, progress), len(questions), k)
 
 
-class Centroids:
+class CentroidRanker:
     """Ranks by WCD, the Euclidean distance of mean word vectors, in double precision."""
 
     def __init__(self, pool: Texts, gamma: float, idf: NDArray[np.float64] | None) -> None:
@@ -139,7 +139,7 @@ class Centroids:
         return nearest_of(self.distances(questions, progress), len(questions), k)
 
 
-class Random:
+class RandomRanker:
     """Ranks by chance, the same for the same seed."""
 
     def __init__(self, pool: Texts, seed: int = 0) -> None:
@@ -197,7 +197,7 @@ def _means(
 
     rows, bags = texts.bags(gamma, idf)
     weights = csr_array((bags.weights, bags.words, bags.starts), shape=(len(rows), len(texts.vocabulary.known)))
-    with blas_alone():
+    with single_threaded_blas():
         return rows, np.asarray(weights @ texts.vocabulary.vectors.astype(np.float64))
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import UsageError
-from indexer.evaluation.duplicates import Duplicates, find_duplicates
-from indexer.evaluation.methods import RANDOM, Method, Trial, distances_of
-from indexer.evaluation.table import Table, Value
-from rerank.evaluation.hubness import hubness
-from rerank.evaluation.judgments import Judged, Judgments, in_order, judged
-from rerank.evaluation.measures import measured
-from rerank.evaluation.selection import best_setting, chosen_settings, folds
-from rerank.evaluation.significance import holm, randomisation
+from moverank.indexer.errors import UsageError
+from moverank.indexer.evaluation.method import RANDOM, Method, Trial, distances_of
+from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
+from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.rerank.evaluation.hubness import hubness
+from moverank.rerank.evaluation.judgments import Judged, Judgments, in_order, judged
+from moverank.rerank.evaluation.measures import measured
+from moverank.rerank.evaluation.selection import best_setting, chosen_settings, folds
+from moverank.rerank.evaluation.significance import holm, randomisation
 
 TRIALS = 200
 """How often chance is tried (Trapp et al. 2017, section 5.1)."""

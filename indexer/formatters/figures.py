@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from indexer.errors import IndexerError, UsageError
-from indexer.evaluation.table import Table, Value
+from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.evaluation.result_table import Table, Value
 
 
 def draw(tables: Sequence[Table], path: Path) -> None:

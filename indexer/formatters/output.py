@@ -11,11 +11,11 @@ from typing import Any
 
 import typer
 
-from indexer.documents import Changes
-from indexer.errors import IndexerError
-from indexer.formatters.objects import changes_object, ranking_object
-from indexer.progress import Progress
-from rerank.ranking import Ranking
+from moverank.indexer.documents import Changes
+from moverank.indexer.errors import IndexerError
+from moverank.indexer.formatters.json_objects import changes_object, ranking_object
+from moverank.indexer.progress import Progress
+from moverank.rerank.ranking import Ranking
 
 
 def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
@@ -23,7 +23,7 @@ def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool
     if as_json:
         print_object(ranking_object(ranking, seconds))
     else:
-        from indexer.formatters.terminal import print_view, ranking_view
+        from moverank.indexer.formatters.terminal import print_view, ranking_view
 
         print_view(ranking_view(ranking, seconds, flows=flows))
 
@@ -43,7 +43,7 @@ def print_answers(
         elif as_json:
             print_object(ranking_object(ranking, ranking.seconds, id_))
         else:
-            from indexer.formatters.terminal import print_view, ranking_view, shown
+            from moverank.indexer.formatters.terminal import print_view, ranking_view, shown
 
             typer.secho(shown(f"{id_}: {text}" if id_ != text else id_), bold=True)
             print_view(ranking_view(ranking, ranking.seconds, flows=flows))
@@ -52,7 +52,7 @@ def print_answers(
 
 def tell_of_compiling() -> None:
     """Say so when kernels have to be compiled: the first search on a machine takes some seconds more."""
-    from rerank.kernels import when_compiling
+    from moverank.rerank.kernels import when_compiling
 
     when_compiling(lambda: note("compiling for this machine: this takes some seconds, once"))
 
@@ -62,7 +62,7 @@ def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:
     if as_json:
         print_object(changes_object(changes))
     else:
-        from indexer.formatters.terminal import changes_view
+        from moverank.indexer.formatters.terminal import changes_view
 
         typer.echo(changes_view(changes, seconds))
 
@@ -72,7 +72,7 @@ def print_check(problems: Sequence[str], *, as_json: bool) -> None:
     if as_json:
         print_object({"ok": not problems, "problems": list(problems)})
         return
-    from indexer.formatters.terminal import shown
+    from moverank.indexer.formatters.terminal import shown
 
     for problem in problems:
         typer.echo(shown(problem))
@@ -94,7 +94,7 @@ def print_object(told: dict[str, Any]) -> None:
 
 def note(text: str) -> None:
     """Say something on standard error: one line, whatever the names and texts in it hold."""
-    from indexer.formatters.terminal import shown
+    from moverank.indexer.formatters.terminal import shown
 
     typer.echo(f"moverank: {shown(text)}", err=True)
 

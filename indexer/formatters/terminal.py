@@ -9,10 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from indexer.documents import Changes
-from rerank.explain import Explanation
-from rerank.ranking import Flow, Hit, Ranking
-from rerank.why_not import WhyNot
+from moverank.indexer.documents import Changes
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.ranking import Flow, Hit, Ranking
 
 _INDENT = (0, 0, 0, 12)
 _MOVES = 4

@@ -1,29 +1,29 @@
 """Readers: from files of many formats to documents, one at a time.
 
 A file that cannot be read at all raises an error; a record that cannot become a document is handed out as a
-`Rejection`, and reading goes on. Memory does not grow with the size of a file, save for what `Gate` and
+`Rejection`, and reading goes on. Memory does not grow with the size of a file, save for what `Validation` and
 `read_mail_threads` remember of each key.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from indexer.documents import Document, Rejection
-from indexer.errors import ReadError, UsageError
-from indexer.progress import Progress, silent
-from indexer.readers.detect import document_format, refuse_utf16, thread_format
-from indexer.readers.found import BadRecord, Found
-from indexer.readers.gate import Gate
-from indexer.readers.jsonl import read_jsonl
-from indexer.readers.mail_threads import read_mail_threads
-from indexer.readers.messages import read_mbox, read_message
-from indexer.readers.records import Fields, document_of
-from indexer.readers.sources import Source, find_sources
-from indexer.readers.stackexchange import read_stackexchange
-from indexer.readers.streams import DAMAGED, Bomb, Meter, Stream, opened
-from indexer.readers.tables import read_table
-from indexer.readers.text import read_labelled_lines, read_lines, read_text
-from indexer.readers.threads import thread_of
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import ReadError, UsageError
+from moverank.indexer.progress import Progress, silent
+from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.csv_table import read_table
+from moverank.indexer.readers.detect import document_format, refuse_utf16, thread_format
+from moverank.indexer.readers.jsonl import read_jsonl
+from moverank.indexer.readers.mail_threads import read_mail_threads
+from moverank.indexer.readers.messages import read_mbox, read_message
+from moverank.indexer.readers.plain_text import read_labelled_lines, read_lines, read_text
+from moverank.indexer.readers.records import Fields, document_of
+from moverank.indexer.readers.sources import Source, find_sources
+from moverank.indexer.readers.stackexchange import read_stackexchange
+from moverank.indexer.readers.streams import DAMAGED, Bomb, Meter, Stream, opened
+from moverank.indexer.readers.threads import thread_of
+from moverank.indexer.readers.validation import Validation
 
 __all__ = ["DOCUMENT_FORMATS", "THREAD_FORMATS", "Fields", "read_documents", "read_threads"]
 
@@ -89,7 +89,7 @@ def _read(
     sizes = [source.size for source in sources]
     known = [size for size in sizes if size is not None]
     meter = Meter(progress, sum(known) if len(known) == len(sizes) else None)
-    gate = Gate()
+    gate = Validation()
     meter.tell()
     for source in sources:
         gate.enter(source.name)

@@ -3,8 +3,8 @@
 import re
 from pathlib import PurePath
 
-from indexer.readers.found import BadRecord
-from indexer.readers.sources import STDIN, Source
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.sources import STDIN, Source
 
 _TEXT = {".txt", ".text", ".md", ".markdown", ".rst"}
 _DOCUMENTS = {

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from typing import NoReturn
 
-from indexer.readers.found import BadRecord, Found
-from indexer.readers.records import Build, Record
-from indexer.readers.streams import Stream
+from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.records import Build, Record
+from moverank.indexer.readers.streams import Stream
 
 
 def read_jsonl(stream: Stream, build: Build) -> Iterator[Found]:

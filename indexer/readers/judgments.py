@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from indexer.errors import ReadError
-from indexer.progress import silent
-from indexer.readers.found import BadRecord
-from indexer.readers.sources import find_sources
-from indexer.readers.streams import DAMAGED, Meter, opened
+from moverank.indexer.errors import ReadError
+from moverank.indexer.progress import silent
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.sources import find_sources
+from moverank.indexer.readers.streams import DAMAGED, Meter, opened
 
 _ITERATION, _RUN, _FILM = 4, 6, 24  # columns of a line of qrels, of a run, of u.item
 

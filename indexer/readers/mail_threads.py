@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import astuple
 
-from indexer.documents import Document
-from indexer.readers.found import BadRecord, Found
-from indexer.readers.messages import Mail, mails
-from indexer.readers.records import with_title
-from indexer.readers.spill import Spill
-from indexer.readers.streams import DAMAGED, Stream
-from indexer.readers.threads import Comment, thread_parts
+from moverank.indexer.documents import Document
+from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.messages import Mail, mails
+from moverank.indexer.readers.records import with_title
+from moverank.indexer.readers.spill import Spill
+from moverank.indexer.readers.streams import DAMAGED, Stream
+from moverank.indexer.readers.threads import Comment, thread_parts
 
 
 class _Families:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from indexer.readers import streams
-from indexer.readers.found import BadRecord
-from indexer.readers.streams import Stream
+from moverank.indexer.readers import streams
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.streams import Stream
 
 _HEADER = re.compile(rb">?From |[!-9;-~]+:")
 _ESCAPED = re.compile(rb">+From ")

@@ -9,12 +9,12 @@ from email.header import decode_header
 from email.message import Message
 from email.utils import mktime_tz, parsedate_tz
 
-from indexer.documents import Document, Part
-from indexer.readers.found import BadRecord, Found
-from indexer.readers.markup import text_of_html
-from indexer.readers.mbox import split_mbox
-from indexer.readers.records import one_line, with_title
-from indexer.readers.streams import Stream
+from moverank.indexer.documents import Document, Part
+from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.markup import text_of_html
+from moverank.indexer.readers.mbox import split_mbox
+from moverank.indexer.readers.records import one_line, with_title
+from moverank.indexer.readers.streams import Stream
 
 _ID = re.compile(r"<([^<>\s]+)>")
 _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)

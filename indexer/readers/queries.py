@@ -6,7 +6,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from indexer.errors import ReadError
+from moverank.indexer.errors import ReadError
 
 
 def read_queries(path: str) -> list[tuple[str, str]]:

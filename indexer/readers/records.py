@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn, TypeGuard
 
-from indexer.documents import Document, Part, Value
-from indexer.readers.found import BadRecord
-from indexer.titles import begins_with_title
+from moverank.indexer.documents import Document, Part, Value
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.titles import begins_with_title
 
 Record = Mapping[str, object]
 Build = Callable[[Record, str], Document]

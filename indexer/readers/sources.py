@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from indexer.errors import ReadError, UsageError
+from moverank.indexer.errors import ReadError, UsageError
 
 STDIN = "-"
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import IO, Any, Self
 
-from indexer.errors import ReadError
+from moverank.indexer.errors import ReadError
 
 
 class Spill:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
-from indexer.documents import Document
-from indexer.readers.found import BadRecord, Found
-from indexer.readers.markup import text_of_html
-from indexer.readers.records import one_line, with_title
-from indexer.readers.spill import Spill
-from indexer.readers.streams import DAMAGED, Stream
-from indexer.readers.threads import Comment, thread_parts
-from indexer.readers.xml_rows import Row, read_rows
+from moverank.indexer.documents import Document
+from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.markup import text_of_html
+from moverank.indexer.readers.records import one_line, with_title
+from moverank.indexer.readers.spill import Spill
+from moverank.indexer.readers.streams import DAMAGED, Stream
+from moverank.indexer.readers.threads import Comment, thread_parts
+from moverank.indexer.readers.xml_rows import Row, read_rows
 
 _QUESTION, _ANSWER = "1", "2"
 _TAG = re.compile(r"[^<>|]+")

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from indexer.errors import ReadError
-from indexer.progress import Progress
-from indexer.readers.found import BadRecord
-from indexer.readers.sources import STDIN, Source
-from indexer.zipped import RATIO, blown_up
+from moverank.indexer.errors import ReadError
+from moverank.indexer.files.gzip_limit import RATIO, blown_up
+from moverank.indexer.progress import Progress
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.sources import STDIN, Source
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

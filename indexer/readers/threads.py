@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from indexer.documents import Document, Part
-from indexer.readers.found import BadRecord
-from indexer.readers.records import (
+from moverank.indexer.documents import Document, Part
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.records import (
     KEY_FIELDS,
     Record,
     about,

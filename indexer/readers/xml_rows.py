@@ -5,10 +5,10 @@ from itertools import chain
 from typing import NoReturn
 from xml.parsers import expat
 
-from indexer.errors import ReadError
-from indexer.readers import streams
-from indexer.readers.found import BadRecord
-from indexer.readers.streams import Stream
+from moverank.indexer.errors import ReadError
+from moverank.indexer.readers import streams
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.streams import Stream
 
 Row = dict[str, str]
 

@@ -1,6 +1,6 @@
 """The truth of a collection: documents, parts, words and settings in an SQL database.
 
-Many read, one writes; what a writer changes is one transaction. Only this package and `indexer.schema` speak SQL.
+Many read, one writes; what a writer changes is one transaction. Only this package and `indexer.store.schema` speak SQL.
 """
 
 import sqlite3
@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
-from indexer.errors import CollectionError, LockedError
-from indexer.schema import enforce_keys, is_current, migrate, orphans
-from indexer.store.auditor import Auditor, StoredDocument
-from indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
-from indexer.store.still import Still
-from indexer.store.writer import Row, Writer
+from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.store.auditor import Auditor, StoredDocument
+from moverank.indexer.store.read_only import ReadOnlyFile
+from moverank.indexer.store.reader import CountedPart, Known, Reader, Shown, StoredWord
+from moverank.indexer.store.schema import enforce_keys, is_current, migrate, orphans
+from moverank.indexer.store.writer import Row, Writer
 
 __all__ = [
     "Auditor",
@@ -51,7 +51,7 @@ class Store:
                 migrate(connection)
 
     def _open(self) -> None:
-        self._still = Still.of(self._url)
+        self._still = ReadOnlyFile.of(self._url)
         self._engine = _engine(self._url, self._still)
 
     def moved(self) -> bool:
@@ -142,7 +142,7 @@ def sqlite_url(path: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
-def _engine(url: str, still: "Still | None") -> Engine:
+def _engine(url: str, still: "ReadOnlyFile | None") -> Engine:
     """Make an engine; on SQLite with real transactions, WAL and foreign keys."""
     engine = create_engine(url, creator=still.connect) if still else create_engine(url)
     if engine.dialect.name != "sqlite":

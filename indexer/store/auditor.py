@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from indexer.schema import DOCUMENTS, FIELDS, PARTS, WORDS
-from indexer.store.writer import Row, Writer
+from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, WORDS
+from moverank.indexer.store.writer import Row, Writer
 
 _TOLD = 20
 _DOCUMENT = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
-from indexer.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
-from rerank.lexicon import UNKNOWN
+from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 FORGOTTEN = "removals_forgotten"
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
@@ -30,7 +30,7 @@ class CountedPart(NamedTuple):
 
 
 class StoredWord(NamedTuple):
-    """A word, its id, and the row of its vector (negative: see `rerank.embedding`)."""
+    """A word, its id, and the row of its vector (negative: see `rerank.words.embedding`)."""
 
     word: str
     id: int

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from indexer.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
-from indexer.store.reader import CHUNK, FORGOTTEN, Reader
+from moverank.indexer.store.reader import CHUNK, FORGOTTEN, Reader
+from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""

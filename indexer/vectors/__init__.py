@@ -3,11 +3,11 @@
 Every way ends in one directory (see `indexer.vectors.layout`) that `open_vectors` maps into memory.
 """
 
-from indexer.vectors.importing import import_vectors, same_source
-from indexer.vectors.layout import check_vectors, open_vectors
-from indexer.vectors.lsi import train_lsi
-from indexer.vectors.options import Method, training_options
-from indexer.vectors.training import train_vectors
+from moverank.indexer.vectors.importing import import_vectors, same_source
+from moverank.indexer.vectors.layout import check_vectors, open_vectors
+from moverank.indexer.vectors.lsi_training import train_lsi
+from moverank.indexer.vectors.training_options import Method, training_options
+from moverank.indexer.vectors.word2vec_training import train_vectors
 
 __all__ = [
     "Method",

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import VectorsError
-from indexer.vectors.blocks import MEND
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.vectors.block_checksums import MEND
 
 
 class ArrayFile:

@@ -8,8 +8,8 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from indexer.errors import VectorsError
-from indexer.progress import Progress
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.progress import Progress
 
 _SECONDS = 30.0
 

@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from indexer.errors import VectorsError
-from indexer.progress import Progress, silent
-from indexer.vectors.download import download
-from indexer.vectors.folder import building
-from indexer.vectors.formats import is_pickle, read_table
-from indexer.vectors.layout import open_vectors, read_about
-from indexer.vectors.pickled import read_pickled
-from indexer.vectors.source import Source
-from indexer.vectors.table import Table
-from indexer.vectors.writing import write_about, write_vectors
-from rerank.embedding import Embedding
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.files.atomic_directory import building
+from moverank.indexer.progress import Progress, silent
+from moverank.indexer.vectors.download import download
+from moverank.indexer.vectors.format_detection import is_pickle, read_table
+from moverank.indexer.vectors.gensim_pickle import read_pickled
+from moverank.indexer.vectors.layout import open_vectors, read_about
+from moverank.indexer.vectors.vector_file import Source
+from moverank.indexer.vectors.vector_rows import Table
+from moverank.indexer.vectors.vectors_writer import write_about, write_vectors
+from moverank.rerank.words.embedding import Embedding
 
 _GENSIM = "gensim:"
 

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.errors import DamagedFile, VectorsError
-from indexer.seals import Seal, check_data, check_names, unsealed_json
-from indexer.vectors.arrays import map_array
-from indexer.vectors.blocks import MEND, Blocks, block_count
-from rerank.embedding import Embedding, Subwords
-from rerank.errors import EmbeddingError
-from rerank.lexicon import Lexicon
+from moverank.indexer.errors import DamagedFile, VectorsError
+from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, read_checksummed_json
+from moverank.indexer.vectors.arrays import map_array
+from moverank.indexer.vectors.block_checksums import MEND, Blocks, block_count
+from moverank.rerank.errors import EmbeddingError
+from moverank.rerank.words.embedding import Embedding, Subwords
+from moverank.rerank.words.vocabulary import Vocabulary
 
 VERSION = 2
 """Of the directory's layout."""
@@ -41,7 +41,7 @@ def read_about(directory: Path) -> dict[str, Any]:
     """Return what embedding.json says: sizes, source, options, fingerprint, seals. Raises VectorsError."""
     path = directory / ABOUT
     try:
-        about = unsealed_json(path)
+        about = read_checksummed_json(path)
     except OSError as error:
         raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {MEND}") from error
     except DamagedFile as error:
@@ -62,7 +62,7 @@ def open_vectors(directory: Path) -> Embedding:
         seals = about["files"]
         check_names(directory, seals, ABOUT)
         v, d = int(about["words"]), int(about["dim"])
-        words = Lexicon(
+        words = Vocabulary(
             _whole(directory / "words.npy", "|u1", int(about["word_bytes"]), seals),
             _whole(directory / "ends.npy", "<i8", v, seals),
             _whole(directory / "order.npy", "<i4", v, seals),
@@ -95,14 +95,14 @@ def check_vectors(directory: Path) -> None:
         raise VectorsError(f"{directory} is damaged: its content is not that of its fingerprint; {MEND}")
 
 
-def _whole(path: Path, kind: str, size: int, seals: dict[str, Seal]) -> NDArray[Any]:
+def _whole(path: Path, kind: str, size: int, seals: dict[str, FileChecksum]) -> NDArray[Any]:
     """Map an array and look through its file."""
     array = map_array(path, kind, (size,))
     check_data(path, path.read_bytes(), seals[path.name])
     return array
 
 
-def _matrix(path: Path, n: int, d: int, seals: dict[str, Seal]) -> tuple[NDArray[np.float32], Blocks]:
+def _matrix(path: Path, n: int, d: int, seals: dict[str, FileChecksum]) -> tuple[NDArray[np.float32], Blocks]:
     """Map a matrix, and make what looks through its blocks."""
     matrix = map_array(path, "<f4", (n, d))
     sums = path.with_name(sums_of(path.name))

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.counting_grid import Reals, first_grid, infer, step, window_means
-from rerank.encoders.counts import counted, frequent_words
-from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
-from rerank.errors import EncoderError
-from rerank.options import Option, Whole, check_options
+from moverank.rerank.encoders.counting_grid import Reals, first_grid, infer, step, window_means
+from moverank.rerank.encoders.counts import counted, frequent_words
+from moverank.rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Option, Whole, check_options
 
 EXTENT = Whole("extent", 24, 1, 100)
 WINDOW = Whole("window", 2, 1, 100)

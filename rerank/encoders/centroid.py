@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bags
-from rerank.encoders.encoder import Documents, Metric, State, located, part
-from rerank.errors import EncoderError
-from rerank.options import Option, Switch, check_options
-from rerank.weights import inverse_document_frequency, with_idf
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
+from moverank.rerank.encoders.encoder import Documents, Metric, State, located, part
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Option, Switch, check_options
 
 IDF = Switch("idf", False)
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.encoder import Documents, known
-from rerank.errors import EncoderError
+from moverank.rerank.encoders.encoder import Documents, known
+from moverank.rerank.errors import EncoderError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rerank.bag import Bags
-from rerank.errors import EncoderError
-from rerank.options import Option
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Option
 
 Metric = Literal["l2", "ip"]
 State = Mapping[str, NDArray[Any]]

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bags
-from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows, unit
-from rerank.encoders.mixture import Mixture
-from rerank.encoders.principal import Principal
-from rerank.errors import EncoderError
-from rerank.options import Number, Option, Switch, Whole, check_options
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.encoders.encoder import Documents, Metric, State, part, sample_rows, unit
+from moverank.rerank.encoders.mixture import Mixture
+from moverank.rerank.encoders.principal import Principal
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Number, Option, Switch, Whole, check_options
 
 K = Whole("k", 64, 1, 1024)
 DIM = Whole("dim", 64, 1, 1024)

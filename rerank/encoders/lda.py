@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.counts import counted, frequent_words
-from rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
-from rerank.errors import EncoderError
-from rerank.gensim_log import without_gensim_log
-from rerank.options import Number, Option, Whole, check_options
+from moverank.rerank.encoders.counts import counted, frequent_words
+from moverank.rerank.encoders.encoder import Documents, Metric, State, part, sample_rows
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Number, Option, Whole, check_options
+from moverank.rerank.runtime.gensim_log import without_gensim_log
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

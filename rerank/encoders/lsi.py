@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bags
-from rerank.encoders.centroid import centroids
-from rerank.encoders.counts import frequent_words
-from rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
-from rerank.errors import EncoderError
-from rerank.options import Option, Switch, Whole, check_options
-from rerank.weights import inverse_document_frequency
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.encoders.counts import frequent_words
+from moverank.rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Option, Switch, Whole, check_options
 
 DIM = Whole("dim", 200, 1, 4096)
 IDF = Switch("idf", True)

@@ -6,8 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.kmeans import nearest_centres, owned_sums, spread_centres
-from rerank.encoders.products import row_products
+from moverank.rerank.encoders.kmeans import nearest_centres, owned_sums, spread_centres
+from moverank.rerank.encoders.matrix_products import row_products
 
 Points = NDArray[np.float64]
 FLOOR = 1e-3

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.counts import frequent_words
-from rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
-from rerank.encoders.products import row_products
-from rerank.errors import EncoderError
-from rerank.options import Number, Option, Switch, Whole, check_options
+from moverank.rerank.encoders.counts import frequent_words
+from moverank.rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
+from moverank.rerank.encoders.matrix_products import row_products
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Number, Option, Switch, Whole, check_options
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.encoders.products import row_products
+from moverank.rerank.encoders.matrix_products import row_products
 
 _BLOCK = 16_384
 

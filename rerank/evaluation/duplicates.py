@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bags
+from moverank.rerank.bags.bag import Bags
 
 NEAR = 0.95
 """Cosine of word counts from which two texts are near-duplicates."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 
 def occurrences(places: NDArray[np.int64], n: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 TIE = 12
 """Decimals that scores are compared to: what differs beyond them is the rounding of sums."""

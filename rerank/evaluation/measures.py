@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
-from rerank.evaluation.judgments import Judged
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.judgments import Judged
 
 Measure = Callable[[Judged], float]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 
 def predict_labels(labels: NDArray[np.bool_], places: NDArray[np.int64], k: int) -> NDArray[np.bool_]:

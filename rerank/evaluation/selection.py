@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 
 def folds(queries: int, count: int, seed: int = 0) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 RESAMPLES = 9999
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import EvaluationError
+from moverank.rerank.errors import EvaluationError
 
 TRAIN_SHARE, FIT_SHARE, TIMES = 0.7, 0.8, 5
 """Kusner et al. 2015, section 5: 70/30 five times, and 80/20 of the training part to choose k."""

@@ -3,18 +3,18 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank import bounds
-from rerank.bag import Bag, Bags
-from rerank.bounds import Problem
-from rerank.encoders.centroid import centroids
-from rerank.errors import EvaluationError
-from rerank.query import Query, restricted
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance import bounds
+from moverank.rerank.distance.bounds import Problem
+from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.errors import EvaluationError
 
 BOUNDS = ("wcd", "rwmd_query", "rwmd_document", "rwmd", "dual", "sinkhorn")
 """Lower bounds by name, the loosest first."""
 
 
-def every_bound(query: Query, bags: Bags, vectors: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
+def every_bound(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
     """Return each of `BOUNDS` (n,) of the distances of a query from bags over word vectors (v, d).
 
     `sinkhorn` is the better of that bound and the dual, as the cascade has it. `upper` is Sinkhorn's upper bound.

@@ -1,7 +1,7 @@
-"""Inner loops compiled by numba, over a range of rows each: `rerank.cores` spreads them over the processors.
+"""Inner loops compiled by numba, over a range of rows each: `rerank.runtime.threads` spreads them over the processors.
 
-The only package that imports numba: its import alone takes half a second. What is compiled is kept on disk. Decorators
-leave the functions without types: `rerank.cost` and `rerank.bounds` are the typed doors to them.
+The only package that imports numba: its import is_single_threaded takes half a second. What is compiled is kept on disk. Decorators
+leave the functions without types: `rerank.distance.ground_cost` and `rerank.distance.bounds` are the typed doors to them.
 
 A document is a row of bags in compressed form (`starts`, `words`, `weights`); `cost` (v, h) float32 holds distances
 that are never above the exact ones, from every word of the vocabulary to every word of the query, whose weights are

@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numba import njit
 
-from rerank.kernels.flags import MINIMA, SUMS
-from rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.minimum import smaller
 
 # Squares of vectors shorter than 1e-15 underflow float32: whatever is lost is less than this.
 _TINY = np.float32(1e-30)

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from rerank.kernels.flags import MINIMA, SUMS
-from rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.minimum import smaller
 
 
 @njit(cache=True, nogil=True)

@@ -10,7 +10,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from rerank.kernels.flags import MINIMA
+from moverank.rerank.kernels.flags import MINIMA
 
 
 def smaller(a: Any, b: Any) -> Any:

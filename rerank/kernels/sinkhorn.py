@@ -5,9 +5,9 @@ import math
 import numpy as np
 from numba import njit
 
-from rerank.kernels.duals import without_overlap
-from rerank.kernels.flags import MINIMA, SUMS
-from rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.duals import without_overlap
+from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.minimum import smaller
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, where the true exponential does not.
 _SQUARINGS = 8

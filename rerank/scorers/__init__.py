@@ -1,9 +1,9 @@
 """Rankers by word counts, fitted segment by segment with the statistics of the whole collection."""
 
-from rerank.scorers.normalisers import translation_normalisers
-from rerank.scorers.registry import SCORERS, choose
-from rerank.scorers.scorer import Scorer, Statistics, TermCounts, TermQuery
-from rerank.scorers.word_vectors import WordVectors
+from moverank.rerank.scorers.normalisers import translation_normalisers
+from moverank.rerank.scorers.scorer import Scorer, Statistics, TermCounts, TermQuery
+from moverank.rerank.scorers.scorer_registry import SCORERS, choose
+from moverank.rerank.scorers.word_vectors import WordVectors
 
 __all__ = [
     "SCORERS",

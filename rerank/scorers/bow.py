@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.options import Option, check_options
-from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
-from rerank.scorers.vector_space import NORM, VectorSpace
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import Option, check_options
+from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
+from moverank.rerank.scorers.vector_space import NORM, VectorSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

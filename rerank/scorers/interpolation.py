@@ -7,12 +7,12 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.options import Number, Option, check_options
-from rerank.scorers.postings import Postings
-from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
-from rerank.scorers.sums import summed
-from rerank.scorers.word_vectors import WordVectors, needed_vectors
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import Number, Option, check_options
+from moverank.rerank.scorers.postings import Postings
+from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
+from moverank.rerank.scorers.sums import summed
+from moverank.rerank.scorers.word_vectors import WordVectors, needed_vectors
 
 ALPHA = Number("alpha", 0.5, 0, 1)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.word_vectors import WordVectors, unit_rows
+from moverank.rerank.scorers.word_vectors import WordVectors, unit_rows
 
 _BLOCK = 1024
 

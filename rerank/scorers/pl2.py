@@ -7,10 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.options import Number, Option, check_options
-from rerank.scorers.postings import Postings
-from rerank.scorers.scorer import Statistics, TermCounts, TermQuery
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import Number, Option, check_options
+from moverank.rerank.scorers.postings import Postings
+from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 
 C = Number("c", 1.0, 0.001, 1000)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.scorer import Statistics, TermCounts, check_segment, check_terms
+from moverank.rerank.scorers.scorer import Statistics, TermCounts, check_segment, check_terms
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,9 +11,9 @@ from typing import ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.options import Option
-from rerank.scorers.word_vectors import WordVectors
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import Option
+from moverank.rerank.scorers.word_vectors import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers.scorer import TermCounts
+from moverank.rerank.scorers.scorer import TermCounts
 
 
 def summed(counts: TermCounts, amounts: NDArray[np.float64], first: int, size: int) -> NDArray[np.float64]:

@@ -7,13 +7,13 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.options import Choice, Number, Option, check_options
-from rerank.scorers.normalisers import translation_normalisers
-from rerank.scorers.postings import totals
-from rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
-from rerank.scorers.sums import summed
-from rerank.scorers.word_vectors import WordVectors, needed_vectors, unit_rows
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import Choice, Number, Option, check_options
+from moverank.rerank.scorers.normalisers import translation_normalisers
+from moverank.rerank.scorers.postings import totals
+from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
+from moverank.rerank.scorers.sums import summed
+from moverank.rerank.scorers.word_vectors import WordVectors, needed_vectors, unit_rows
 
 SMOOTHING = Choice("smoothing", "dirichlet", ("dirichlet", "jelinek-mercer"))
 MU = Number("mu", 1000, 0.001, 1e9)

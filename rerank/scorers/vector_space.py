@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import row_entries
-from rerank.options import Choice
-from rerank.scorers.postings import Postings, totals
-from rerank.scorers.scorer import Statistics, TermCounts
+from moverank.rerank.bags.bag import row_entries
+from moverank.rerank.options import Choice
+from moverank.rerank.scorers.postings import Postings, totals
+from moverank.rerank.scorers.scorer import Statistics, TermCounts
 
 NORM = Choice("norm", "l1", ("l1", "l2"))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
+from moverank.rerank.errors import ScorerError
 
 _BLOCK = 4096
 

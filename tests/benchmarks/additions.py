@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import Run, median, median_cpu, real, run, show, show_table, span, vectors, verdict
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer import Collection, UnknownKey
-from rerank import Ranking
+from moverank import Collection, Ranking, UnknownKey
 from tests.benchmarks.common import show
 
 NOBODY = "no document has this key"

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import MISSED, show, show_table, verdict
 from tests.benchmarks.contenders import RELAX, K, by_cascade, by_collection, by_gensim, by_relax, has_relax

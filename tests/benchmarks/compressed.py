@@ -14,15 +14,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 import numpy as np
 from numpy.typing import NDArray
 
-from indexer.factory import AUTO, choose
-from indexer.first_stage import FLAT, FirstStage, build
-from rerank.encoders.encoder import Documents
-from rerank.encoders.registry import choose as choose_encoder
+from moverank.indexer.snapshot.first_stage import FLAT, FirstStage, build
+from moverank.indexer.snapshot.index_choice import AUTO, choose
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from tests.benchmarks.additions import Maker
 from tests.benchmarks.common import show, show_table, verdict
 from tests.benchmarks.first_stage import DEPTHS, K, Task, alone, counted, exact_tens, parsed

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from indexer import Collection
-from rerank.reranker import nearest
+from moverank import Collection
+from moverank.rerank.reranker import nearest
 from tests.benchmarks.real_texts import Text
 from tests.benchmarks.same_bags import SameBags
 

@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.hard_life import answers, documents, forked, made, prepare  # isort: split
 
-from indexer import Collection, IndexerError
-from indexer.audit import check
+from moverank import Collection, IndexerError
+from moverank.indexer.maintenance import check
 from tests.benchmarks.common import show, show_table, verdict
 from tests.indexer.world import WORDS
 
@@ -56,7 +56,7 @@ def hurt(path: Path, region: int, rng: random.Random) -> None:
 def judge(place: Path, right: str) -> str:
     """Search and check; return what was found by which, and whether the answers were right."""
     heard = Heard()
-    logging.getLogger("indexer").addHandler(heard)
+    logging.getLogger("moverank").addHandler(heard)
     checked = bool(check(place).told())
     try:
         with Collection.open(place) as collection:

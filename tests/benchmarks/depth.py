@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer import Collection
-from rerank import Ranking
+from moverank import Collection, Ranking
 from tests.benchmarks.common import show, show_table, verdict
 from tests.benchmarks.real_texts import Text, draw_queries, indexed, read
 from tests.oracle import TIE, Oracle

@@ -1,17 +1,17 @@
-"""Judged sets as encoders and Word Mover's Distance take them: bags over the words that have a vector."""
+"""Judged sets as encoders and Word DistanceRanker's Distance take them: bags over the words that have a vector."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import Embedding
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents, Encoder
-from rerank.lexicon import UNKNOWN
-from rerank.query import Query
-from rerank.reranker import nearest
-from rerank.weights import inverse_document_frequency, with_idf
+from moverank import Embedding
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.reranker import nearest
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.judged import JudgedSet, Rankings, order
 from tests.rerank.scorers.counted import Counts
 
@@ -70,11 +70,11 @@ class EmbeddedSet:
         return found
 
     def moved(self, depth: int) -> Rankings:
-        """Rank the `depth` nearest documents by exact Word Mover's Distance."""
+        """Rank the `depth` nearest documents by exact Word DistanceRanker's Distance."""
         bags, vectors = self.documents.bags, self.documents.vectors
         found = {}
         for query, bag in zip(self.asked, self.queries.bags, strict=True):
-            rows = nearest(Query(bag, vectors[bag.words]), bags, vectors, depth).rows
+            rows = nearest(QueryBag(bag, vectors[bag.words]), bags, vectors, depth).rows
             found[query] = [self.keys[row] for row in rows.tolist()]
         return found
 

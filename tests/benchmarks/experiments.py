@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from indexer import Collection, Document, Rejection, Settings
-from indexer.evaluation.commands import evaluate_bounds, evaluate_knn, evaluate_retrieval
-from indexer.evaluation.table import Table
-from indexer.formatters.bars import Bars
-from indexer.readers import read_documents, read_threads
-from indexer.stop_words import choose_stop_words
+from moverank import Collection, Document, Rejection, Settings
+from moverank.indexer.evaluation.experiments import evaluate_bounds, evaluate_knn, evaluate_retrieval
+from moverank.indexer.evaluation.result_table import Table
+from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.readers.stop_word_file import choose_stop_words
 from tests.benchmarks.common import real, vectors
 
 Run = Callable[[Path, Bars], Table]

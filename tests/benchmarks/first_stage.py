@@ -1,7 +1,7 @@
 """Shows how many of the exact ten each encoder's candidates hold, and what its vectors cost.
 
 The documents are the training part of 20 Newsgroups, the queries texts of its test part; both over the default stop
-words, words weighted by their frequency. The exact ten by Word Mover's Distance are kept in `--cache` for the next run.
+words, words weighted by their frequency. The exact ten by Word DistanceRanker's Distance are kept in `--cache` for the next run.
 Candidates are found by brute force: what an approximate index loses is not the encoder's. `fit s` and `encode s` were
 computed for all documents, in all threads, whatever else the machine did; `query ms` is the median of one query at a
 time. An encoder's options follow its name: fisher:k=32,dim=32. To choose options, ask other queries than those of the
@@ -18,16 +18,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents, Encoder
-from rerank.encoders.registry import ENCODERS, choose
-from rerank.query import Query
-from rerank.reranker import nearest
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.encoders.encoder_registry import ENCODERS, choose
+from moverank.rerank.reranker import nearest
 from tests.benchmarks.common import show, show_table, verdict
 from tests.benchmarks.real_texts import draw_queries, read
 from tests.oracle import Oracle
@@ -83,7 +83,7 @@ def exact_tens(stored: Documents, wanted: Documents, cache: Path) -> NDArray[np.
     return found
 
 
-def queries_of(stored: Documents, wanted: Documents) -> list[Query]:
+def queries_of(stored: Documents, wanted: Documents) -> list[QueryBag]:
     """Return documents as queries: a word keeps its place in the other vocabulary, or gets one beyond it."""
     places = np.searchsorted(stored.word_ids, wanted.word_ids)
     there = places < len(stored.word_ids)
@@ -93,7 +93,7 @@ def queries_of(stored: Documents, wanted: Documents) -> list[Query]:
     for bag in wanted.bags:
         order = np.argsort(ids[bag.words])
         words = bag.words[order]
-        found.append(Query(Bag(ids[words], bag.weights[order]), wanted.vectors[words]))
+        found.append(QueryBag(Bag(ids[words], bag.weights[order]), wanted.vectors[words]))
     return found
 
 

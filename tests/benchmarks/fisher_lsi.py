@@ -1,6 +1,6 @@
 """Shows Fisher vectors over LSI word vectors against LSI itself, as Clinchant & Perronnin 2013, table 2.
 
-The word vectors of a set are trained on its documents by LSI (`indexer.vectors.lsi`), e dimensions. LSI is the encoder
+The word vectors of a set are trained on its documents by LSI (`indexer.vectors.lsi_training`), e dimensions. LSI is the encoder
 of that name with e dimensions and `inverse=no`, the paper's V S; the Fisher vectors have K Gaussians over all e
 dimensions. Mean average precision (%) as in scorers.py, over all words. A second table changes one choice at a time.
 The paper's collections are others, and larger by far: CLEF 2003, TREC-1 & 2 and ROBUST.
@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer.vectors.lsi import train_lsi
-from rerank.encoders.registry import choose
-from rerank.scorers import SCORERS
-from rerank.text import Tokenizer, default_stop_words
+from moverank.indexer.vectors.lsi_training import train_lsi
+from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.scorers import SCORERS
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
 from tests.benchmarks.common import real, show, show_table
 from tests.benchmarks.embedded import EmbeddedSet
 from tests.benchmarks.judged import SETS, JudgedSet, order

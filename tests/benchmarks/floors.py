@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rerank import Bags
-from rerank.query import Query
+from moverank import Bags
+from moverank.rerank.distance.query_bag import QueryBag
 
 _BLOCKS = 8
 _MINIMA = {"nnan", "nsz"}
@@ -71,20 +71,20 @@ class Floors:
         self._threads = len(os.sched_getaffinity(0))
         self._pool = ThreadPoolExecutor(self._threads)
 
-    def product(self, query: Query) -> NDArray[np.float32]:
+    def product(self, query: QueryBag) -> NDArray[np.float32]:
         """Return -2 x.y (v, h): nothing but the matrix product (v, d) x (d, h)."""
         v, h = len(self._vectors), len(query.bag)
         products = self._room[: v * h].reshape(v, h)
         np.matmul(self._vectors, np.float32(-2) * query.vectors.T, out=products)
         return products
 
-    def document_side(self, query: Query) -> NDArray[np.float64]:
+    def document_side(self, query: QueryBag) -> NDArray[np.float64]:
         """Return RWMD's document side (n,): the product, its rows' minima, and one pass over the bags."""
         self._minima(query, self.product(query))
         self._spread(_document_side, len(self._bound), *self._packed, self._least, self._bound)
         return self._bound
 
-    def both_sides(self, query: Query) -> NDArray[np.float64]:
+    def both_sides(self, query: QueryBag) -> NDArray[np.float64]:
         """Return RWMD (n,): the product, its rows' minima, and one pass over the bags for both sides."""
         products = self.product(query)
         squares = self._minima(query, products)
@@ -92,7 +92,7 @@ class Floors:
         self._spread(_both_sides, len(self._bound), *self._packed, *costs, self._bound)
         return self._bound
 
-    def _minima(self, query: Query, products: NDArray[np.float32]) -> NDArray[np.float32]:
+    def _minima(self, query: QueryBag, products: NDArray[np.float32]) -> NDArray[np.float32]:
         squares: NDArray[np.float32] = np.square(query.vectors).sum(axis=1)
         self._spread(_nearest, len(products), products, self._squares, squares, self._least)
         return squares

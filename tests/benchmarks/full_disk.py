@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.hard_life import answers, documents, forked, from_scratch, made, prepare  # isort: split
 
-from indexer import Collection, Document, IndexerError
-from indexer.backup import backup
+from moverank import Collection, Document, IndexerError
+from moverank.indexer.maintenance.backup import backup
 from tests.benchmarks.common import show_table, verdict
 from tests.indexer.world import Workshop
 

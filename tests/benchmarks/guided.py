@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 # Nothing of the project here: what is imported before atheris is ready, it does not follow.
 
@@ -45,12 +45,12 @@ def fuzz(what: str, folder: Path, seconds: int) -> None:
     """Feed one reader until the time is over; atheris ends the process."""
     import atheris
 
-    with atheris.instrument_imports(include=["indexer.readers", "indexer.vectors"]):
-        from indexer.errors import ReadError, VectorsError
-        from indexer.readers import read_documents, read_threads
-        from indexer.readers.judgments import read_qrels
-        from indexer.readers.queries import read_queries
-        from indexer.vectors import import_vectors
+    with atheris.instrument_imports(include=["moverank.indexer.readers", "moverank.indexer.vectors"]):
+        from moverank.indexer.errors import ReadError, VectorsError
+        from moverank.indexer.readers import read_documents, read_threads
+        from moverank.indexer.readers.judgments import read_qrels
+        from moverank.indexer.readers.queries import read_queries
+        from moverank.indexer.vectors import import_vectors
 
         good = targets()[what]
     path = folder / "input"

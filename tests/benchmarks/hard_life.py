@@ -19,9 +19,10 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer import Collection, Document, folding
+from moverank import Collection, Document
+from moverank.indexer.snapshot import compaction
 from tests.indexer.world import WORDS, Workshop, document
 
 QUERIES = ("ant bee cat", "dog elk fox gnu", "hen ibis", "jay kiwi lark ant")
@@ -30,8 +31,8 @@ PATIENCE = 600.0  # a process may be held up by others for minutes; a hang is lo
 
 def prepare() -> None:
     """Let every change end in a new snapshot, and notes go nowhere."""
-    folding.SMALL_TAIL = 3
-    logging.getLogger("indexer").addHandler(logging.NullHandler())
+    compaction.SMALL_TAIL = 3
+    logging.getLogger("moverank").addHandler(logging.NullHandler())
 
 
 def text(i: int, turn: int) -> str:

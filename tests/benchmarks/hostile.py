@@ -19,12 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer.documents import Document
-from indexer.errors import VectorsError
-from indexer.readers import read_documents, read_threads
-from indexer.vectors import import_vectors
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.vectors import import_vectors
 from tests.benchmarks.common import show_table, verdict
 
 HEADS = ("what", "malformed", "accepted", "refused", "fell over", "hung", "good ones lost", "")

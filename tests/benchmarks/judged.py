@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank import Embedding
-from rerank.lexicon import UNKNOWN
-from rerank.text import Tokenizer
+from moverank import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.rerank.scorers.counted import Counted, Counts
 
 SETS = ("cranfield", "cisi", "med", "scifact")

@@ -16,14 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.hard_life import answers, documents, forked, from_scratch, killed, made, prepare  # isort: split
 
 from alembic import command
 
-from indexer import Collection, Document, schema
-from indexer.store import Store, sqlite_url
+from moverank import Collection, Document
+from moverank.indexer.store import Store, schema, sqlite_url
 from tests.benchmarks.common import show_table, verdict
 
 _FIRST = 40

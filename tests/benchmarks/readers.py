@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.hard_life import QUERIES, documents, made, prepare  # isort: split
 
-from indexer import Collection
+from moverank import Collection
 from tests.benchmarks.common import show, show_table, verdict
 from tests.indexer.world import WORDS, Twin
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from indexer import Collection, Settings
-from indexer.readers import read_documents
-from indexer.stop_words import choose_stop_words
+from moverank import Collection, Settings
+from moverank.indexer.readers import read_documents
+from moverank.indexer.readers.stop_word_file import choose_stop_words
 from tests.benchmarks.common import real, vectors
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer.formatters.bars import Bars
-from indexer.formatters.tables import table_object
+from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.formatters.table_views import table_object
 from tests.benchmarks.common import ROOT, real, show
 from tests.benchmarks.experiments import EXPERIMENTS, Experiment
 

@@ -10,8 +10,8 @@ import ot
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from rerank import Bag, Bags
-from rerank.query import Query
+from moverank import Bag, Bags
+from moverank.rerank.distance.query_bag import QueryBag
 from tests.benchmarks.real_texts import Text
 from tests.oracle import Oracle
 
@@ -61,10 +61,10 @@ class SameBags:
         """Return the vectors (v, d) of the documents' words."""
         return self.vectors[: self.known]
 
-    def query(self, number: int) -> Query:
+    def query(self, number: int) -> QueryBag:
         """Return a query as the cascade takes it."""
         bag = self.queries[number]
-        return Query(bag, self.vectors[bag.words])
+        return QueryBag(bag, self.vectors[bag.words])
 
     def brute_force(self, number: int) -> NDArray[np.float64]:
         """Return the distance (n,) of a query to every document: each transport problem solved whole by POT.

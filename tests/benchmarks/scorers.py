@@ -2,7 +2,7 @@
 
 A document is its text, with its title before it where the text does not begin with it already. No word is stemmed;
 stop words are left out. Equal scores keep the order of the file. The mean is over the queries that have a relevant
-document. Scorers rank the whole collection by all words. Encoders, by their own metric, and Word Mover's Distance know
+document. Scorers rank the whole collection by all words. Encoders, by their own metric, and Word DistanceRanker's Distance know
 the words that have a vector; of the latter only the `--depth` nearest documents are ranked, and the others found never.
 With `--runs` the rankings are written as trec_eval reads them.
 """
@@ -15,16 +15,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 import numpy as np
 
-from indexer.vectors import import_vectors
-from rerank import Embedding
-from rerank.encoders.registry import ENCODERS
-from rerank.encoders.registry import choose as choose_encoder
-from rerank.scorers import SCORERS
-from rerank.text import Tokenizer, default_stop_words
+from moverank import Embedding
+from moverank.indexer.vectors import import_vectors
+from moverank.rerank.encoders.encoder_registry import ENCODERS
+from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
+from moverank.rerank.scorers import SCORERS
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
 from tests.benchmarks.common import real, show, show_table, vectors, verdict
 from tests.benchmarks.embedded import EmbeddedSet
 from tests.benchmarks.judged import SETS, JudgedSet, Rankings, order, read_documents, word_vectors, write_trec
@@ -81,7 +81,7 @@ def encoded(known: EmbeddedSet) -> Iterator[tuple[str, Rankings]]:
 
 
 def moved(known: EmbeddedSet, depth: int) -> Iterator[tuple[str, Rankings]]:
-    """Rank the nearest documents by Word Mover's Distance, words weighted by frequency and by tf-idf."""
+    """Rank the nearest documents by Word DistanceRanker's Distance, words weighted by frequency and by tf-idf."""
     yield "wmd", known.moved(depth)
     yield "wmd tfidf", known.with_idf().moved(depth)
 

@@ -17,18 +17,18 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from rerank import bounds, cascade
-from rerank.bag import Bags
-from rerank.bounds import Problem
-from rerank.coarse import Coarse
-from rerank.cost import vector_norms
-from rerank.encoders.centroid import centroids
-from rerank.fine import Fine
-from rerank.query import Query, restricted
-from rerank.reranker import nearest
-from rerank.transport import solve_bags
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance import bounds, cascade
+from moverank.rerank.distance.bounds import Problem
+from moverank.rerank.distance.cost_cache import CostCache
+from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.quantised_cost import QuantisedCost
+from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.transport import solve_bags
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.reranker import nearest
 from tests.benchmarks.common import show, show_table, vectors
 from tests.benchmarks.real_texts import draw_queries, read
 from tests.benchmarks.same_bags import SameBags
@@ -36,10 +36,10 @@ from tests.oracle import Oracle
 
 K = 10
 STAGES = {
-    "costs of all words": (Coarse, "of"),
+    "costs of all words": (QuantisedCost, "of"),
     "RWMD, document side": (bounds, "document_side"),
     "dual, coarse": (bounds, "coarse_dual"),
-    "costs of few documents": (Fine, "problem"),
+    "costs of few documents": (CostCache, "problem"),
     "Sinkhorn": (bounds, "sinkhorn"),
     "transport": (cascade, "solve_bags"),
 }
@@ -56,7 +56,7 @@ class Stopwatch:
         """Put a stopwatch around every stage."""
         for stage, (owner, name) in STAGES.items():
             timed = self._timed(stage, getattr(owner, name))
-            setattr(owner, name, staticmethod(timed) if owner is Coarse else timed)
+            setattr(owner, name, staticmethod(timed) if owner is QuantisedCost else timed)
 
     def _timed(self, stage: str, work: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*arguments: Any) -> Any:
@@ -74,12 +74,12 @@ class Stopwatch:
         return timed
 
 
-def tightness(query: Query, bags: Bags, table: Any, rows: Any) -> dict[str, list[float]]:
+def tightness(query: QueryBag, bags: Bags, table: Any, rows: Any) -> dict[str, list[float]]:
     """Return the ratio of each bound to the exact distance, for some documents."""
     own, some, words, norms = restricted(query, bags.take(rows), table)
     every = np.arange(len(rows))
     problem = Problem.of(own, some, words, norms)
-    coarse = Coarse.of(own, words, norms, cascade.SCRATCH)
+    coarse = QuantisedCost.of(own, words, norms, cascade.SCRATCH)
     exact = np.array([solve_bags(own.bag, bag, own.vectors, words[bag.words])[0].distance for bag in some])
     document = bounds.document_side(some, coarse.nearest)
     query_side = bounds.query_side(some, problem.cost, own.bag, every)

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer.evaluation.commands import evaluate_retrieval
+from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from tests.benchmarks.common import real, show, show_table
 from tests.benchmarks.experiments import BLENDS, CENTROID, FISHER, LSI, PWMD, RANKED_BM25, TRANSLATION, collection
 

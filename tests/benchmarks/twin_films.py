@@ -10,12 +10,11 @@ from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer import Collection, Settings, UnknownKey
-from indexer.readers import read_threads
-from indexer.stop_words import choose_stop_words
-from rerank import NoKnownWords
+from moverank import Collection, NoKnownWords, Settings, UnknownKey
+from moverank.indexer.readers import read_threads
+from moverank.indexer.readers.stop_word_file import choose_stop_words
 from tests.benchmarks.common import real, show, show_table, vectors, verdict
 
 # R-precision: gamma, target (within 0.02), the paper's figure with other vectors.

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer.main
 
-from cli import app
+from moverank.cli import app
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

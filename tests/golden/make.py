@@ -9,9 +9,10 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from indexer import Collection, folding
+from moverank import Collection
+from moverank.indexer.snapshot import compaction
 from tests.indexer.world import Workshop, document, random_documents
 
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ def answers(collection: Collection) -> dict[str, list[list[object]]]:
 
 def main(version: str) -> None:
     """Make the collection and what it has to answer."""
-    folding.SMALL_TAIL = 0
+    compaction.SMALL_TAIL = 0
     made = [
         document(
             found.key,
@@ -45,7 +46,7 @@ def main(version: str) -> None:
         workshop = Workshop(Path(name))
         with Collection.create(Path(name) / "golden", workshop.settings(gamma=0.75)) as collection:
             collection.index(made)
-            folding.SMALL_TAIL = 256
+            compaction.SMALL_TAIL = 256
             collection.index([document("d3", "bee", title="changed")])
             collection.remove(["d7"])
             told = answers(collection)

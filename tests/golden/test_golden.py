@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from indexer import Collection
-from indexer.audit import check
+from moverank import Collection
+from moverank.indexer.maintenance import check
 from tests.golden.make import HERE, answers
 from tests.indexer.world import document
 

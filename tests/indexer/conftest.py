@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from indexer import Collection
-from indexer.store import Store
+from moverank import Collection
+from moverank.indexer.store import Store
 from tests.indexer.world import Workshop
 
 
@@ -33,9 +33,9 @@ def collection(make: Callable[..., Collection]) -> Collection:
 
 
 @pytest.fixture
-def always_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+def always_compact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every change ends in a new snapshot."""
-    monkeypatch.setattr("indexer.folding.SMALL_TAIL", 0)
+    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 0)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 from threadpoolctl import threadpool_info
 
-from indexer import (
+from moverank import (
     Collection,
     CollectionError,
     LockedError,
@@ -20,8 +20,8 @@ from indexer import (
     UsageError,
     VectorsError,
 )
-from rerank.cores import blas_alone
-from rerank.text import Tokenizer
+from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.world import (
     Twin,
     Workshop,
@@ -88,7 +88,7 @@ def test_an_interrupted_creation_leaves_nothing_behind(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("indexer.store.Writer.set_settings", interrupt)
+    monkeypatch.setattr("moverank.indexer.store.Writer.set_settings", interrupt)
     with pytest.raises(KeyboardInterrupt):
         Collection.create(tmp_path / "new", workshop.settings())
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ def test_info_tells_sizes_revision_and_settings(make: Callable[..., Collection])
     assert set(info) == set(Settings().stored()) | set(sizes) | {"fields", "dim", "vectors", "bytes", "faiss_in_use"}
 
 
-@pytest.mark.usefixtures("always_fold")
+@pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 2.0])
 def test_gamma_is_free_at_query_time(collection: Collection, gamma: float, monkeypatch: pytest.MonkeyPatch) -> None:
     twin = Twin()
@@ -164,7 +164,7 @@ def test_gamma_is_free_at_query_time(collection: Collection, gamma: float, monke
     assert (read, snapshots(collection), collection.settings.gamma) == (["elk dog"], before, 0.0)
 
 
-@pytest.mark.usefixtures("always_fold")
+@pytest.mark.usefixtures("always_compact")
 def test_gamma_weights_and_first_stage_can_change_later(
     collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,7 +243,7 @@ def test_the_lock_is_given_back_after_a_failure(collection: Collection) -> None:
     collection.index([document("a", "ant")])
 
 
-@pytest.mark.usefixtures("always_fold")
+@pytest.mark.usefixtures("always_compact")
 def test_a_reader_keeps_its_state_while_another_writes(collection: Collection) -> None:
     twin = Twin()
     twin.add(random_documents(8))
@@ -257,7 +257,7 @@ def test_a_reader_keeps_its_state_while_another_writes(collection: Collection) -
     store.close()
 
 
-@pytest.mark.usefixtures("always_fold")
+@pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("change", ["remove", "update", "add"])
 def test_an_open_collection_answers_while_another_writes(collection: Collection, change: str) -> None:
     """With the state that it was opened at, or the new one, and never with a mixture."""
@@ -305,7 +305,7 @@ def test_a_folder_named_vectors_is_nobody_s_leftover(tmp_path: Path, workshop: W
     assert (tmp_path / "vectors" / "mine.txt").read_text() == "years of work"
 
 
-@pytest.mark.usefixtures("always_fold")
+@pytest.mark.usefixtures("always_compact")
 def test_an_open_collection_keeps_its_first_stage(collection: Collection) -> None:
     """Another process folds, and the file that candidates come from is gone from its place."""
     collection.index(random_documents(12))
@@ -347,7 +347,7 @@ def test_blas_has_one_thread_while_a_collection_is_searched(collection: Collecti
         return [info["num_threads"] for info in threadpool_info() if info.get("threading_layer") == "pthreads"]
 
     collection.index([document("a", "ant bee")])
-    with blas_alone():
+    with single_threaded_blas():
         pass  # loads all that there is
     before = threads()
     collection.search("ant")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from indexer import Collection, Document, Part
-from rerank.ranking import Distance
+from moverank import Collection, Document, Part
+from moverank.rerank.ranking import Distance
 from tests.indexer.world import (
     NO_VECTOR,
     STOP_WORDS,
@@ -149,7 +149,7 @@ def test_any_sequence_of_edits_equals_indexing_from_scratch(
         pytest.MonkeyPatch.context() as patch,
     ):
         for edit in edits:
-            patch.setattr("indexer.folding.SMALL_TAIL", edit.small_tail)
+            patch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", edit.small_tail)
             edit.apply(edited, twin)
             _check(edited, twin, choices["gamma"])
         scratch.index(twin.documents.values())

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from indexer import Collection, Part, Settings, UsageError, VectorsError
-from indexer.documents import Document
-from rerank.errors import NoKnownWords, RerankError
+from moverank import Collection, Part, Settings, UsageError, VectorsError
+from moverank.indexer.documents import Document
+from moverank.rerank.errors import NoKnownWords, RerankError
 from tests.indexer.world import WORDS, Twin, check_exact, document, random_documents
 
 Make = Callable[..., Collection]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import Settings, SettingsError, UsageError
-from indexer.settings import CHANGEABLE, check_settings
+from moverank import Settings, SettingsError, UsageError
+from moverank.indexer.settings import CHANGEABLE, check_settings
 
 _WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 _SETTINGS = st.builds(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer import Collection, Document, Part, Rejection
-from indexer.audit import check
-from indexer.titles import begins_with_title, with_weighty_title, without_title
+from moverank import Collection, Document, Part, Rejection
+from moverank.indexer.maintenance import check
+from moverank.indexer.titles import begins_with_title, with_weighty_title, without_title
 from tests.indexer.world import Twin, check_exact, document, random_documents
 
 

@@ -15,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from indexer import Collection, Document, Part, Settings
-from indexer.documents import Metadata
-from indexer.store import Store, sqlite_url
-from rerank.ranking import Ranking
-from rerank.text import Tokenizer
+from moverank import Collection, Document, Part, Settings
+from moverank.indexer.documents import Metadata
+from moverank.indexer.store import Store, sqlite_url
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.words.tokenizer import Tokenizer
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay", "kiwi", "lark"]
 VECTORS = np.random.default_rng(11).standard_normal((len(WORDS), 4)).astype(np.float32)

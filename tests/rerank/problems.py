@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank import bounds
-from rerank.bag import Bag, Bags
-from rerank.query import Query
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance import bounds
+from moverank.rerank.distance.query_bag import QueryBag
 
 VECTORS = ("normal", "lattice", "zeros", "twins", "equal", "offset")
 WEIGHTS = ("equal", "normal", "orders")
@@ -18,7 +18,7 @@ WEIGHTS = ("equal", "normal", "orders")
 class Problem:
     """A query, at least one bag to be ranked, and the vocabulary's vectors."""
 
-    query: Query
+    query: QueryBag
     bags: list[Bag]
     vectors: NDArray[np.float32]
 
@@ -82,7 +82,7 @@ def problems(draw: st.DrawFn, longest: int = 8) -> Problem:
             bags[row] = bags[draw(st.integers(0, n - 1))]
     if query.words[-1] < v and draw(st.booleans()):
         bags[draw(st.integers(0, n - 1))] = query
-    return Problem(Query(query, everything[query.words]), bags, everything[:v])
+    return Problem(QueryBag(query, everything[query.words]), bags, everything[:v])
 
 
 def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float64]:

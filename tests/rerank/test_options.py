@@ -2,8 +2,8 @@
 
 import pytest
 
-from rerank.errors import EncoderError, OptionError, ScorerError
-from rerank.options import Choice, Number, Switch, Whole, check_options
+from moverank.rerank.errors import EncoderError, OptionError, ScorerError
+from moverank.rerank.options import Choice, Number, Switch, Whole, check_options
 
 
 def test_options_are_read_as_typed() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.ranking import DISTANCES, Distance, Hit, Ranking, StageCounts
+from moverank.rerank.ranking import DISTANCES, Distance, Hit, Ranking, StageCounts
 
 COUNTS = st.builds(StageCounts, *[st.integers(0, 10**9)] * 5)
 

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank import BagError, Embedding, NoKnownWords, Reranker, StageCounts, cascade
-from rerank.bag import Bag, Bags
-from rerank.query import Query
-from rerank.ranking import DISTANCES, Distance, Nearest
-from rerank.reranker import nearest
+from moverank import BagError, Embedding, NoKnownWords, Reranker, StageCounts
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance import cascade
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.ranking import DISTANCES, Distance, Nearest
+from moverank.rerank.reranker import nearest
 from tests import naive
 from tests.rerank.problems import Problem, make_bag, make_vectors, make_weights, problems
 
@@ -56,7 +57,7 @@ def _adds_up(counts: StageCounts, n: int, *, transport: bool) -> None:
 def test_a_mass_of_nothing_but_rounding_does_not_lose_the_nearest() -> None:
     # The solver knows the mass of 8e-12 to five digits only: the bound is above the distance by the sixth.
     bags = Bags.of([Bag.of([0, 1], [0.2, 0.8]), Bag.of([0, 1], [8.31281254e-12, 1])])
-    query = Query(Bag.of([2], [1]), np.zeros((1, 1), np.float32))
+    query = QueryBag(Bag.of([2], [1]), np.zeros((1, 1), np.float32))
     vectors = np.array([[-0.001], [0]], np.float32)
     found = nearest(query, bags, vectors, 1)
     assert found.rows.tolist() == [1]
@@ -91,7 +92,7 @@ def test_within_leaves_out_what_is_farther_only(distance: Distance, problem: Pro
 def test_within_keeps_what_is_exactly_as_far(distance: Distance) -> None:
     vectors = np.array([[0], [2], [5]], np.float32)
     bags = Bags.of([Bag.of([word], [1]) for word in (2, 1, 1)])
-    found = nearest(Query(Bag.of([0], [1]), vectors[:1]), bags, vectors, 3, distance, within=2.0)
+    found = nearest(QueryBag(Bag.of([0], [1]), vectors[:1]), bags, vectors, 3, distance, within=2.0)
     # What is farther may come along where it cost nothing to leave in.
     assert found.rows.tolist()[:2] == [1, 2]
     assert found.distances.tolist()[:2] == [2, 2]
@@ -110,7 +111,7 @@ def _random(seed: int, v: int, d: int, n: int, longest: int) -> Problem:
         words = np.concatenate([mine, bags[row].words])
         near = make_weights(rng, len(mine), "normal") * rng.uniform(0, 3)
         bags[row] = Bag.of(words, np.concatenate([near, bags[row].weights]))
-    return Problem(Query(query, vectors[query.words]), bags, vectors[:v])
+    return Problem(QueryBag(query, vectors[query.words]), bags, vectors[:v])
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -171,7 +172,7 @@ def test_bags_of_500_words() -> None:
     rng = np.random.default_rng(6)
     vectors = make_vectors(rng, 900, 20, "normal", 1.0)
     bags = [Bag.of(rng.choice(900, 500, replace=False), make_weights(rng, 500, "orders")) for _ in range(4)]
-    problem = Problem(Query(bags[2], vectors[bags[2].words]), bags, vectors)
+    problem = Problem(QueryBag(bags[2], vectors[bags[2].words]), bags, vectors)
     found = nearest(problem.query, problem.packed, vectors, 3)
     _same_but_for_ties(found, _brute_force(problem, "wmd"), 3, problem.rounding)
     assert (found.rows[0], found.distances[0]) == (2, 0)
@@ -182,7 +183,7 @@ def test_equal_bags_keep_the_order_of_their_rows(distance: Distance) -> None:
     vectors = make_vectors(np.random.default_rng(4), 8, 3, "normal", 1.0)
     same, other = Bag.of([1, 2], [1, 1]), Bag.of([5, 6, 7], [1, 2, 3])
     bags = Bags.of([other, same, same, other, same])
-    far = nearest(Query(other, vectors[other.words]), bags, vectors, 4, distance)
+    far = nearest(QueryBag(other, vectors[other.words]), bags, vectors, 4, distance)
     assert far.rows.tolist() == [0, 3, 1, 2]
     assert far.distances[0] == far.distances[1] == 0 < far.distances[2] == far.distances[3]
 
@@ -201,20 +202,20 @@ def test_a_read_only_vocabulary_will_do(distance: Distance) -> None:
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_of_no_bags_none_is_nearest(distance: Distance) -> None:
     vectors = np.ones((3, 2), np.float32)
-    found = nearest(Query(Bag.of([0], [1]), vectors[:1]), Bags.of([]), vectors, 4, distance)
+    found = nearest(QueryBag(Bag.of([0], [1]), vectors[:1]), Bags.of([]), vectors, 4, distance)
     assert (found.rows.tolist(), found.distances.tolist(), found.counts) == ([], [], StageCounts())
 
 
 @pytest.mark.parametrize("words", [60, 10**6])
 @pytest.mark.parametrize("k", [1, 7, 200])
 def test_rwmd_of_many_is_brute_force(monkeypatch: pytest.MonkeyPatch, words: int, k: int) -> None:
-    monkeypatch.setattr("rerank.relaxed.most_words", lambda _: words)
+    monkeypatch.setattr("moverank.rerank.distance.relaxed.most_words", lambda _: words)
     rng = np.random.default_rng(21)
     vectors = make_vectors(rng, 90, 8, "normal", 1.0)
     bags = [make_bag(rng, 80, "normal", 12) for _ in range(900)]
     bags += bags[:30]  # equal ones keep the order of their rows
     asked = make_bag(rng, 90, "normal", 10)
-    query = Query(asked, vectors[asked.words])
+    query = QueryBag(asked, vectors[asked.words])
     right = [naive.rwmd(query.bag, query.vectors, bag, vectors) for bag in bags]
     found = nearest(query, Bags.of(bags), vectors[:80], k, "rwmd")
     order = np.argsort(right, kind="stable")[:k]
@@ -230,7 +231,7 @@ def test_k_must_be_one_or_more(k: int) -> None:
     vectors = np.ones((1, 1), np.float32)
     bag = Bag.of([0], [1])
     with pytest.raises(BagError, match=f"k must be 1 or more, not {k}"):
-        nearest(Query(bag, vectors), Bags.of([bag]), vectors, k)
+        nearest(QueryBag(bag, vectors), Bags.of([bag]), vectors, k)
 
 
 WORDS = ["mains", "plug", "socket", "gets", "hot", "warm", "cable", "melts", "cat", "dog", "sleeps", "house", "roof"]
@@ -341,7 +342,7 @@ def test_one_text_is_not_many() -> None:
 def test_vectors_of_extreme_length_are_ranked_rightly(scale: float) -> None:
     problem = _random(5, 30, 5, 20, 6)
     vectors = (problem.vectors / np.abs(problem.vectors).max() * scale).astype(np.float32)
-    query = Query(problem.query.bag, vectors[problem.query.bag.words])
+    query = QueryBag(problem.query.bag, vectors[problem.query.bag.words])
     found = nearest(query, problem.packed, vectors, 5)
     # POT itself takes small costs for equal ones: the oracle sees lengths of about one.
     ordinary = vectors.astype(np.float64) / scale

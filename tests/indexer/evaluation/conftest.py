@@ -3,8 +3,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from indexer import Collection, Document
-from indexer.evaluation.texts import Texts
+from moverank import Collection, Document
+from moverank.indexer.evaluation.counted_texts import Texts
 from tests.indexer.world import NO_VECTOR, WORDS, Twin, document
 
 

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from indexer import Collection, Document, UsageError
-from indexer.evaluation import classification
-from indexer.evaluation.commands import evaluate_knn
-from indexer.evaluation.methods import Method
-from rerank.errors import EvaluationError
-from rerank.evaluation.splits import drawn
+from moverank import Collection, Document, UsageError
+from moverank.indexer.evaluation import classification
+from moverank.indexer.evaluation.experiments import evaluate_knn
+from moverank.indexer.evaluation.method import Method
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.splits import drawn
 from tests import naive_evaluation as naive
 from tests.indexer.world import WORDS, Twin, document
 

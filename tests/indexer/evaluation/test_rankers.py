@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from indexer import Collection, Document
-from indexer.evaluation import solving
-from indexer.evaluation.corpus import Corpus
-from indexer.evaluation.kept import Kept
-from indexer.evaluation.methods import Method, Trial, distances_of, parse_method
-from indexer.evaluation.texts import Texts
-from indexer.progress import silent
-from rerank.proximity import Spread, empirical, fitted
-from rerank.ranking import Distance
-from rerank.scorers import SCORERS
+from moverank import Collection, Document
+from moverank.indexer.evaluation import distance_matrix
+from moverank.indexer.evaluation.corpus import Corpus
+from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.evaluation.distance_cache import DistanceCache
+from moverank.indexer.evaluation.method import Method, Trial, distances_of, parse_method
+from moverank.indexer.progress import silent
+from moverank.rerank.distance.mutual_proximity import Spread, empirical, fitted
+from moverank.rerank.ranking import Distance
+from moverank.rerank.scorers import SCORERS
 from tests.indexer.world import TABLE, Twin, document
 from tests.rerank.scorers.counted import Counted
 
@@ -32,10 +32,12 @@ def corpus(indexed: Collection) -> Corpus:
     return indexed.corpus([("q1", QUERY), ("q2", "ant"), ("nothing", "zebra")])
 
 
-def ranked(method: str | Method, pool: Texts, questions: Texts, kept: Kept | None = None) -> NDArray[np.float64]:
+def ranked(
+    method: str | Method, pool: Texts, questions: Texts, kept: DistanceCache | None = None
+) -> NDArray[np.float64]:
     chosen = parse_method(method) if isinstance(method, str) else method
     own = np.array([pool.place.get(key, -1) for key in questions.keys])
-    return distances_of(chosen, Trial(pool, questions, own, kept or Kept(), silent))
+    return distances_of(chosen, Trial(pool, questions, own, kept or DistanceCache(), silent))
 
 
 @pytest.mark.parametrize("weights", ["tf", "tfidf"])
@@ -91,7 +93,7 @@ def test_vectors_compared_together_say_what_each_says_alone(
 ) -> None:
     texts = ["ant bee", "zebra", "cat dog", "lark", QUERY, "zebra quux", "bee"]
     corpus = indexed.corpus([(str(i), text) for i, text in enumerate(texts)])
-    monkeypatch.setattr("indexer.evaluation.rankers._BLOCK", 2)
+    monkeypatch.setattr("moverank.indexer.evaluation.rankers._BLOCK", 2)
     together = ranked(name, corpus.documents, corpus.questions)
     alone = [ranked(name, corpus.documents, corpus.questions.take([row]))[0] for row in range(len(texts))]
     assert np.isinf(together[[1, 5]]).all()
@@ -101,7 +103,7 @@ def test_vectors_compared_together_say_what_each_says_alone(
 
 @pytest.mark.parametrize("name", ["wmd", "rwmd", "wcd", "bow", "bm25", "centroid", "random"])
 def test_the_nearest_are_the_first_of_all(name: str, corpus: Corpus) -> None:
-    ranker = parse_method(name).ranker(corpus.documents, Kept())
+    ranker = parse_method(name).ranker(corpus.documents, DistanceCache())
     every = np.array(list(ranker.distances(corpus.questions, silent)))
     nearest = ranker.nearest(corpus.questions, 5, silent)
     for distances, places in zip(every, nearest, strict=True):
@@ -111,19 +113,21 @@ def test_the_nearest_are_the_first_of_all(name: str, corpus: Corpus) -> None:
 
 
 def test_distances_are_computed_once(pool: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, solved = Kept(tmp_path / "kept"), list[int]()
-    answer = solving._answer  # noqa: SLF001 - counts what is computed
+    kept, solved = DistanceCache(tmp_path / "kept"), list[int]()
+    answer = distance_matrix._answer  # noqa: SLF001 - counts what is computed
 
-    def counting(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+    def counting(
+        given: distance_matrix.Given, distance: Distance, task: distance_matrix.Task
+    ) -> distance_matrix.Answer:
         solved.append(len(task[1]))
         return answer(given, distance, task)
 
-    monkeypatch.setattr(solving, "_answer", counting)
+    monkeypatch.setattr(distance_matrix, "_answer", counting)
     first = ranked("wmd", pool, pool, kept)
     n = len(pool) - 1
     assert sum(solved) == n * (n + 1) // 2
     assert np.array_equal(first, first.T)
-    again = ranked("wmd", pool, pool, Kept(tmp_path / "kept"))
+    again = ranked("wmd", pool, pool, DistanceCache(tmp_path / "kept"))
     assert sum(solved) == n * (n + 1) // 2
     assert np.array_equal(first, again)
     near = parse_method("wmd").ranker(pool, kept)
@@ -131,29 +135,29 @@ def test_distances_are_computed_once(pool: Texts, tmp_path: Path, monkeypatch: p
 
 
 def test_a_file_that_was_cut_short_is_made_anew(pool: Texts, tmp_path: Path) -> None:
-    expected = ranked("rwmd", pool, pool, Kept(tmp_path))
+    expected = ranked("rwmd", pool, pool, DistanceCache(tmp_path))
     (file,) = tmp_path.glob("rwmd*.npy")
     file.write_bytes(file.read_bytes()[:50])
-    assert np.array_equal(ranked("rwmd", pool, pool, Kept(tmp_path)), expected)
+    assert np.array_equal(ranked("rwmd", pool, pool, DistanceCache(tmp_path)), expected)
 
 
 def test_processes_say_the_same(pool: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = ranked("wmd", pool, pool)
-    monkeypatch.setattr(solving, "MANY", 0)
-    monkeypatch.setattr(solving, "cores", lambda: 2)
+    monkeypatch.setattr(distance_matrix, "MANY", 0)
+    monkeypatch.setattr(distance_matrix, "core_count", lambda: 2)
     assert np.array_equal(ranked("wmd", pool, pool), expected)
 
 
 _KILLED = """
 import multiprocessing, os, signal
 import numpy as np
-from indexer.evaluation import solving
-from rerank.bag import Bag, Bags
+from moverank.indexer.evaluation import distance_matrix
+from moverank.rerank.bags.bag import Bag, Bags
 
 if __name__ == "__main__":
-    solving.cores = lambda: 2
+    distance_matrix.cores = lambda: 2
     bags = Bags.of([Bag(np.array([0], np.int32), np.ones(1))])
-    with solving._solver((bags, bags, np.ones((1, 2), np.float32)), solving.MANY) as answers:
+    with distance_matrix._solver((bags, bags, np.ones((1, 2), np.float32)), distance_matrix.MANY) as answers:
         list(answers("wmd", [(0, np.array([0]))] * 4))
         print(*[child.pid for child in multiprocessing.active_children()], flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -215,16 +219,18 @@ def test_a_corpus_is_the_same_after_changes(make: Callable[..., Collection], doc
 
 def test_only_what_is_wanted_is_computed(pool: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
     solved = list[int]()
-    answer = solving._answer  # noqa: SLF001 - counts what is computed
+    answer = distance_matrix._answer  # noqa: SLF001 - counts what is computed
 
-    def counting(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+    def counting(
+        given: distance_matrix.Given, distance: Distance, task: distance_matrix.Task
+    ) -> distance_matrix.Answer:
         solved.append(len(task[1]))
         return answer(given, distance, task)
 
-    monkeypatch.setattr(solving, "_answer", counting)
+    monkeypatch.setattr(distance_matrix, "_answer", counting)
     wanted = np.zeros((2, len(pool)), bool)
     wanted[0, [2, 5]] = wanted[1, 7] = True
-    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), Kept(), silent, wanted)
+    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), DistanceCache(), silent, wanted)
     found = distances_of(parse_method("wmd"), trial)
     assert sum(solved) == 3
     assert np.array_equal(np.isfinite(found), wanted)
@@ -239,39 +245,41 @@ def test_documents_that_come_later_cost_their_own_distances_only(
 ) -> None:
     solved = list[int]()
 
-    def counted(given: solving.Given, distance: Distance, task: solving.Task) -> solving.Answer:
+    def counted(given: distance_matrix.Given, distance: Distance, task: distance_matrix.Task) -> distance_matrix.Answer:
         solved.append(len(task[1]))
         return answer(given, distance, task)
 
-    answer = solving._answer  # noqa: SLF001 - counts what is really computed
-    monkeypatch.setattr(solving, "_answer", counted)
+    answer = distance_matrix._answer  # noqa: SLF001 - counts what is really computed
+    monkeypatch.setattr(distance_matrix, "_answer", counted)
     kept = tmp_path / "kept"
     before = indexed.corpus().documents
-    ranked(method, before, before, Kept(kept))
+    ranked(method, before, before, DistanceCache(kept))
     first = sum(solved)
     # "aardvark" comes before all words that there are: every word gets another number.
     indexed.index([document("late", "aardvark bee", "cat"), document("later", "dog")])
     indexed.remove(["d5"])
     now = indexed.corpus().documents
     solved.clear()
-    found = ranked(method, now, now, Kept(kept))
+    found = ranked(method, now, now, DistanceCache(kept))
     with_bag = len(now.bags(0, None)[0])
     assert 0 < sum(solved) <= 2 * with_bag * (2 if "proximity" in method else 1) < first
     np.testing.assert_allclose(found, ranked(method, now, now), rtol=1e-12)
 
 
 def test_some_questions_known_before_leave_no_gaps_among_all(pool: Texts, tmp_path: Path) -> None:
-    ranked("wmd", pool, pool.take([1, 4, 7]), Kept(tmp_path))
-    np.testing.assert_allclose(ranked("wmd", pool, pool, Kept(tmp_path)), ranked("wmd", pool, pool), rtol=1e-12)
+    ranked("wmd", pool, pool.take([1, 4, 7]), DistanceCache(tmp_path))
+    np.testing.assert_allclose(
+        ranked("wmd", pool, pool, DistanceCache(tmp_path)), ranked("wmd", pool, pool), rtol=1e-12
+    )
 
 
 def test_damaged_tables_are_not_copied_from(pool: Texts, tmp_path: Path) -> None:
     expected = ranked("wmd", pool.take([0, 1, 2]), pool)
-    ranked("wmd", pool, pool, Kept(tmp_path))
+    ranked("wmd", pool, pool, DistanceCache(tmp_path))
     (about,) = tmp_path.glob("*.bags.npz")
     for content in (b"", b"nonsense", about.read_bytes()[:100]):
         about.write_bytes(content)
-        found = ranked("wmd", pool.take([0, 1, 2]), pool, Kept(tmp_path))
+        found = ranked("wmd", pool.take([0, 1, 2]), pool, DistanceCache(tmp_path))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
         for other in tmp_path.glob("*"):
             if other.stem.split(".")[0] != about.name.split(".bags")[0].split(".")[0]:

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from indexer import Collection, Document, UsageError
-from indexer.evaluation.commands import evaluate_gamma, evaluate_retrieval
-from indexer.evaluation.table import Table
+from moverank import Collection, Document, UsageError
+from moverank.indexer.evaluation.experiments import evaluate_gamma, evaluate_retrieval
+from moverank.indexer.evaluation.result_table import Table
 from tests.indexer.world import Twin, document
 
 Evaluate = Callable[..., Table]

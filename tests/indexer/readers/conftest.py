@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from indexer.documents import Document, Rejection
-from indexer.readers import read_documents, read_threads
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.readers import read_documents, read_threads
 
 
 @pytest.fixture

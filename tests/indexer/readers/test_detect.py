@@ -1,8 +1,8 @@
 import pytest
 
-from indexer.readers.detect import document_format, refuse_utf16, thread_format
-from indexer.readers.found import BadRecord
-from indexer.readers.sources import Source
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.detect import document_format, refuse_utf16, thread_format
+from moverank.indexer.readers.sources import Source
 
 MESSAGE = b"From: a@b.c\nSubject: x\n folded\nLines: 2\n\nbody"
 MBOX = b"From a@b Mon Jan 1\nSubject: x\n\nbody\n"

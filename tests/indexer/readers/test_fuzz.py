@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import zipped
-from indexer.documents import Document, Rejection
-from indexer.errors import ReadError
-from indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, gate, read_documents, read_threads
-from indexer.readers.queries import read_queries
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import ReadError
+from moverank.indexer.files import gzip_limit
+from moverank.indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads, validation
+from moverank.indexer.readers.queries import read_queries
 
 _SEEDS = [
     b'{"id": "a", "text": "x", "comments": [{"text": "y", "rank": 1}]}\n',
@@ -79,7 +79,7 @@ def test_queries(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipped, "BLOWN_UP", 1 << 20)
+    monkeypatch.setattr(gzip_limit, "BLOWN_UP", 1 << 20)
     line = b'{"id": "a", "text": "x"}\n'
     (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(line + b"\n" * (1 << 22)))
     (tmp_path / "2.jsonl.gz").write_bytes(gzip.compress(line.replace(b'"a"', b'"b"') + b" " * 1000))
@@ -94,7 +94,7 @@ def test_a_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: p
 
 
 def test_a_thread_of_too_many_posts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "MOST_PARTS", 3)
+    monkeypatch.setattr(validation, "MOST_PARTS", 3)
     many = '{"id": "a", "comments": [' + ", ".join(['{"text": "x"}'] * 4) + "]}\n"
     (tmp_path / "t.jsonl").write_text(many + many.replace(', {"text": "x"}]', "]").replace('"a"', '"b"'))
     bad, good = read_threads([str(tmp_path / "t.jsonl")])

@@ -3,8 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
-from indexer.documents import Document, Part, Rejection
-from indexer.readers import Fields, streams
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.readers import Fields, streams
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

@@ -3,8 +3,8 @@ from collections.abc import Callable
 
 import pytest
 
-from indexer.errors import ReadError
-from indexer.readers.judgments import GENRES, read_candidates, read_labels, read_qrels
+from moverank.indexer.errors import ReadError
+from moverank.indexer.readers.judgments import GENRES, read_candidates, read_labels, read_qrels
 
 Write = Callable[[str, str | bytes], str]
 

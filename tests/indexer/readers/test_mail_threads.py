@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from indexer.documents import Document, Part, Rejection
+from moverank.indexer.documents import Document, Part, Rejection
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.readers.markup import text_of_html
+from moverank.indexer.readers.markup import text_of_html
 
 
 @pytest.mark.parametrize(

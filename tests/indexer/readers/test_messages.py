@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.documents import Document, Part, Rejection
-from indexer.readers import streams
-from indexer.readers.messages import Mail, parse_mail
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.readers import streams
+from moverank.indexer.readers.messages import Mail, parse_mail
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

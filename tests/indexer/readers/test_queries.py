@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.errors import ReadError
-from indexer.readers.queries import read_queries
+from moverank.indexer.errors import ReadError
+from moverank.indexer.readers.queries import read_queries
 
 
 def _file(folder: Path, content: bytes) -> str:

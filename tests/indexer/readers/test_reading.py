@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.documents import Document, Rejection
-from indexer.errors import IndexerError, ReadError, UsageError
-from indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import IndexerError, ReadError, UsageError
+from moverank.indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.documents import Document, Metadata, Part
-from indexer.readers import Fields
-from indexer.readers.found import BadRecord
-from indexer.readers.records import Record, document_of, first_line, with_title
+from moverank.indexer.documents import Document, Metadata, Part
+from moverank.indexer.readers import Fields
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.records import Record, document_of, first_line, with_title
 
 
 def make(record: Record, **fields: str) -> Document:

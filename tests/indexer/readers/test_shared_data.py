@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from indexer.documents import Document, Rejection
-from indexer.readers import read_documents, read_threads
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.readers import read_documents, read_threads
 
 Read = Callable[..., tuple[list[Document], list[Rejection]]]
 

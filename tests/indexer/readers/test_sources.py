@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from indexer.errors import ReadError, UsageError
-from indexer.readers import read_documents
-from indexer.readers.sources import Source, find_sources
+from moverank.indexer.errors import ReadError, UsageError
+from moverank.indexer.readers import read_documents
+from moverank.indexer.readers.sources import Source, find_sources
 
 Write = Callable[[str, str | bytes], str]
 

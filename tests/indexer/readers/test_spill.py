@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.errors import ReadError
-from indexer.readers.spill import Spill
+from moverank.indexer.errors import ReadError
+from moverank.indexer.readers.spill import Spill
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "é", "\ud800", "b", "c"]), st.integers())), st.integers(1, 4))

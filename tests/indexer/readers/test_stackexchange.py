@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer.documents import Document, Part, Rejection
-from indexer.errors import ReadError
-from indexer.readers import streams
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.errors import ReadError
+from moverank.indexer.readers import streams
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

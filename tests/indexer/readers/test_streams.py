@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indexer.documents import Document, Rejection
-from indexer.errors import ReadError
-from indexer.progress import silent
-from indexer.readers import read_documents, streams
-from indexer.readers.found import BadRecord
-from indexer.readers.sources import Source
-from indexer.readers.streams import Meter, Stream, opened
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import ReadError
+from moverank.indexer.progress import silent
+from moverank.indexer.readers import read_documents, streams
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.sources import Source
+from moverank.indexer.readers.streams import Meter, Stream, opened
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

@@ -2,9 +2,9 @@ from collections.abc import Callable
 
 import pytest
 
-from indexer.documents import Document, Part, Rejection
-from indexer.readers.found import BadRecord
-from indexer.readers.threads import thread_of
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.threads import thread_of
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]

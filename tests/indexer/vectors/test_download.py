@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from gensim import downloader
 
-from indexer.errors import VectorsError
-from indexer.vectors import import_vectors, same_source
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.vectors import import_vectors, same_source
 
 NAMES = {
     "corpora": {"text8": {"file_name": "text8.gz", "parts": 1}},

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from indexer import zipped
-from indexer.errors import VectorsError
-from indexer.vectors import check_vectors, import_vectors
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.files import gzip_limit
+from moverank.indexer.vectors import check_vectors, import_vectors
 from tests.benchmarks.hostile import samples
 
 _SAMPLES = samples()
@@ -37,7 +37,7 @@ def test_a_spoiled_file(what: str, tmp_path: Path, data: st.DataObject) -> None:
 
 
 def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zipped, "BLOWN_UP", 1 << 20)
+    monkeypatch.setattr(gzip_limit, "BLOWN_UP", 1 << 20)
     (tmp_path / "v.gz").write_bytes(gzip.compress(b"ant 0 0\n" + b"bee 0 0\n" * (1 << 20)))
     with pytest.raises(VectorsError, match="over 200 times as long when unzipped"):
         import_vectors(str(tmp_path / "v.gz"), tmp_path / "out")

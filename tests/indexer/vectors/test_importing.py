@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from indexer.errors import VectorsError
-from indexer.vectors import import_vectors, open_vectors, same_source
-from rerank.embedding import Embedding
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.vectors import import_vectors, open_vectors, same_source
+from moverank.rerank.words.embedding import Embedding
 
 from_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

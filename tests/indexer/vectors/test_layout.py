@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from indexer.errors import VectorsError
-from indexer.seals import sealed_json
-from indexer.vectors import check_vectors, import_vectors, open_vectors
+from moverank.indexer.errors import VectorsError
+from moverank.indexer.files.checksums import checksummed_json
+from moverank.indexer.vectors import check_vectors, import_vectors, open_vectors
 
 FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", "embedding.json"]
 
@@ -71,12 +71,12 @@ def test_wrong_sizes_get_one_sentence(stored: Path, key: str, value: object) -> 
     content = path.read_bytes()
     good = json.loads(content)
     del good["checksum"]
-    path.write_bytes(sealed_json({**good, key: value}))
+    path.write_bytes(checksummed_json({**good, key: value}))
     try:
         open_vectors(stored)
     except VectorsError as error:
         assert "damaged" in str(error)  # noqa: PT017 - some values are harmless
-    path.write_bytes(sealed_json({name: good[name] for name in good if name != key}))
+    path.write_bytes(checksummed_json({name: good[name] for name in good if name != key}))
     with pytest.raises(VectorsError, match="damaged"):
         open_vectors(stored)
     path.write_bytes(content)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents
-from rerank.text import Tokenizer, default_stop_words
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
 
 
 def real_documents(shared: Path, name: str, count: int) -> Documents:

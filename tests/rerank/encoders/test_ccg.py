@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rerank.encoders.ccg import Ccg
-from rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
-from rerank.encoders.encoder import Documents
-from rerank.errors import EncoderError
+from moverank.rerank.encoders.ccg import Ccg
+from moverank.rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.errors import EncoderError
 from tests import naive_topics
 from tests.rerank.encoders.themes import (
     assert_each_for_itself,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from numpy.typing import NDArray
 
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents, Encoder, fingerprint
-from rerank.encoders.registry import ENCODERS, choose, named, restore
-from rerank.errors import EncoderError
-from rerank.options import Choice, Option, Switch
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.encoders.encoder import Documents, Encoder, fingerprint
+from moverank.rerank.encoders.encoder_registry import ENCODERS, choose, named, restore
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Choice, Option, Switch
 from tests.rerank.encoders.worlds import CASES, alone, documents, make_documents, random_documents, strangers
 from tests.rerank.problems import make_vectors
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rerank.encoders.counts import counted, frequent_words
-from rerank.errors import EncoderError
+from moverank.rerank.encoders.counts import counted, frequent_words
+from moverank.rerank.errors import EncoderError
 from tests.rerank.encoders.themes import make_documents
 
 DOCUMENTS = make_documents([[2, 0, 1, 0], [1, 0, 0, 5], [0, 0, 1, 0]], np.array([2, 3, 5, 7]))

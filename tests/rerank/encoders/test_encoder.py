@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.bag import Bag
-from rerank.encoders.centroid import Centroid, centroids
-from rerank.encoders.encoder import Documents, fingerprint, known, part, sample_rows, unit
-from rerank.encoders.fisher import Fisher
-from rerank.errors import EncoderError
+from moverank.rerank.bags.bag import Bag
+from moverank.rerank.encoders.centroid import Centroid, centroids
+from moverank.rerank.encoders.encoder import Documents, fingerprint, known, part, sample_rows, unit
+from moverank.rerank.encoders.fisher import Fisher
+from moverank.rerank.errors import EncoderError
 from tests import naive, naive_encoders
 from tests.rerank.encoders.worlds import documents, random_documents
 

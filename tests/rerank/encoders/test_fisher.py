@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.bag import Bag, Bags
-from rerank.encoders import fisher
-from rerank.encoders.centroid import Centroid
-from rerank.encoders.encoder import Documents
-from rerank.encoders.fisher import LEAST, Fisher
-from rerank.encoders.mixture import Mixture
-from rerank.encoders.principal import Principal
-from rerank.errors import EncoderError
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.encoders import fisher
+from moverank.rerank.encoders.centroid import Centroid
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.encoders.fisher import LEAST, Fisher
+from moverank.rerank.encoders.mixture import Mixture
+from moverank.rerank.encoders.principal import Principal
+from moverank.rerank.errors import EncoderError
 from tests import naive_encoders
 from tests.rerank.encoders.test_mixture import plain, random_mixture
 from tests.rerank.encoders.worlds import documents, make_documents, random_documents
@@ -138,8 +138,8 @@ def test_large_numbers_stay_finite_without_the_norm() -> None:
 
 
 def test_the_neighbours_by_exact_distance_are_among_the_first(shared: Path) -> None:
-    from rerank.query import Query
-    from rerank.reranker import nearest
+    from moverank.rerank.distance.query_bag import QueryBag
+    from moverank.rerank.reranker import nearest
     from tests.rerank.encoders.real import real_documents
 
     whole = real_documents(shared, "bbcsport", 300)
@@ -154,7 +154,7 @@ def test_the_neighbours_by_exact_distance_are_among_the_first(shared: Path) -> N
         found[encoder.name] = order[:, :20]
     kept = dict.fromkeys(found, 0)
     for row, bag in enumerate(asked.bags):
-        right = nearest(Query(bag, asked.vectors[bag.words]), stored.bags, stored.vectors, 10).rows
+        right = nearest(QueryBag(bag, asked.vectors[bag.words]), stored.bags, stored.vectors, 10).rows
         for name in found:
             kept[name] += len(np.intersect1d(found[name][row], right))
     assert kept["fisher"] / 300 > 0.8

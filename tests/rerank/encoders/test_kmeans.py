@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from rerank.encoders.kmeans import nearest_centres, owned_sums, spread_centres
+from moverank.rerank.encoders.kmeans import nearest_centres, owned_sums, spread_centres
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 
 

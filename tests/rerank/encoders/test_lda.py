@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.encoders.encoder import Documents
-from rerank.encoders.lda import Lda, infer, leanings
-from rerank.errors import EncoderError
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.encoders.lda import Lda, infer, leanings
+from moverank.rerank.errors import EncoderError
 from tests import naive_topics
 from tests.rerank.encoders.themes import (
     assert_each_for_itself,

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rerank.bag import Bag
-from rerank.encoders import lsi
-from rerank.encoders.encoder import Documents
-from rerank.encoders.lsi import Lsi, decomposed
-from rerank.errors import EncoderError
+from moverank.rerank.bags.bag import Bag
+from moverank.rerank.encoders import lsi
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.encoders.lsi import Lsi, decomposed
+from moverank.rerank.errors import EncoderError
 from tests import naive_encoders
 from tests.rerank.encoders.worlds import documents, make_documents, random_documents, strangers
 from tests.rerank.problems import make_bag

@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.encoders import msda
-from rerank.encoders.encoder import Documents
-from rerank.encoders.msda import Msda, denoiser
-from rerank.errors import EncoderError
+from moverank.rerank.encoders import msda
+from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.encoders.msda import Msda, denoiser
+from moverank.rerank.errors import EncoderError
 from tests import naive_topics
 from tests.rerank.encoders.themes import (
     assert_each_for_itself,

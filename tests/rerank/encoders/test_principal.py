@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.encoders import principal
-from rerank.encoders.principal import Principal
+from moverank.rerank.encoders import principal
+from moverank.rerank.encoders.principal import Principal
 from tests import naive_encoders
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 

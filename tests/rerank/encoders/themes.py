@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.encoders.encoder import Documents, Encoder
 
 
 def make_documents(counts: Sequence[Sequence[float]] | NDArray[np.float64], word_ids: NDArray[np.int64]) -> Documents:

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.bag import Bag, Bags
-from rerank.encoders.encoder import Documents
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.encoders.encoder import Documents
 from tests.rerank.problems import VECTORS, WEIGHTS, make_bag, make_vectors
 
 CASES: list[tuple[str, Mapping[str, str]]] = [

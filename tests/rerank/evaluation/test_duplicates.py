@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.bag import Bag, Bags
-from rerank.evaluation.duplicates import duplicate_groups
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.evaluation.duplicates import duplicate_groups
 
 
 def _naive(bags: list[dict[int, int]], near: float) -> list[int]:

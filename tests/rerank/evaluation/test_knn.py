@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from rerank.errors import EvaluationError
-from rerank.evaluation.knn import KnnError, choose_k, error, predict
-from rerank.evaluation.multilabel import improvement, macro_f1, predict_labels
-from rerank.evaluation.splits import drawn, predefined, random_splits
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.knn import KnnError, choose_k, error, predict
+from moverank.rerank.evaluation.multilabel import improvement, macro_f1, predict_labels
+from moverank.rerank.evaluation.splits import drawn, predefined, random_splits
 from tests import naive_evaluation as naive
 
 VOTES = st.lists(st.lists(st.integers(-1, 3), min_size=7, max_size=7), min_size=1, max_size=6)

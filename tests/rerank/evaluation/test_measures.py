@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
-from rerank.errors import EvaluationError
-from rerank.evaluation.judgments import Judged, Judgments, in_order, judged
-from rerank.evaluation.measures import USUAL, measure, measured
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.judgments import Judged, Judgments, in_order, judged
+from moverank.rerank.evaluation.measures import USUAL, measure, measured
 from tests import naive_evaluation as naive
 
 KEYS = [f"d{i}" for i in range(12)]
@@ -32,7 +32,7 @@ def test_measures_are_those_of_trec_eval() -> None:
     ir_measures = pytest.importorskip("ir_measures", reason="needs ir-measures, of the extra test")
     rng = np.random.default_rng(3)
     qrels = {f"q{i}": {key: int(rng.integers(0, 3)) for key in rng.choice(KEYS, 6, replace=False)} for i in range(40)}
-    # Coarse scores, so that many are equal: the order of ties is trec_eval's, too.
+    # QuantisedCost scores, so that many are equal: the order of ties is trec_eval's, too.
     scores = {query: {key: float(rng.integers(0, 4)) for key in rng.choice(KEYS, 10, replace=False)} for query in qrels}
     run = {}
     for query, found in scores.items():

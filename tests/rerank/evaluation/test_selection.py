@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.errors import EvaluationError
-from rerank.evaluation.selection import chosen_settings, folds
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.selection import chosen_settings, folds
 
 
 @given(st.integers(2, 40), st.integers(0, 9))

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from rerank.errors import EvaluationError
-from rerank.evaluation.significance import holm, paired_t, randomisation
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.significance import holm, paired_t, randomisation
 from tests import naive_evaluation as naive
 
 FIGURES = st.lists(st.integers(-8, 8).map(lambda n: n / 8), min_size=2, max_size=8)

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.bag import Bag, Bags
-from rerank.errors import EvaluationError
-from rerank.evaluation.tightness import BOUNDS, every_bound, kept_neighbours, prefetched, tightness
-from rerank.query import Query
-from rerank.transport import solve_bags
-from rerank.why_not import bounds_of
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.transport import solve_bags
+from moverank.rerank.distance.why_not import bounds_of
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.tightness import BOUNDS, every_bound, kept_neighbours, prefetched, tightness
 from tests import naive
 from tests.rerank.problems import Problem, problems
 
@@ -31,7 +31,7 @@ def test_rwmd_is_that_of_the_loop() -> None:
     rng = np.random.default_rng(6)
     vectors = rng.standard_normal((20, 5)).astype(np.float32)
     bags = [Bag.of(rng.choice(20, 6, replace=False), rng.random(6)) for _ in range(8)]
-    query = Query(bags[0], vectors[bags[0].words])
+    query = QueryBag(bags[0], vectors[bags[0].words])
     found = every_bound(query, Bags.of(bags), vectors)
     for row, bag in enumerate(bags):
         asked, document = naive.rwmd_sides(query.bag, query.vectors, bag, vectors)

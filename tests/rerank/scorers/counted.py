@@ -7,8 +7,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorers import Scorer, Statistics, TermCounts, TermQuery, WordVectors, choose, translation_normalisers
-from rerank.scorers.translation import Translation
+from moverank.rerank.scorers import (
+    Scorer,
+    Statistics,
+    TermCounts,
+    TermQuery,
+    WordVectors,
+    choose,
+    translation_normalisers,
+)
+from moverank.rerank.scorers.translation import Translation
 
 Counts = Mapping[str, float]
 Vectors = Mapping[str, NDArray[np.float32]]

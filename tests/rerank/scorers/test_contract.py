@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.scorers import SCORERS
+from moverank.rerank.scorers import SCORERS
 from tests import naive_scorers
 from tests.rerank.problems import VECTORS, make_vectors
 from tests.rerank.scorers.counted import Counted, Counts

@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from rerank.text import Tokenizer, default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
 from tests.benchmarks.judged import JudgedSet, average_precision
 from tests.rerank.scorers.counted import Counted, Counts, Segment
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.errors import RerankError, ScorerError
-from rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose
+from moverank.rerank.errors import RerankError, ScorerError
+from moverank.rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose
 from tests.rerank.scorers.counted import Counted
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -7,9 +7,16 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from rerank.errors import ScorerError
-from rerank.scorers import WordVectors, interpolation, normalisers, translation, translation_normalisers, word_vectors
-from rerank.scorers.translation import Translation
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.scorers import (
+    WordVectors,
+    interpolation,
+    normalisers,
+    translation,
+    translation_normalisers,
+    word_vectors,
+)
+from moverank.rerank.scorers.translation import Translation
 from tests.rerank.problems import make_vectors
 from tests.rerank.scorers.counted import Counted
 from tests.rerank.scorers.test_contract import collections, examples

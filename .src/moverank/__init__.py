@@ -1,0 +1,147 @@
+"""Finds texts that mean the same though they share no word, exactly, and proves that it missed none.
+
+The public names are imported on first use (PEP 562): `import moverank` itself loads no numpy and no database driver.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.documents import Changes, Document, Part, Rejection
+    from moverank.indexer.errors import (
+        CollectionError,
+        IndexerError,
+        LockedError,
+        PruneRefused,
+        ReadError,
+        RecordError,
+        SettingsError,
+        UnknownKey,
+        UsageError,
+        VectorsError,
+    )
+    from moverank.indexer.options import SearchOptions
+    from moverank.indexer.settings import Settings
+    from moverank.rerank.bags.bag import Bag, Bags
+    from moverank.rerank.distance.explain import Explanation
+    from moverank.rerank.distance.why_not import WhyNot
+    from moverank.rerank.errors import (
+        BagError,
+        EmbeddingError,
+        EncoderError,
+        NoKnownWords,
+        OptionError,
+        RerankError,
+        ScorerError,
+        TransportError,
+    )
+    from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts
+    from moverank.rerank.reranker import Reranker
+    from moverank.rerank.words.embedding import Embedding
+
+__all__ = [
+    "DISTANCES",
+    "Bag",
+    "BagError",
+    "Bags",
+    "Changes",
+    "Collection",
+    "CollectionError",
+    "Distance",
+    "Document",
+    "Embedding",
+    "EmbeddingError",
+    "EncoderError",
+    "Explanation",
+    "Flow",
+    "Hit",
+    "IndexerError",
+    "LockedError",
+    "NoKnownWords",
+    "OptionError",
+    "Part",
+    "PruneRefused",
+    "Ranking",
+    "ReadError",
+    "RecordError",
+    "Rejection",
+    "RerankError",
+    "Reranker",
+    "ScorerError",
+    "SearchOptions",
+    "Settings",
+    "SettingsError",
+    "StageCounts",
+    "TransportError",
+    "UnknownKey",
+    "UsageError",
+    "VectorsError",
+    "WhyNot",
+]
+
+_HOMES = {
+    "moverank.indexer.collection": ("Collection",),
+    "moverank.indexer.documents": (
+        "Changes",
+        "Document",
+        "Part",
+        "Rejection",
+    ),
+    "moverank.indexer.errors": (
+        "CollectionError",
+        "IndexerError",
+        "LockedError",
+        "PruneRefused",
+        "ReadError",
+        "RecordError",
+        "SettingsError",
+        "UnknownKey",
+        "UsageError",
+        "VectorsError",
+    ),
+    "moverank.indexer.options": ("SearchOptions",),
+    "moverank.indexer.settings": ("Settings",),
+    "moverank.rerank.bags.bag": (
+        "Bag",
+        "Bags",
+    ),
+    "moverank.rerank.distance.explain": ("Explanation",),
+    "moverank.rerank.distance.why_not": ("WhyNot",),
+    "moverank.rerank.errors": (
+        "BagError",
+        "EmbeddingError",
+        "EncoderError",
+        "NoKnownWords",
+        "OptionError",
+        "RerankError",
+        "ScorerError",
+        "TransportError",
+    ),
+    "moverank.rerank.ranking": (
+        "DISTANCES",
+        "Distance",
+        "Flow",
+        "Hit",
+        "Ranking",
+        "StageCounts",
+    ),
+    "moverank.rerank.reranker": ("Reranker",),
+    "moverank.rerank.words.embedding": ("Embedding",),
+}
+"""Which module defines which public names."""
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name on first use."""
+        from importlib import import_module
+
+        for module, names in _HOMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(module), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """List the public names, imported or not."""
+        return sorted({*globals(), *__all__})

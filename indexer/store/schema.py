@@ -1,0 +1,179 @@
+"""The tables of a collection, and how a database gets to have them."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+    inspect,
+    select,
+    text,
+)
+
+from moverank.indexer.errors import CollectionError
+
+SCHEMA = "0001"
+"""The revision of the schema that this version writes: the newest file of `migrations/versions`."""
+
+
+# Not mapped classes: nothing is loaded as an object, and importing the ORM would be a tenth of a second at each start.
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+"""All tables. Every constraint gets a name, so that a later migration can drop it."""
+
+SETTINGS = Table(
+    "settings",
+    METADATA,
+    Column("name", String, primary_key=True),
+    Column("value", JSON, nullable=False),
+)
+"""The choices made for the collection: names and JSON values."""
+
+DOCUMENTS = Table(
+    "documents",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("key", String, nullable=False, unique=True),
+    Column("title", String, nullable=False),
+    Column("label", String),
+    Column("metadata", JSON, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("wordless", Boolean, nullable=False),
+    Column("revision", Integer, nullable=False, index=True),
+    sqlite_autoincrement=True,
+)
+"""Documents. Ids are never used twice, so that derived files may keep them.
+
+`digest` is of everything the document holds; `revision` is the one that last changed it.
+"""
+
+PARTS = Table(
+    "parts",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("text", String, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("words", LargeBinary, nullable=False),
+    Column("counts", LargeBinary, nullable=False),
+    UniqueConstraint("document_id", "position"),
+)
+"""Parts of documents: `words` are ids of `words`, increasing, `counts` how often each occurs; both int32."""
+
+WORDS = Table(
+    "words",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("word", String, nullable=False, unique=True),
+    Column("frequency", Integer, nullable=False),
+    Column("row", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Words of any document: in how many of them, and the row of the vector (negative: see `rerank.words.embedding`)."""
+
+FIELDS = Table(
+    "fields",
+    METADATA,
+    Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("value", String, primary_key=True),
+    Index(None, "name", "value"),
+)
+"""Values that documents can be filtered by: the label, and each scalar of the metadata, as text."""
+
+REVISIONS = Table(
+    "revisions",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("token", String, nullable=False),
+)
+"""The changes that were committed: a `number`, and a random `token` that no other history has for it."""
+
+REMOVALS = Table(
+    "removals",
+    METADATA,
+    Column("document_id", Integer, primary_key=True, autoincrement=False),
+    Column("revision", Integer, nullable=False, index=True),
+)
+"""Documents that are gone, for derived files that still hold them."""
+
+
+def schema_of(connection: Connection) -> str | None:
+    """Return the schema revision of a database, None where it has none of our tables."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(select(text("version_num")).select_from(text("alembic_version"))).scalar()
+
+
+def is_current(connection: Connection) -> bool:
+    """Say whether a database has this version's schema."""
+    return schema_of(connection) == SCHEMA
+
+
+def migrate(connection: Connection) -> None:
+    """Bring a database to this version's schema, in the connection's own transaction; a new one gets all tables.
+
+    Raises CollectionError for a schema that this version does not know.
+    """
+    found = schema_of(connection)
+    if found == SCHEMA:
+        return
+    if found is not None and found > SCHEMA:
+        raise CollectionError(
+            f"the collection has schema {found}, this moverank knows schemas up to {SCHEMA}: "
+            "it was written by a newer version; upgrade moverank to open it"
+        )
+    # Half a second: only for who has something to migrate.
+    from alembic import command
+    from alembic.util import CommandError
+
+    try:
+        command.upgrade(alembic_config(connection), "head")
+    except CommandError as error:
+        raise CollectionError(f"the collection has schema {found}, which this moverank does not know") from error
+
+
+def orphans(connection: Connection) -> list[str]:
+    """Return the names of tables with rows that refer to nothing; of other engines than SQLite, which tell, none."""
+    if connection.dialect.name != "sqlite":
+        return []
+    return sorted({str(row[0]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(100)})
+
+
+def enforce_keys(connection: Connection) -> None:
+    """Let SQLite enforce foreign keys on a connection from now on; no transaction may be open."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        driver.execute("PRAGMA foreign_keys = ON").close()
+
+
+def alembic_config(connection: Connection) -> "Any":
+    """Return Alembic's configuration for one open connection: the scripts are part of the package."""
+    from alembic.config import Config
+
+    config = Config()
+    scripts = Path(str(import_module("moverank.migrations").__file__)).parent
+    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config

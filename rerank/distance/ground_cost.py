@@ -1,0 +1,127 @@
+"""The ground cost: Euclidean distance of word vectors, exact for a pair, bounded from below for a vocabulary."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.runtime.threads import parallel_for, single_threaded, single_threaded_blas
+
+UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
+_BLOCK_BYTES = 64 * 2**20
+
+
+def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the Euclidean distances (n, m) float64 of word vectors (n, d) and (m, d).
+
+    Taken of differences, not of products, so that equal vectors are exactly 0 apart.
+    """
+    from moverank.rerank.kernels.costs import exact_distances
+
+    cost = np.empty((len(sources), len(targets)))
+    parallel_for(lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256)
+    return cost
+
+
+def exact_minima(
+    sources: NDArray[np.float32], targets: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least `exact_cost` of each source (n,) and of each target (m,).
+
+    Only where the cost floor does not rule a pair out is its cost computed exactly.
+    """
+    from moverank.rerank.kernels.costs import exact_arcs
+
+    floor, slack = bounded_cost(sources, targets)
+    by_source, by_target = (_above(floor.min(axis=axis), slack) for axis in (1, 0))
+    rows, columns = np.nonzero((floor <= by_source[:, None]) | (floor <= by_target))
+    exact = exact_arcs(sources, targets, rows, columns)
+    least = np.full(len(sources), np.inf), np.full(len(targets), np.inf)
+    np.minimum.at(least[0], rows, exact)
+    np.minimum.at(least[1], columns, exact)
+    return least
+
+
+def _above(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
+    """Return a float32 number above every exact cost whose floor that is."""
+    ceiling = np.sqrt(np.square(floor, dtype=np.float64) + slack).astype(np.float32)
+    raised: NDArray[np.float32] = np.nextafter(ceiling, np.float32(np.inf))
+    return raised
+
+
+def squared_error(
+    norms: NDArray[np.float32], others: NDArray[np.float32] | np.float32, dim: int
+) -> NDArray[np.float32]:
+    """Bound the float32 error of |x|^2 + |y|^2 - 2 x.y for norms broadcast against each other.
+
+    A sum of d products in any order is off by at most d u |x| |y| to first order (Higham 2002, section 3.1), u the unit
+    roundoff; the squared norms likewise, and four more roundings join the terms: (d + 4) u (|x| + |y|)^2. The 8 in its
+    place covers the terms of second order up to d = 10^5.
+    """
+    bound: NDArray[np.float32] = np.float32((dim + 8) * UNIT_ROUNDOFF) * np.square(norms + others)
+    return bound
+
+
+def bounded_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Return the cost floor (n, m) of word vectors (n, d) and (m, d), and the slack of its squares.
+
+    By one product, whatever the cores: equal vectors have floors that are equal to the last digit.
+    """
+    norms, others = vector_norms(sources), vector_norms(targets)
+    with single_threaded():
+        floor = cost_floor(sources, targets, norms, others)
+    return floor, squared_slack(widest(norms, others), sources.shape[1])
+
+
+def cost_floor(
+    vectors: NDArray[np.float32],
+    query_vectors: NDArray[np.float32],
+    norms: NDArray[np.float32] | None = None,
+    query_norms: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """Return (v, h) float32 distances of vocabulary (v, d) and query (h, d) that are never above the exact ones.
+
+    One matrix product; its error bound is taken off the squares, and two more roundings off the roots. So every bound
+    computed from the result is a bound of the exact distance, whatever float32 did to vectors of a length under
+    `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the vectors' lengths, where they are at hand.
+    """
+    from moverank.rerank.kernels.costs import distances_from_products
+
+    floor = np.empty((len(vectors), len(query_vectors)), np.float32)
+    lengths = vector_norms(vectors) if norms is None else norms
+    ours = vector_norms(query_vectors) if query_norms is None else query_norms
+    margins = product_margins(vectors.shape[1])
+
+    def work(first: int, last: int) -> None:
+        np.matmul(vectors[first:last], query_vectors.T, out=floor[first:last])
+        distances_from_products(first, last, floor, lengths, ours, *margins)
+
+    with single_threaded_blas():
+        parallel_for(work, len(vectors))
+    return floor
+
+
+def product_margins(dim: int) -> tuple[np.float32, np.float32]:
+    """Return what is taken off the squares of distances by products, and off their roots; see `cost_floor`."""
+    return np.float32((dim + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
+
+
+def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the Euclidean lengths (n,) of vectors (n, d), summed in float32 and block by block."""
+    norms = np.empty(len(vectors), np.float32)
+    block = max(1, _BLOCK_BYTES // max(1, 4 * vectors.shape[1]))
+    for start in range(0, len(vectors), block):
+        norms[start : start + block] = np.linalg.norm(vectors[start : start + block], axis=1)
+    return norms
+
+
+def squared_slack(largest: float, dim: int) -> float:
+    """Return by how much the square of an exact distance can be above that of its floor; none is above `largest`.
+
+    Twice the product's error, once taken off and once not yet there, and the roundings of the root: at most 10 u of
+    the largest square, (|x| + |y|)^2; and what underflow may have taken.
+    """
+    return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * largest**2 + 2e-30
+
+
+def widest(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:
+    """Return what no distance of vectors of these lengths is above: the sum of the longest, and a little more."""
+    return 1.0005 * (float(norms.max(initial=0)) + float(query_norms.max(initial=0)))

@@ -1,0 +1,31 @@
+"""The scorers by name."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from moverank.rerank.errors import ScorerError
+from moverank.rerank.options import check_options
+from moverank.rerank.scorers.bm25 import Bm25
+from moverank.rerank.scorers.bow import Bow
+from moverank.rerank.scorers.interpolation import Interpolation
+from moverank.rerank.scorers.pl2 import Pl2
+from moverank.rerank.scorers.scorer import Scorer
+from moverank.rerank.scorers.tfidf import Tfidf
+from moverank.rerank.scorers.translation import Translation
+
+_ALL: tuple[type[Scorer], ...] = (Bow, Tfidf, Bm25, Pl2, Translation, Interpolation)
+
+SCORERS: Mapping[str, type[Scorer]] = MappingProxyType({scorer.name: scorer for scorer in _ALL})
+"""Every scorer, by its name on the command line."""
+
+
+def choose(name: str, options: Mapping[str, str]) -> type[Scorer]:
+    """Return the scorer of that name, to be fitted with these options as typed.
+
+    Raises ScorerError for a name, an option or a value that there is not, before any document is read.
+    """
+    if name not in SCORERS:
+        raise ScorerError(f"there is no scorer {name!r}: choose {', '.join(SCORERS)}")
+    scorer = SCORERS[name]
+    check_options(name, scorer.options, options, ScorerError)
+    return scorer

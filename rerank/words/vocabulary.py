@@ -1,0 +1,110 @@
+"""The words of an embedding: which row each has, found without reading them all."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNKNOWN = -1
+"""The row of a word that has no vector."""
+
+# After a word was asked for per this many of the vocabulary, a dictionary of it all costs less than bisecting.
+_ASKED_PER_WORD = 64
+
+
+class Vocabulary(Sequence[str]):
+    """Distinct words in a fixed order, held as three arrays so that millions can be memory-mapped and opened at once.
+
+    `blob` (bytes,) uint8 is the UTF-8 of all words in a row, `ends` (v,) int64 where each one ends in it, and `order`
+    (v,) int32 the permutation that sorts the words by their bytes.
+    """
+
+    def __init__(self, blob: NDArray[np.uint8], ends: NDArray[np.int64], order: NDArray[np.int32]) -> None:
+        self.blob, self.ends, self.order = blob, ends, order
+        # Indexing a memoryview gives plain integers, several times faster than an array does.
+        self._blob, self._ends, self._order = blob.data, ends.data, order.data
+        self._asked = 0
+        self._rows: dict[str, int] | None = None
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> "Vocabulary":
+        """Hold these words."""
+        return cls.pack([encoded(word) for word in words])
+
+    @classmethod
+    def pack(cls, words: Sequence[bytes]) -> "Vocabulary":
+        """Hold words given as their UTF-8."""
+        order = sorted(range(len(words)), key=words.__getitem__)
+        return cls(
+            np.frombuffer(b"".join(words), np.uint8),
+            np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), dtype=np.int64),
+            np.array(order, np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        row = index + len(self) if index < 0 else index
+        if not 0 <= row < len(self):
+            raise IndexError(f"no word {index} among {len(self)}")
+        return str(self._bytes(row), "utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        for end in self._ends:
+            yield str(self._blob[start:end], "utf-8", "surrogatepass")
+            start = end
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._bisect(word) != UNKNOWN
+
+    def find(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return the rows (n,) of `words`, UNKNOWN where absent.
+
+        The first words are found by bisecting, so that opening costs nothing; whoever asks for many gets a dictionary.
+        """
+        self._asked += len(words)
+        if self._rows is None and self._asked * _ASKED_PER_WORD > len(self):
+            self._rows = {word: row for row, word in enumerate(self)}
+        if self._rows is None:
+            return np.fromiter(map(self._bisect, words), np.int32, len(words))
+        return np.fromiter((self._rows.get(word, UNKNOWN) for word in words), np.int32, len(words))
+
+    def repeated(self) -> tuple[int, int] | None:
+        """Return two rows that hold the same word, or None where all are distinct."""
+        for first, second in itertools.pairwise(self._order):
+            if self._bytes(first) == self._bytes(second):
+                return first, second
+        return None
+
+    def _bytes(self, row: int) -> memoryview:
+        return self._blob[self._ends[row - 1] if row else 0 : self._ends[row]]
+
+    def _bisect(self, word: str) -> int:
+        wanted, low, high = encoded(word), 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            row = self._order[middle]
+            found = self._bytes(row).tobytes()
+            if found == wanted:
+                return row
+            if found < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        return UNKNOWN
+
+
+def encoded(word: str) -> bytes:
+    """Return the UTF-8 of a word."""
+    # A lone surrogate, as broken JSON may bring, is a word like any other: unknown.
+    return word.encode("utf-8", "surrogatepass")

@@ -1,0 +1,64 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moverank.indexer.indexing.word_counts import Counts, WordCounter
+from moverank.indexer.store import Store
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.tokenizer import Tokenizer
+
+_EMBEDDING = Embedding.of(["cat", "dog"], np.eye(2))
+_TEXTS = st.lists(st.lists(st.sampled_from(["cat", "dog", "of", "zorp", "The"]), max_size=6).map(" ".join), max_size=4)
+
+
+def _decoded(store: Store, counts: Counts) -> dict[str, int]:
+    ids = np.frombuffer(counts.words, "<i4").tolist()
+    assert ids == sorted(set(ids))
+    with store.reading() as reader:
+        words = reader.word_texts(ids)
+    return {words[id_]: int(n) for id_, n in zip(ids, np.frombuffer(counts.counts, "<i4"), strict=True)}
+
+
+@given(st.lists(_TEXTS, max_size=3), st.sampled_from([0, 1, 100]))
+def test_counts_are_those_of_the_words(batches: list[list[str]], cached: int) -> None:
+    store = Store("sqlite://")
+    counter = WordCounter(Tokenizer(frozenset(["of"])), _EMBEDDING)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("moverank.indexer.indexing.word_counts._CACHED_WORDS", cached)
+        for texts in batches:
+            with store.writing() as writer:
+                counted = counter.count(writer, texts)
+            expected = [Counter(word for word in text.lower().split() if word != "of") for text in texts]
+            assert [_decoded(store, counts) for counts in counted] == expected
+    store.close()
+
+
+def test_a_word_has_one_id_for_every_counter(store: Store) -> None:
+    with store.writing() as writer:
+        one, two = (WordCounter(Tokenizer(), _EMBEDDING).count(writer, ["dog zorp cat"]) for _ in range(2))
+        assert one == two
+        assert {word: writer.words([word])[0].row for word in ("cat", "dog", "zorp")} == {
+            "cat": 0,
+            "dog": 1,
+            "zorp": -1,
+        }
+
+
+def test_known_words_are_those_with_a_vector(store: Store) -> None:
+    with store.writing() as writer:
+        WordCounter(Tokenizer(), _EMBEDDING).count(writer, ["dog zorp quux"])
+        ids = {found.word: found.id for found in writer.words(["dog", "zorp", "quux"])}
+        counter = WordCounter(Tokenizer(), _EMBEDDING)
+        assert counter.any_known(writer, set(ids.values()))
+        assert not counter.any_known(writer, {ids["zorp"], ids["quux"]})
+        assert not counter.any_known(writer, set())
+
+
+def test_without_vectors_every_word_is_unknown(store: Store) -> None:
+    with store.writing() as writer:
+        counter = WordCounter(Tokenizer(), None)
+        counter.count(writer, ["dog"])
+        assert not counter.any_known(writer, {writer.words(["dog"])[0].id})

@@ -1,0 +1,98 @@
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import UsageError, VectorsError
+from moverank.indexer.vectors import check_vectors, train_lsi
+
+Counts = list[dict[str, int]]
+DOCUMENTS = st.lists(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 5), max_size=6), min_size=1, max_size=9
+)
+
+
+def _slow(documents: Counts, words: list[str], dim: int) -> NDArray[np.float64]:
+    """U S of numpy's own decomposition of the weighted matrix, in one loop a formula."""
+    documents = [document for document in documents if document]
+    a = np.zeros((len(words), len(documents)))
+    for j, document in enumerate(documents):
+        for word, count in document.items():
+            df = sum(word in other for other in documents)
+            a[words.index(word), j] = (1 + math.log(count)) * (1 + math.log(len(documents) / df))
+        a[:, j] /= math.sqrt(sum(x * x for x in a[:, j]))
+    u, s, _ = np.linalg.svd(a, full_matrices=False)
+    rank = int((s > 1e-6 * s[0]).sum())
+    return np.asarray((u * s)[:, : min(dim, rank)])
+
+
+def _many(n: int = 60, v: int = 50, seed: int = 0) -> Counts:
+    chance = np.random.default_rng(seed)
+    return [dict(Counter(f"w{int(i)}" for i in chance.zipf(1.3, 30) % v)) for _ in range(n)]
+
+
+def _check(documents: Counts, path: Path, dim: int) -> None:
+    embedding = train_lsi(lambda: documents, path, dim=dim, normalize=False)
+    words = list(embedding.words)
+    expected = _slow(documents, words, dim)
+    if expected.shape[1] < dim:
+        assert embedding.dim == expected.shape[1]
+    # Singular vectors of equal singular values may turn, so what they span is compared: A A' cut to the rank.
+    gaps = np.diff(np.linalg.norm(_slow(documents, words, len(words) + len(documents)), axis=0))
+    if embedding.dim == len(gaps) + 1 or abs(gaps[embedding.dim - 1]) > 1e-3:
+        np.testing.assert_allclose(embedding.vectors @ embedding.vectors.T, expected @ expected.T, atol=1e-5)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(DOCUMENTS.filter(any), st.integers(1, 10))
+def test_small_corpora_are_decomposed_as_numpy_does(tmp_path: Path, documents: Counts, dim: int) -> None:
+    _check(documents, tmp_path / "out", dim)
+
+
+@pytest.mark.parametrize(("n", "v"), [(60, 50), (40, 300), (300, 20), (8, 300)])
+def test_larger_corpora_are_decomposed_as_numpy_does(tmp_path: Path, n: int, v: int) -> None:
+    documents = _many(n, v)
+    embedding = train_lsi(lambda: documents, tmp_path / "out", dim=12, normalize=False)
+    expected = _slow(documents, list(embedding.words), 12)
+    signs = np.sign((expected * embedding.vectors).sum(axis=0))
+    np.testing.assert_allclose(embedding.vectors, expected * signs, atol=1e-5)
+    peaks = embedding.vectors[np.abs(embedding.vectors).argmax(axis=0), np.arange(embedding.dim)]
+    assert (peaks > 0).all()
+    check_vectors(tmp_path / "out")
+
+
+def test_the_same_corpus_gives_the_same_vectors(tmp_path: Path) -> None:
+    first, second = (train_lsi(_many, tmp_path / place, dim=5) for place in ("a", "b"))
+    assert first.fingerprint == second.fingerprint
+    assert np.linalg.norm(first.vectors, axis=1) == pytest.approx(np.ones(len(first.words)), rel=1e-5)
+    about = json.loads((tmp_path / "a/embedding.json").read_text())
+    assert about["training"] == {"method": "lsi", "dim": 5, "min_count": 1, "seed": 1}
+    assert about["source"] == "lsi"
+
+
+def test_rare_words_can_be_left_out(tmp_path: Path) -> None:
+    documents = [{"a": 1, "b": 2}, {"a": 1, "c": 1}, {}]
+    embedding = train_lsi(lambda: documents, tmp_path / "out", min_count=2)
+    assert sorted(embedding.words) == ["a", "b"]
+
+
+@pytest.mark.parametrize("documents", [[], [{}], [{"a": 1}]])
+def test_a_corpus_too_small_gets_one_sentence(tmp_path: Path, documents: Counts) -> None:
+    with pytest.raises(VectorsError, match="no word occurs 2 times"):
+        train_lsi(lambda: documents, tmp_path / "out", min_count=2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_word_in_one_document_is_enough(tmp_path: Path) -> None:
+    assert train_lsi(lambda: [{"a": 3}], tmp_path / "out").vectors.tolist() == [[1.0]]
+
+
+def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="dim=0"):
+        train_lsi(_many, tmp_path / "out", dim=0)

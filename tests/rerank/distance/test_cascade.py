@@ -1,0 +1,103 @@
+"""The cascade finds what brute force finds, and says truly how."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance import cascade
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.ranking import Nearest, largest_error
+from moverank.rerank.reranker import nearest
+from tests import naive
+from tests.rerank.problems import make_bag, make_vectors
+
+
+@pytest.fixture(autouse=True, params=[0, cascade.FEW], ids=["many", "few"], scope="module")
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Take the way of many documents, and that of few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "FEW", request.param)
+        yield
+
+
+def _crowd(seed: int, kind: str, weights: str, n: int = 120) -> tuple[QueryBag, Bags, np.ndarray]:
+    """Make so many bags that every stage has something to throw out; some of them twice."""
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, 60, 8, kind, 1.0)
+    bags = [make_bag(rng, 60, weights, 12) for _ in range(n)]
+    bags[n // 2 :: 7] = bags[0 : len(bags[n // 2 :: 7])]
+    query = make_bag(rng, 60, weights, 12)
+    return QueryBag(query, vectors[query.words]), Bags.of(bags), vectors
+
+
+def _check(found: Nearest, query: QueryBag, bags: Bags, vectors: np.ndarray, k: int) -> None:
+    exact = np.array([naive.wmd(query.bag, query.vectors, bag, vectors) for bag in bags])
+    np.testing.assert_allclose(found.distances, np.sort(exact)[:k], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(exact[found.rows], found.distances, rtol=1e-9, atol=1e-12)
+    assert len(set(found.rows.tolist())) == min(k, len(bags))
+    counts = found.counts
+    assert counts.candidates == len(bags) == counts.rwmd + counts.dual + counts.sinkhorn + counts.solved
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["normal", "lattice", "zeros", "twins", "offset"]),
+    st.sampled_from(["equal", "normal", "orders"]),
+    st.sampled_from([1, 5, 119, 120, 500]),
+)
+def test_the_cascade_is_brute_force(seed: int, kind: str, weights: str, k: int) -> None:
+    query, bags, vectors = _crowd(seed, kind, weights)
+    _check(nearest(query, bags, vectors, k), query, bags, vectors, k)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "twins"]), st.sampled_from([1, 5, 40]))
+def test_a_problem_too_large_for_one_matrix_is_searched_in_portions(seed: int, kind: str, k: int) -> None:
+    query, bags, vectors = _crowd(seed, kind, "normal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "SCRATCH", 64 * 30)
+        patch.setattr(cascade, "FINE", 4 * len(query.bag) * 30)
+        found = nearest(query, bags, vectors, k)
+    _check(found, query, bags, vectors, k)
+
+
+def test_most_is_thrown_out_and_little_solved() -> None:
+    query, bags, vectors = _crowd(7, "normal", "normal", n=2000)
+    counts = nearest(query, bags, vectors, 10).counts
+    assert counts.rwmd > 0
+    assert counts.dual > 0
+    assert counts.solved <= 20
+
+
+def test_nothing_farther_than_asked_for_is_settled() -> None:
+    query, bags, vectors = _crowd(3, "normal", "normal")
+    near = nearest(query, bags, vectors, 10)
+    within = float(near.distances[4])
+    some = nearest(query, bags, vectors, 10, within=within)
+    assert some.distances[:5].tolist() == near.distances[:5].tolist()
+    assert some.counts.solved <= near.counts.solved
+    assert nearest(query, bags, vectors, 10, within=-1.0).counts.solved == 0
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice"]), st.integers(0, 12), st.sampled_from([1, 7]))
+def test_what_was_not_done_is_bounded(seed: int, kind: str, looks: int, k: int) -> None:
+    query, bags, vectors = _crowd(seed, kind, "normal")
+    left = iter([False] * looks)
+    found = nearest(query, bags, vectors, k, stop=lambda: next(left, True))
+    exact = np.array([naive.wmd(query.bag, query.vectors, bag, vectors) for bag in bags])
+    assert len(found.rows) == k
+    np.testing.assert_allclose(exact[found.rows], found.distances, rtol=1e-9, atol=1e-12)
+    best = np.sort(exact)[k - 1]
+    assert best >= np.sort(np.append(found.distances, found.possible))[k - 1] - 1e-12
+    assert found.distances[-1] - best <= largest_error(found.distances, found.possible, k) + 1e-12
+
+
+def test_a_search_that_is_done_leaves_nothing_possible() -> None:
+    query, bags, vectors = _crowd(5, "normal", "normal")
+    assert len(nearest(query, bags, vectors, 4).possible) == 0

@@ -1,0 +1,370 @@
+import math
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import ot
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, issparse
+
+from moverank.rerank.bags.bag import Bag
+from moverank.rerank.distance import transport
+from moverank.rerank.distance.ground_cost import exact_cost
+from moverank.rerank.distance.transport import Plan, solve, solve_vectors
+from moverank.rerank.errors import TransportError
+from moverank.rerank.kernels import costs
+from moverank.rerank.kernels.arcs import missing_arcs, promising_arcs
+from moverank.rerank.kernels.costs import exact_arcs
+from tests import naive
+from tests.rerank.problems import VECTORS, WEIGHTS, Problem, make_bag, make_vectors, make_weights, problems
+
+SEEDS = st.integers(0, 2**32)
+
+
+def _by_linear_programming(a: NDArray[np.float64], b: NDArray[np.float64], cost: NDArray[np.float64]) -> float:
+    n, m = cost.shape
+    rows = [[1.0 if i == row else 0.0 for i in range(n) for _ in range(m)] for row in range(n)]
+    columns = [[1.0 if j == column else 0.0 for _ in range(n) for j in range(m)] for column in range(m)]
+    solved = linprog(cost.ravel(), A_eq=rows + columns, b_eq=[*a, *b])
+    assert solved.fun is not None
+    return solved.fun
+
+
+@given(problems())
+def test_solve_is_the_whole_problem_s_optimum(problem: Problem) -> None:
+    query, vectors = problem.query, problem.vectors
+    for bag in problem.bags:
+        cost = exact_cost(query.vectors, vectors[bag.words])
+        plan = solve(query.bag.weights, bag.weights, cost)
+        assert plan.distance == pytest.approx(
+            naive.wmd(query.bag, query.vectors, bag, vectors), rel=1e-12, abs=problem.rounding
+        )
+        assert np.all(plan.mass >= 0)
+        assert plan.mass.sum(axis=1) == pytest.approx(query.bag.weights, rel=1e-12, abs=1e-15)
+        assert plan.mass.sum(axis=0) == pytest.approx(bag.weights, rel=1e-12, abs=1e-15)
+        assert plan.distance == pytest.approx(math.fsum((plan.mass * cost).ravel().tolist()), rel=1e-12)
+        assert abs(plan.gap) <= 1e-9 * max(cost.max(), 1e-300)
+
+
+@given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.sampled_from(["equal", "normal"]))
+def test_solve_is_what_a_linear_program_says(seed: int, n: int, m: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (Bag.of(np.arange(size), make_weights(rng, size, kind)).weights for size in (n, m))
+    cost = rng.uniform(0, 2, (n, m))
+    assert solve(a, b, cost).distance == pytest.approx(_by_linear_programming(a, b, cost), abs=1e-7)
+
+
+@given(SEEDS, st.integers(2, 15), st.integers(1, 6), st.sampled_from(WEIGHTS))
+def test_the_distance_is_a_metric(seed: int, v: int, d: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, v, d, "normal", 1.0)
+    bags = [make_bag(rng, v, kind, 8) for _ in range(3)]
+    costs = exact_cost(vectors, vectors)
+
+    def distance(i: int, j: int) -> float:
+        return solve(bags[i].weights, bags[j].weights, costs[np.ix_(bags[i].words, bags[j].words)]).distance
+
+    rounding = 1e-13 * costs.max()
+    nearest = costs[costs > 0].min()
+    for i, j in [(0, 1), (1, 2), (0, 2)]:
+        assert distance(i, i) == 0
+        assert distance(i, j) == pytest.approx(distance(j, i), rel=1e-12, abs=rounding)
+        # Different bags are apart: the mass that differs has to move at least to the nearest other word.
+        dense = np.zeros((2, v))
+        dense[0, bags[i].words], dense[1, bags[j].words] = bags[i].weights, bags[j].weights
+        assert distance(i, j) >= nearest * np.abs(dense[0] - dense[1]).sum() / 2 - rounding
+    assert distance(0, 2) <= distance(0, 1) + distance(1, 2) + rounding
+
+
+@pytest.mark.parametrize("kind", VECTORS)
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_bags_of_500_words_are_solved(kind: str, weights: str) -> None:
+    rng = np.random.default_rng(5)
+    vectors = make_vectors(rng, 900, 30, kind, 1.0)
+    one, other = (
+        Bag.of(rng.choice(900, 500, replace=False).astype(np.int32), make_weights(rng, 500, weights)) for _ in range(2)
+    )
+    plan = solve(one.weights, other.weights, exact_cost(vectors[one.words], vectors[other.words]))
+    # The rows' and columns' minima are below, moving everything independently is above.
+    cost = exact_cost(vectors[one.words], vectors[other.words])
+    relaxed = max(one.weights @ cost.min(axis=1), other.weights @ cost.min(axis=0))
+    assert relaxed - 1e-12 <= plan.distance <= one.weights @ cost @ other.weights + 1e-12
+
+
+def test_problems_of_no_cost_cost_nothing() -> None:
+    half = np.array([0.5, 0.5])
+    assert solve(half, half, np.zeros((2, 2))).distance == 0
+    assert solve(np.ones(1), np.ones(1), np.array([[0.25]])).distance == 0.25
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e-8, 1e-6, 1.0, 1e6, 1e300])
+def test_the_unit_of_the_cost_does_not_matter(scale: float) -> None:
+    a, b, cost = _big()
+    assert solve(a, b, cost * scale).distance == pytest.approx(solve(a, b, cost).distance * scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1e-8, 1e-6])
+def test_a_tiny_unit_of_the_cost_does_not_matter_either(scale: float) -> None:
+    a, b, cost = _big()
+    assert solve(a, b, cost * scale).distance == pytest.approx(solve(a, b, cost).distance * scale, rel=1e-9)
+
+
+def _big() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    rng = np.random.default_rng(8)
+    return np.full(40, 1 / 40), np.full(50, 1 / 50), rng.uniform(0, 1, (40, 50))
+
+
+def test_a_solver_that_is_stopped_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _big()
+    assert solve(*problem).distance > 0
+    monkeypatch.setattr(transport, "_ITERATIONS", 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(TransportError, match="did not reach the optimum"):
+            solve(*problem)
+
+
+def test_problems_are_solved_side_by_side_and_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+    both, emd = Barrier(2, timeout=20), ot.emd
+
+    def emd_of_two(*args: Any, **options: Any) -> Any:
+        both.wait()  # breaks where one waits for the other to end
+        found = emd(*args, **options)
+        warnings.warn("nobody sees this", stacklevel=1)
+        return found
+
+    monkeypatch.setattr(ot, "emd", emd_of_two)
+    problem = np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("error")
+        before = list(warnings.filters)
+        solved = list(pool.map(lambda _: solve(*problem), range(8)))
+        assert list(warnings.filters) == before
+    assert [plan.distance for plan in solved] == [pytest.approx(0.3)] * 8
+
+
+Log = dict[str, Any]
+
+
+def _worse_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return np.full_like(mass, 1 / mass.size), log
+
+
+def _no_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return np.zeros_like(mass), log
+
+
+def _worse_potentials(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return mass, {**log, "u": log["u"] - 1e-6}
+
+
+def _no_numbers(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return mass, {**log, "v": log["v"] * np.nan}
+
+
+def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+    return mass, {**log, "result_code": 3, "warning": "numItermax reached"}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (_worse_plan, "duality gap"),
+        (_no_plan, "2 of the mass is not where it has to be"),
+        (_worse_potentials, "duality gap"),
+        (_no_numbers, "duality gap nan"),
+        (_bad_code, "numItermax reached"),
+    ],
+)
+def test_what_the_potentials_do_not_prove_is_an_error(monkeypatch: pytest.MonkeyPatch, spoil: Any, reason: str) -> None:
+    monkeypatch.setattr(ot, "emd", _spoilt(spoil))
+    with pytest.raises(TransportError, match=reason):
+        solve(*_big())
+
+
+def _spoilt(spoil: Any) -> Any:
+    """Return a solver whose answers are spoilt, of whole problems and of those over few arcs."""
+    emd = ot.emd
+
+    def spoilt(*args: Any, **options: Any) -> Any:
+        mass, log = emd(*args, **options)
+        if isinstance(mass, np.ndarray):
+            return spoil(mass, log)
+        worse, log = spoil(mass.toarray(), log)
+        return coo_array(worse), log
+
+    return spoilt
+
+
+def test_potentials_that_are_not_feasible_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Raised potentials would give a dual value above the optimum: they have to be brought down first.
+    def raised(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+        return np.full_like(mass, 1 / mass.size), {**log, "u": log["u"] + 10}
+
+    monkeypatch.setattr(ot, "emd", _spoilt(raised))
+    with pytest.raises(TransportError, match="duality gap"):
+        solve(*_big())
+
+
+def test_a_plan_is_frozen() -> None:
+    plan: Plan = solve(np.ones(1), np.ones(1), np.ones((1, 1)))
+    with pytest.raises(AttributeError):
+        plan.distance = 0.0  # type: ignore[misc]  # it is what must not work
+
+
+@pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
+def test_large_problems_are_solved_over_few_arcs(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    vectors = make_vectors(rng, 220, 6, kind, 1.0)
+    for weights in ("equal", "normal", "orders"):
+        sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
+        sources, targets = sources / sources.sum(), targets / targets.sum()
+        cost = exact_cost(vectors[:90], vectors[90:])
+        assert cost.size >= transport._WORTH_A_CHOICE  # noqa: SLF001 - the test is about what is above it
+        plan = solve(sources, targets, cost)
+        assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
+@pytest.mark.parametrize("count", [1, 10])
+def test_costs_that_are_computed_when_wanted_give_the_same_distance(
+    monkeypatch: pytest.MonkeyPatch, kind: str, count: int
+) -> None:
+    monkeypatch.setattr(transport, "_ARCS", count)
+    rng = np.random.default_rng(9)
+    vectors = make_vectors(rng, 220, 6, kind, 1.0)
+    ours, theirs = vectors[:90], vectors[90:]
+    for weights in ("equal", "normal", "orders"):
+        sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
+        sources, targets = sources / sources.sum(), targets / targets.sum()
+        cost = exact_cost(ours, theirs)
+        plan = solve_vectors(sources, targets, ours, theirs)
+        assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
+        assert plan.distance == pytest.approx(math.fsum((plan.mass * cost).ravel().tolist()), rel=1e-12, abs=1e-15)
+        assert abs(plan.gap) <= 1e-9 * max(cost.max(), 1e-300)
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=0), targets, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("normal", 0.5), ("unit", 0.5), ("equal", 1), ("close", 1)])
+def test_most_exact_costs_of_a_large_problem_are_never_computed(
+    monkeypatch: pytest.MonkeyPatch, kind: str, share: float
+) -> None:
+    computed = []
+
+    def counted_whole(*args: Any) -> Any:
+        cost = exact_cost(*args)
+        computed.append(cost.size)
+        return cost
+
+    def counted_arcs(*args: Any) -> Any:
+        computed.append(len(args[2]))
+        return exact_arcs(*args)
+
+    monkeypatch.setattr(transport, "exact_cost", counted_whole)
+    monkeypatch.setattr(costs, "exact_arcs", counted_arcs)
+    rng = np.random.default_rng(12)
+    vectors = rng.normal(size=(150, 20)).astype(np.float32)
+    if kind == "unit":  # as sentence encoders make them: float32 products of many terms are less exact
+        vectors = rng.normal(size=(150, 1024)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    if kind == "equal":
+        vectors[:] = vectors[0]
+    if kind == "close":  # so near to each other that float32 products cannot tell them apart
+        vectors = (100 + 1e-3 * vectors).astype(np.float32)
+    sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
+    plan = solve_vectors(sources, targets, vectors[:60], vectors[60:])
+    right = _by_linear_programming(sources, targets, exact_cost(vectors[:60], vectors[60:]))
+    assert plan.distance == pytest.approx(right, rel=1e-7, abs=1e-12)
+    assert 0 < sum(computed) <= share * 60 * 90
+
+
+def test_what_few_bounded_arcs_cannot_settle_is_solved_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(13)
+    vectors, masses = rng.normal(size=(150, 20)).astype(np.float32), rng.dirichlet(np.ones(60))
+    targets = rng.dirichlet(np.ones(90))
+    right = solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance
+    monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
+    assert solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance == pytest.approx(right, rel=1e-12)
+
+
+def test_mass_that_is_not_moved_is_missed_though_the_cost_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All costs are equal: whatever is moved to the wrong place costs the same.
+    def elsewhere(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
+        return np.roll(mass, 1, axis=0), log
+
+    monkeypatch.setattr(ot, "emd", _spoilt(elsewhere))
+    with pytest.raises(TransportError, match="not where it has to be"):
+        solve(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 10])
+def test_arcs_that_were_missing_are_found(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(transport, "_ARCS", count)
+    rng = np.random.default_rng(10)
+    sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
+    calls = []
+    emd = ot.emd
+
+    def counted(*args: Any, **options: Any) -> Any:
+        calls.append(issparse(args[2]))
+        return emd(*args, **options)
+
+    monkeypatch.setattr(ot, "emd", counted)
+    for cost in (rng.uniform(0, 1, (60, 90)), exact_cost(*np.split(make_vectors(rng, 150, 20, "normal", 1.0), [60]))):
+        calls.clear()
+        plan = solve(sources, targets, cost)
+        assert plan.distance == pytest.approx(_by_linear_programming(sources, targets, cost), rel=1e-9)
+        assert calls[0]
+        # With one arc of each word the first problem cannot be the whole one.
+        assert len(calls) > 1 or count > 1
+        np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
+        np.testing.assert_allclose(plan.mass.sum(axis=0), targets, atol=1e-12)
+
+
+def test_what_few_arcs_cannot_settle_is_solved_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _big()
+    right = solve(*problem).distance
+    monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
+    assert solve(*problem).distance == pytest.approx(right, rel=1e-12)
+
+
+def _fails_on_few(emd: Any) -> Any:
+    def fails_on_few(*args: Any, **options: Any) -> Any:
+        mass, log = emd(*args, **options)
+        return mass, {**log, "result_code": 3, "warning": "numItermax reached"} if issparse(mass) else log
+
+    return fails_on_few
+
+
+def test_few_arcs_can_always_move_all_mass() -> None:
+    rng = np.random.default_rng(11)
+    for n, m in ((1, 5), (5, 1), (3, 8), (8, 3), (6, 6)):
+        left, right = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
+        # Potentials that favour a corner: without the staircase no mass could leave the other rows' way.
+        rows, columns = promising_arcs(rng.uniform(0, 1, (n, m)), np.zeros(n), np.linspace(0, 5, m), left, right, 1)
+        cost = np.full((n, m), 100.0)
+        cost[rows, columns] = 1.0
+        assert ot.emd2(left, right, cost) == pytest.approx(1.0)
+
+
+def test_promising_arcs_are_those_of_least_reduced_cost() -> None:
+    rng = np.random.default_rng(12)
+    cost, u, v = rng.uniform(0, 1, (30, 40)), rng.uniform(0, 1, 30), rng.uniform(0, 1, 40)
+    reduced = cost - u[:, None] - v
+    left, right = np.full(30, 1 / 30), np.full(40, 1 / 40)
+    kept = np.zeros((30, 40), bool)
+    kept[promising_arcs(cost, u, v, left, right, 4)] = True
+    wanted = (reduced <= np.sort(reduced, axis=1)[:, 3:4]) | (reduced <= np.sort(reduced, axis=0)[3])
+    assert np.all(kept[wanted])
+    assert kept.sum() - wanted.sum() <= 30 + 40
+    missing = np.zeros((30, 40), bool)
+    missing[missing_arcs(cost, u, v, 1e-12)] = True
+    np.testing.assert_array_equal(missing, reduced < -1e-12)

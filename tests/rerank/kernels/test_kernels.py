@@ -1,0 +1,84 @@
+"""Compiled kernels do what their Python says: each is run as both, on problems that are hard for floating point."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numba import njit
+from numpy.typing import NDArray
+
+from moverank.rerank.distance import bounds
+from moverank.rerank.distance.cascade import SCRATCH
+from moverank.rerank.distance.ground_cost import cost_floor, exact_cost, vector_norms
+from moverank.rerank.distance.quantised_cost import QuantisedCost
+from moverank.rerank.kernels import arcs, costs, duals, relaxed_sides, sinkhorn
+from moverank.rerank.kernels.flags import MINIMA
+from moverank.rerank.kernels.minimum import smaller
+from moverank.rerank.runtime.threads import single_threaded
+from tests.rerank.problems import Problem, problems, rwmd
+
+Result = list[NDArray[np.float64]]
+_KERNELS = (arcs, costs, duals, relaxed_sides, sinkhorn)
+
+
+def _all_bounds(problem: Problem) -> Result:
+    posed = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
+    rows = np.arange(len(problem.bags))
+    sides = rwmd(posed.bags, posed.cost, posed.query)
+    floor = cost_floor(problem.vectors, problem.query.vectors).astype(np.float64)
+    dual = bounds.one_pass_dual(posed, rows, enough=float(np.median(sides)))
+    coarse = QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH)
+    rough = [bounds.coarse_dual(coarse, posed.query, posed.bags, rows, enough) for enough in (-np.inf, np.inf)]
+    apart = exact_cost(problem.vectors, problem.query.vectors)
+    closer = bounds.sinkhorn(posed, rows)
+    some = [found.astype(np.float64) for found in (*_promising(apart), *_missing(apart))]
+    places = tuple(np.indices(apart.shape).reshape(2, -1))
+    some.append(costs.exact_arcs(problem.vectors, problem.query.vectors, *places).reshape(apart.shape) - apart)
+    return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer, *some]
+
+
+def _promising(cost: NDArray[np.float64]) -> Result:
+    left, right = (np.full(size, 1 / size) for size in cost.shape)
+    return list(arcs.promising_arcs(cost, cost.min(axis=1), np.zeros(cost.shape[1]), left, right, 2))
+
+
+def _missing(cost: NDArray[np.float64]) -> Result:
+    return list(arcs.missing_arcs(cost, np.full(len(cost), np.median(cost)), np.zeros(cost.shape[1]), 1e-12))
+
+
+@pytest.fixture
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
+    """Return what computes all bounds without the compiler, in one thread: `errstate` is not for others."""
+
+    def run(problem: Problem) -> Result:
+        with monkeypatch.context() as patch, np.errstate(all="ignore"), single_threaded():
+            for module in _KERNELS:
+                for name, compiled in list(vars(module).items()):
+                    if hasattr(compiled, "py_func"):
+                        patch.setattr(module, name, compiled.py_func)
+            return _all_bounds(problem)
+
+    return run
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(problems())
+def test_compiled_and_interpreted_bounds_agree(interpreted: Callable[[Problem], Result], problem: Problem) -> None:
+    largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
+    for compiled, plain in zip(_all_bounds(problem), interpreted(problem), strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-4, atol=1e-5 * largest)
+
+
+@njit(fastmath=MINIMA)
+def _least(row):  # type: ignore[no-untyped-def]
+    least = np.float32(np.inf)
+    for x in row:
+        least = smaller(least, x)
+    return least
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), max_size=70))
+def test_the_smaller_is_the_minimum(row: list[float]) -> None:
+    assert _least(np.array(row, np.float32)) == min([*row, np.inf])

@@ -1,0 +1,139 @@
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from moverank.rerank.runtime.threads import parallel_for, single_threaded, single_threaded_blas
+
+
+def _blas_threads() -> set[int]:
+    """How many threads numpy's BLAS has, and scipy's."""
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return {library["num_threads"] for library in found if any(n in library["filepath"] for n in ("numpy", "scipy"))}
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
+def test_every_row_is_done_once(n: int) -> None:
+    done = np.zeros(n, int)
+
+    def work(first: int, last: int) -> None:
+        done[first:last] += 1
+
+    parallel_for(work, n)
+    assert np.all(done == 1)
+
+
+def test_one_core_keeps_the_work_in_its_thread() -> None:
+    threads: set[int] = set()
+    with single_threaded():
+        parallel_for(lambda _first, _last: threads.add(threading.get_ident()), 10_000)
+    assert threads == {threading.get_ident()}
+
+
+def test_a_failure_is_not_lost() -> None:
+    def fail(first: int, _last: int) -> None:
+        if first:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        parallel_for(fail, 10_000)
+
+
+def test_blas_is_alone_whoever_comes_first_and_leaves_last() -> None:
+    # threadpoolctl listens to one thread only: the one that spoke first.
+    before = _blas_threads()
+    with single_threaded_blas():
+        assert _blas_threads() == {1}
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        held = ExitStack(), ExitStack()
+        for stack, thread in zip(held, (one, other), strict=True):
+            thread.submit(stack.enter_context, single_threaded_blas()).result()
+            assert _blas_threads() == {1}
+        one.submit(held[0].close).result()
+        assert _blas_threads() == {1}
+        other.submit(held[1].close).result()
+    assert _blas_threads() == before
+    with threadpool_limits(limits=1, user_api="blas"):  # nobody holds on to the right to say so
+        assert _blas_threads() == {1}
+    assert _blas_threads() == before
+
+
+def test_blas_is_given_back_by_the_last_that_wanted_it() -> None:
+    before = _blas_threads()
+    with single_threaded_blas():
+        assert _blas_threads() == {1}
+        with ThreadPoolExecutor(2) as threads, single_threaded_blas():
+            assert set().union(*threads.map(lambda _: _blas_threads(), range(4))) == {1}
+        assert _blas_threads() == {1}
+    assert _blas_threads() == before
+
+
+def test_loops_within_loops_of_several_callers_end() -> None:
+    # All threads of the pool help the outer loops: an inner one that waited for them would wait for ever.
+    def outer(first: int, last: int) -> None:
+        time.sleep(0.01)
+        parallel_for(lambda *_: time.sleep(0.001), 100)
+        done.extend(range(first, last))
+
+    done: list[int] = []
+    with ThreadPoolExecutor(3) as callers:
+        waiting = [callers.submit(parallel_for, outer, 20, 2) for _ in range(3)]
+        for one in waiting:
+            one.result(timeout=60)
+    assert sorted(done) == sorted([*range(20)] * 3)
+
+
+def test_others_stop_where_the_caller_does() -> None:
+    done = []
+
+    def work(first: int, _: int) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.05)
+        done.append(first)
+
+    with pytest.raises(KeyboardInterrupt):
+        parallel_for(work, 1000)
+    time.sleep(0.3)
+    assert len(done) <= 2
+
+
+def test_blas_is_given_back_where_nobody_could_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _blas_threads()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt), single_threaded_blas():
+            pass
+    with single_threaded_blas():
+        assert _blas_threads() == {1}
+    assert _blas_threads() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
+    parallel_for(lambda *_: None, 1000)
+    code = """
+import os
+from moverank.rerank.runtime.threads import single_threaded_blas, parallel_for
+
+parallel_for(lambda *_: None, 1000)
+with single_threaded_blas():
+    child = os.fork()
+    if not child:
+        parallel_for(lambda *_: None, 1000)
+        os._exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["7"]
