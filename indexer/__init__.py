@@ -1,1 +1,1 @@
-"""Collections of texts that are kept up to date and searched: files, SQL and FAISS around `rerank`."""
+"""Searchable, updatable collections of texts: files, SQL and FAISS around `rerank`."""

@@ -1,4 +1,4 @@
-"""What a collection is made of: documents and their ranked parts."""
+"""Documents and their ranked parts, rejected records, and the changes of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ Metadata = Mapping[str, Value | list[Value]]
 class Part:
     """A text and its rank within the document: 0 is the top, a thread's opening post.
 
-    The rank decides how much the part's words weigh (Trapp et al. 2017, eq. 3).
+    The rank determines the weight of the part's words (Trapp et al. 2017, eq. 3).
     """
 
     text: str
@@ -20,10 +20,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, or a thread of ranked texts, under the key that its owner knows it by.
+    """A text, or a thread of ranked texts, identified by the user's key.
 
-    `title` is what people are shown; only `parts` are read for words, so a reader that wants the words of a title
-    puts them into the first part. `label` is one class; `metadata` is whatever else can be filtered by.
+    `title` is a single line. Its words count in addition to those of the `parts`, multiplied by the collection's title
+    weight; where the first part begins with the title, its words there are not counted again. With `title_counts` False
+    the title is only shown. `label` is one class; `metadata` holds the other fields to filter by.
     """
 
     key: str
@@ -31,13 +32,14 @@ class Document:
     parts: tuple[Part, ...] = ()
     label: str | None = None
     metadata: Metadata = field(default_factory=dict)
+    title_counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A record that cannot become a document: where it stands and what to mend.
+    """A record that cannot become a document: its position, the reason and the remedy.
 
-    `line` counts from 1 (0 where the source has no lines); `key` is the document meant, where that much is known.
+    `line` counts from 1 (0 where the source has no lines); `key` is the document's key where it is known.
     """
 
     source: str
@@ -46,15 +48,15 @@ class Rejection:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Name the place as compilers do: file, line, reason."""
+        """Return the message in the format of compiler messages: file, line, reason."""
         return f"{self.source}:{self.line}: {self.reason}" if self.line else f"{self.source}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a run did: numbers of documents, and the revision that the collection has now.
+    """The result of a run: numbers of documents, and the collection's revision after it.
 
-    `wordless` counts the documents of this run without any known word: kept, never ranked.
+    `wordless` counts the documents of this run without any known word, which are stored but never ranked.
     """
 
     added: int = 0
@@ -67,5 +69,5 @@ class Changes:
 
     @property
     def documents(self) -> int:
-        """Return how many documents the run has delivered."""
+        """Return the number of documents that were added, updated or unchanged."""
         return self.added + self.updated + self.unchanged

@@ -1,17 +1,17 @@
 """Errors of `indexer`.
 
 IndexerError
-├── UsageError         a call that cannot be meant: the caller has to change it
+├── UsageError         invalid arguments
 │   └── SettingsError  the collection was made with other settings
-├── PruneRefused       everything else was done, but nothing was pruned: it might have been lost
+├── PruneRefused       all changes but the pruning were made: it might have removed documents by mistake
 ├── ReadError          a source cannot be read at all
-│   └── RecordError    a record of it is bad, and the run is strict
-├── VectorsError       a file of word vectors is malformed or cannot be had
-│   └── TooFewWords    there is not enough text to train them on
-└── CollectionError    there is no usable collection in that place
-    ├── LockedError    another process is writing to it
-    ├── DamagedFile    a derived file is not what was written
-    └── UnknownKey     it holds no document of that key
+│   └── RecordError    a record of the source is bad, and the run is strict
+├── VectorsError       a file of word vectors is malformed or unavailable
+│   └── TooFewWords    there is not enough text to train vectors on
+└── CollectionError    the collection cannot be used as requested
+    ├── LockedError    another process is writing to the collection
+    ├── DamagedFile    a file differs from what was written
+    └── UnknownKey     no document has the given key
 """
 
 from pathlib import Path
@@ -20,11 +20,11 @@ from moverank.indexer.documents import Changes
 
 
 class IndexerError(Exception):
-    """Whatever `indexer` refuses."""
+    """Base of all errors of `indexer`."""
 
 
 class UsageError(IndexerError, ValueError):
-    """A call that cannot be meant."""
+    """Invalid arguments."""
 
 
 class SettingsError(UsageError):
@@ -32,7 +32,7 @@ class SettingsError(UsageError):
 
 
 class PruneRefused(IndexerError):  # noqa: N818 - named after what happened
-    """Everything else was done, and `changes` tells what; nothing was pruned, for it might have been lost."""
+    """Nothing was pruned, since documents might have been removed by mistake; all other changes are in `changes`."""
 
     def __init__(self, reason: str, changes: Changes) -> None:
         super().__init__(reason)
@@ -48,7 +48,7 @@ class RecordError(ReadError):
 
 
 class VectorsError(IndexerError, ValueError):
-    """A file of word vectors is malformed or cannot be had."""
+    """A file of word vectors is malformed or unavailable."""
 
 
 class TooFewWords(VectorsError):  # noqa: N818 - named after what happened
@@ -56,7 +56,7 @@ class TooFewWords(VectorsError):  # noqa: N818 - named after what happened
 
 
 class CollectionError(IndexerError):
-    """There is no usable collection in that place."""
+    """The collection is missing, damaged or cannot be used as requested."""
 
 
 class LockedError(CollectionError):
@@ -64,7 +64,7 @@ class LockedError(CollectionError):
 
 
 class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
-    """A derived file is not what was written: whoever meets it rebuilds it from the database."""
+    """The file at `path` differs from what was written; `reason` says how."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} {reason}")
@@ -72,8 +72,8 @@ class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
 
 
 class UnknownKey(CollectionError, KeyError):  # noqa: N818 - named after what happened
-    """The collection holds no document of that key."""
+    """The collection has no document with the given key."""
 
     def __str__(self) -> str:
-        """Give the sentence itself: KeyError would put it in quotation marks."""
+        """Return the message itself: KeyError would return its repr."""
         return str(self.args[0])

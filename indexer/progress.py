@@ -1,14 +1,14 @@
-"""How long work tells of itself: a callback, so that the library knows no terminal."""
+"""Progress of long work: a callback, so that the library does not depend on a terminal."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Called from time to time by anything that may take over a second."""
+    """A callback for tasks that may take more than a second."""
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
-        """Tell that `done` of `total` (None: unknown) `unit`s of `task` are behind us."""
+        """Report that `done` of `total` (None: unknown) items of a `task` are done; `unit` names the items."""
 
 
 def silent(task: str, done: int, total: int | None, unit: str) -> None:
-    """Tell nobody."""
+    """No-op `Progress` callback."""

@@ -1,4 +1,4 @@
-"""What is chosen when a collection is made, and stored in it."""
+"""The settings of a collection, stored in it."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
@@ -6,28 +6,29 @@ from typing import Any, Literal
 
 from moverank.indexer.errors import SettingsError, UsageError
 from moverank.indexer.ranking_spec import ScorerChoice, scorer_named
-from moverank.indexer.titles import MOST
+from moverank.indexer.titles import MAX_TITLE_WEIGHT
 from moverank.rerank.encoders.encoder_registry import choose
-from moverank.rerank.errors import EncoderError
+from moverank.rerank.errors import EncoderError, OptionError
+from moverank.rerank.options import key_values
 from moverank.rerank.scorers import SCORERS
 
 Weights = Literal["tf", "tfidf"]
 
-CHANGEABLE = frozenset({"weights", "gamma", "first_stage", "first_stage_options", "faiss"})
-"""Settings that may change later: they concern weights and derived files, not what was read from the texts."""
-_DERIVED = ("weights", "gamma", "first_stage", "first_stage_options", "faiss")
+CHANGEABLE = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
+"""Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The choices of one collection.
+    """The settings of one collection.
 
-    `embedding`: where word vectors come from: a path, "gensim:NAME", "train", "lsi", or "auto" until it is decided.
-    `normalize`: word vectors are brought to unit length; None: only those trained here. `stop_words`: words left out.
-    `title_weight`: how often the words of a title count where a document's first part begins with it. `gamma`:
-    sensitivity to rank where a search names none. `first_stage`: the encoder of documents, with its options as
-    "key=value"; with a scorer behind a plus, "fisher+bm25", the scorer's best are candidates, too. `faiss`: factory
-    string of the first stage, or "auto": by size, each time it is written.
+    `embedding`: source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training
+    replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only those trained here.
+    `train_options`: options of training as "key=value". `stop_words`: words left out. `title_weight`: how many times
+    the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
+    encoder of documents; with a scorer after a plus, as in "fisher+bm25", the scorer's best documents are candidates,
+    too. `first_stage_options`: options of the encoder as "key=value". `faiss`: factory string of the first stage, or
+    "auto": chosen by size whenever the index is written.
     """
 
     embedding: str = "auto"
@@ -42,12 +43,12 @@ class Settings:
     faiss: str = "auto"
 
     def stored(self) -> dict[str, Any]:
-        """Return the choices as JSON values by name."""
+        """Return the settings as JSON values by name."""
         return asdict(self)
 
     @classmethod
     def restored(cls, values: dict[str, Any]) -> "Settings":
-        """Rebuild the choices from what was stored, which JSON has turned into lists."""
+        """Restore the settings from stored values, whose tuples JSON has turned into lists."""
         names = [field.name for field in fields(cls) if field.name in values]
         known: dict[str, Any] = {name: values[name] for name in names}
         for name, value in known.items():
@@ -55,7 +56,7 @@ class Settings:
         return cls(**known)
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
-        """Return the settings with other choices; SettingsError where one was made for good."""
+        """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
         for name, value in choices.items():
             if name not in CHANGEABLE and value != getattr(self, name):
                 raise SettingsError(
@@ -65,8 +66,8 @@ class Settings:
         return replace(self, **choices)
 
     def derived_key(self) -> dict[str, Any]:
-        """Return the choices that derived files depend on."""
-        values = {name: getattr(self, name) for name in _DERIVED} | {"first_stage": self.encoder}
+        """Return the settings that derived files depend on."""
+        values = {name: getattr(self, name) for name in CHANGEABLE} | {"first_stage": self.encoder}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
@@ -75,7 +76,7 @@ class Settings:
         return self.first_stage.partition("+")[0]
 
     def joined_scorer(self) -> ScorerChoice | None:
-        """Return the scorer whose best are candidates beside the encoder's; UsageError where it is none."""
+        """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
         _, plus, name = self.first_stage.partition("+")
         scorer = scorer_named(name) if plus else None
         if plus and scorer is None:
@@ -84,19 +85,24 @@ class Settings:
 
     def encoder_options(self) -> dict[str, str]:
         """Return the options of the first stage's encoder by name, as typed."""
-        return dict(_pair(option) for option in self.first_stage_options)
+        try:
+            return key_values(self.first_stage_options)
+        except OptionError as error:
+            raise UsageError(f"--first-stage-option {error}") from error
 
     def tokens_digest(self) -> bytes:
-        """Return a digest of the choices that decide which words a text has."""
+        """Return a digest of the settings that determine the words of a text."""
         return blake2b("\0".join(self.stop_words).encode(), digest_size=16).digest()
 
 
 def check_settings(settings: Settings) -> None:
-    """Refuse choices that cannot be meant, before anything is made."""
+    """Raise UsageError for invalid settings, before anything is created."""
     if settings.weights not in ("tf", "tfidf"):
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
-    if not (isinstance(settings.title_weight, int) and 1 <= settings.title_weight <= MOST):
-        raise UsageError(f"the title weight must be a whole number from 1 to {MOST}, not {settings.title_weight}")
+    if not (isinstance(settings.title_weight, int) and 1 <= settings.title_weight <= MAX_TITLE_WEIGHT):
+        raise UsageError(
+            f"the title weight must be a whole number from 1 to {MAX_TITLE_WEIGHT}, not {settings.title_weight}"
+        )
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     try:
@@ -106,15 +112,8 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"the first stage: {error}") from error
 
 
-def _pair(option: str) -> tuple[str, str]:
-    name, equals, value = option.partition("=")
-    if not (name and equals):
-        raise UsageError(f"--first-stage-option {option!r} is not of the form KEY=VALUE")
-    return name, value
-
-
 def _short(value: object) -> str:
-    """Show a choice in a sentence."""
+    """Return a short form of a value for a message."""
     if value is None or value == ():
         return "the default"
     text = str(value)

@@ -1,35 +1,41 @@
-"""Titles at the beginning of texts: told apart, left out, or counted more than once."""
+"""Titles at the beginning of texts."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from moverank.indexer.documents import Document
-
-MOST = 100
-"""How often the words of a title may count: more would be a collection of titles."""
+MAX_TITLE_WEIGHT = 100
+"""The largest title weight: with a larger one the rest of a text would hardly count."""
 
 
 def begins_with_title(text: str, title: str) -> bool:
-    """Say whether the title is where the text begins, whatever its case, and ends there with a word."""
-    there = text[: len(title)].casefold() == title.casefold() and not text[len(title) : len(title) + 1].isalnum()
-    return bool(title) and there
+    """Return whether the text begins with the title, case ignored, followed by no further letter or digit."""
+    return rest_after_title(text, title) is not None
+
+
+def rest_after_title(text: str, title: str) -> str | None:
+    """Return what follows the title at the beginning of the text; None if the text does not begin with the title.
+
+    Case and the amount of white space do not matter.
+    """
+    words = title.split()
+    folded = " ".join(words)
+    *first, rest = [*text.split(None, len(words)), ""][: len(words) + 1]
+    start = " ".join(first)
+    begins = start[: len(folded)].casefold() == folded.casefold() and not start[len(folded) : len(folded) + 1].isalnum()
+    return f"{start[len(folded) :]} {rest}" if words and begins else None
+
+
+def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the texts of `parts` (rank, text) whose words are counted in addition to those of the title.
+
+    If the first part has rank 0 and begins with the title, the title is cut off there: it must not count twice.
+    """
+    texts = [text for _, text in parts]
+    rest = rest_after_title(texts[0], title) if parts and parts[0][0] == 0 else None
+    return texts if rest is None else [rest, *texts[1:]]
 
 
 def without_title(text: str, title: str) -> str:
-    """Leave out a title that the text begins with, however often."""
-    while begins_with_title(text, title):
-        text = text[len(title) :].lstrip()
+    """Return the text without the title at its beginning, even if that is repeated."""
+    while (rest := rest_after_title(text, title)) is not None:
+        text = rest.strip()
     return text
-
-
-def with_weighty_title(document: Document, weight: int) -> Document:
-    """Return the document with its title `weight` times in its first part; the same one if that does not begin with it.
-
-    The words of a title say more than others what a text is about.
-    """
-    if weight == 1 or not document.parts:
-        return document
-    first, *others = document.parts
-    if not begins_with_title(" ".join(first.text.split()), document.title):
-        return document
-    titles = f"{document.title}\n" * (weight - 1)
-    return replace(document, parts=(replace(first, text=titles + first.text), *others))

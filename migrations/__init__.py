@@ -1,1 +1,1 @@
-"""Alembic's scripts: how each schema of a collection follows from the one before."""
+"""Alembic migrations of a collection's database, one for each schema version."""

@@ -1,4 +1,4 @@
-"""Run by Alembic: migrates the database of the connection that it is given."""
+"""Alembic's environment script: migrates the database of the configured connection."""
 
 from alembic import context
 
@@ -10,5 +10,5 @@ context.configure(
     render_as_batch=True,
     transaction_per_migration=False,
 )
-# No begin_transaction() of its own: the caller's transaction holds all migrations, or none.
+# No begin_transaction() here: all migrations run in the caller's transaction.
 context.run_migrations()

@@ -1,1 +1,1 @@
-"""Exact reranking by Word DistanceRanker's Distance: arrays and frozen types in, arrays and frozen types out."""
+"""Numerics of search by Word Mover's Distance, without state: functions of arrays and frozen types."""

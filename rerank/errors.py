@@ -1,47 +1,47 @@
 """Errors of `rerank`.
 
 RerankError
-├── BagError         a bag breaks its own rules (ids not increasing, weights not positive, ...)
-├── EmbeddingError   vectors are ragged, not finite, or their words are not distinct
-├── EncoderError     an encoder or its options are unknown, or what it is given does not fit together
-├── EvaluationError  an experiment that cannot be meant: no judgments, shapes that do not fit, too few documents
-├── NoKnownWords     a text has no word with a vector: it has no place in the space
-├── OptionError      an option has a value that it does not take; encoders and scorers raise their own error for it
-├── ScorerError      a scorer or its options are unknown, or what it is given does not fit together
+├── BagError         a bag violates its invariants (ids not increasing, weights not positive, ...)
+├── EmbeddingError   vectors are ragged or not finite, or words repeat
+├── EncoderError     an unknown encoder or option, or input that does not match the encoder
+├── EvaluationError  an invalid experiment: no judgments, shapes that do not match, too few documents
+├── NoKnownWords     no word of a text has a vector, so the text has no bag
+├── OptionError      an invalid value of an option; encoders and scorers raise their own error instead
+├── ScorerError      an unknown scorer or option, or input that does not match the scorer
 └── TransportError   the solver did not reach the optimum
 """
 
 
 class RerankError(Exception):
-    """Whatever `rerank` refuses."""
+    """Base class of all errors of `rerank`."""
 
 
 class BagError(RerankError, ValueError):
-    """A bag breaks its own rules."""
+    """A bag violates its invariants."""
 
 
 class EmbeddingError(RerankError, ValueError):
-    """An embedding breaks its own rules."""
+    """An embedding violates its invariants."""
 
 
 class EncoderError(RerankError, ValueError):
-    """An encoder cannot be had like that, or was given what does not fit together."""
+    """An encoder or option is unknown, or the input does not match the encoder."""
 
 
 class EvaluationError(RerankError, ValueError):
-    """An experiment cannot be done like that, or was given what does not fit together."""
+    """An experiment is invalid, or its inputs do not match each other."""
 
 
-class NoKnownWords(RerankError, ValueError):  # noqa: N818 - named after what happened, as in `rerank.NoKnownWords`
-    """A text has no word with a vector."""
+class NoKnownWords(RerankError, ValueError):  # noqa: N818 - the name states the condition
+    """No word of a text has a vector."""
 
 
 class OptionError(RerankError, ValueError):
-    """An option does not take a value."""
+    """The value of an option is invalid."""
 
 
 class ScorerError(RerankError, ValueError):
-    """A scorer cannot be had like that, or was given what does not fit together."""
+    """A scorer or option is unknown, or the input does not match the scorer."""
 
 
 class TransportError(RerankError, RuntimeError):

@@ -1,15 +1,26 @@
-"""Options of encoders and scorers as they are typed, `k=64`: what may be given, and what is meant where nothing is."""
+"""Options of encoders and scorers as text, `k=64`: their types, ranges and defaults, parsed and validated."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 
 
+def key_values(pairs: Iterable[str]) -> dict[str, str]:
+    """Split options of the form `KEY=VALUE`; of a repeated key, the last value wins. Raises OptionError otherwise."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not (key.strip() and equals):
+            raise OptionError(f"{pair!r} is not of the form KEY=VALUE")
+        values[key.strip()] = value.strip()
+    return values
+
+
 def _number(text: str) -> float:
-    """Return the number that is typed, not a number for anything else."""
-    # `float` would also take "1_0", " 1 " and other scripts' digits.
+    """Parse a plain ASCII number; NaN for any other text."""
+    # `float` alone would also accept "1_0", " 1 " and digits of other scripts.
     try:
         return float(text) if text.isascii() and "_" not in text and text == text.strip() else math.nan
     except ValueError:
@@ -17,8 +28,8 @@ def _number(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
-    """An option that is a whole number from `low` to `high`, both allowed."""
+class Integer:
+    """An option whose value is an integer from `low` to `high`, inclusive."""
 
     name: str
     default: int
@@ -29,7 +40,7 @@ class Whole:
         return f"{self.name} (a whole number from {self.low} to {self.high}, default {self.default})"
 
     def read(self, given: Mapping[str, str]) -> int:
-        """Return the number given, or the default; raise OptionError for anything else."""
+        """Return the given value, or the default; raise OptionError for an invalid one."""
         text = given.get(self.name)
         if text is None:
             return self.default
@@ -41,7 +52,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An option that is a number from `low` to `high`, both allowed."""
+    """An option whose value is a number from `low` to `high`, inclusive."""
 
     name: str
     default: float
@@ -52,7 +63,7 @@ class Number:
         return f"{self.name} (a number from {self.low:g} to {self.high:g}, default {self.default:g})"
 
     def read(self, given: Mapping[str, str]) -> float:
-        """Return the number given, or the default; raise OptionError for anything else."""
+        """Return the given value, or the default; raise OptionError for an invalid one."""
         text = given.get(self.name)
         if text is None:
             return self.default
@@ -64,7 +75,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An option that is one of some names."""
+    """An option whose value is one of `choices`."""
 
     name: str
     default: str
@@ -74,7 +85,7 @@ class Choice:
         return f"{self.name} ({' or '.join(self.choices)}, default {self.default})"
 
     def read(self, given: Mapping[str, str]) -> str:
-        """Return the name given, or the default; raise OptionError for anything else."""
+        """Return the given value, or the default; raise OptionError for an invalid one."""
         text = given.get(self.name, self.default)
         if text not in self.choices:
             raise OptionError(f"{self.name} must be {' or '.join(self.choices)}, not {text!r}")
@@ -83,35 +94,38 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """An option that is `yes` or `no`."""
+    """An option whose value is `yes` or `no`."""
 
     name: str
     default: bool
 
     def __str__(self) -> str:
-        return f"{self.name} (yes or no, default {'yes' if self.default else 'no'})"
+        return str(self._choice())
 
     def read(self, given: Mapping[str, str]) -> bool:
-        """Return the choice given, or the default; raise OptionError for anything else."""
-        text = given.get(self.name, "yes" if self.default else "no")
-        if text not in ("yes", "no"):
-            raise OptionError(f"{self.name} must be yes or no, not {text!r}")
-        return text == "yes"
+        """Return the given value, or the default; raise OptionError for an invalid one."""
+        return self._choice().read(given) == "yes"
+
+    def _choice(self) -> Choice:
+        return Choice(self.name, "yes" if self.default else "no", ("yes", "no"))
 
 
-Option = Whole | Number | Choice | Switch
+Option = Integer | Number | Choice | Switch
 
 
 def check_options(
-    owner: str, options: tuple[Option, ...], given: Mapping[str, str], refusal: type[EncoderError | ScorerError]
+    owner: str, options: tuple[Option, ...], given: Mapping[str, str], error_type: type[EncoderError | ScorerError]
 ) -> None:
-    """Raise `refusal` for an option that the owner has not, and for a value that its option does not take."""
+    """Validate the options `given` to `owner`, the name of an encoder or scorer, which takes `options`.
+
+    Raises `error_type` for an option that `owner` does not take, and for an invalid value.
+    """
     unknown = sorted(set(given).difference(option.name for option in options))
     if unknown:
         known = f"choose {', '.join(map(str, options))}" if options else "it has none at all"
-        raise refusal(f"{owner} has no option {unknown[0]!r}: {known}")
+        raise error_type(f"{owner} has no option {unknown[0]!r}: {known}")
     for option in options:
         try:
             option.read(given)
         except OptionError as error:
-            raise refusal(str(error)) from error
+            raise error_type(str(error)) from error

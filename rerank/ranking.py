@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""Results of a search: hits, counts per stage, and how exact the list is."""
 
 from dataclasses import asdict, astuple, dataclass, field
 from typing import Literal
@@ -12,7 +12,7 @@ DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "wcd")
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Mass moved between words: `mass` in [0, 1], `cost` the distance of the two, `share` of the whole cost."""
+    """Mass moved between two words: `mass` in [0, 1], `cost` their distance, `share` the part of the total cost."""
 
     source: str
     target: str
@@ -23,10 +23,11 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: the document's key, its distance, and what people are shown of it.
+    """One result: the document's key, its distance, and its title, label and snippet for display.
 
-    `distance` is nan where a scorer found it that is no distance. `scored` is what a scorer, or a blend, has put it at
-    its rank for; `parts` are the distance and the score that a blend was made of, by name.
+    `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
+    requested. `scored` is the value of the scorer or blend that ranked the document; `parts` are the distance and the
+    score that a blend combines, by name.
     """
 
     key: str
@@ -40,16 +41,16 @@ class Hit:
 
     @property
     def score(self) -> float:
-        """Return the score of a scorer or a blend, of a distance 1 / (1 + distance): 1 for the same bag, falling to 0.
+        """Return `scored`, or 1 / (1 + distance) if a distance ranked the document: 1 for equal bags, falling to 0.
 
-        The second is that of gensim's WmdSimilarity.
+        gensim's WmdSimilarity computes the same score from a distance.
         """
         return 1.0 / (1.0 + self.distance) if self.scored is None else self.scored
 
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """How many candidates there were, how many each bound threw out, and how many transport problems were solved."""
+    """The number of candidates, of those that each bound pruned, and of the transport problems that were solved."""
 
     candidates: int = 0
     rwmd: int = 0
@@ -58,7 +59,7 @@ class StageCounts:
     solved: int = 0
 
     def __add__(self, other: "StageCounts") -> "StageCounts":
-        """Add up the counts of two searches."""
+        """Return the sums of the counts of two searches."""
         return StageCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     def as_dict(self) -> dict[str, int]:
@@ -68,26 +69,27 @@ class StageCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """Rows of bags, nearest first, with their distances (k,) float64, and what each stage did.
+    """The `rows` (k,) of the nearest bags, nearest first, their `distances` (k,), and the `counts` per stage.
 
-    `possible` (at most k,) are the smallest lower bounds of other rows that are below the last distance, in order:
-    none, unless the search was stopped before it was done.
+    `unsolved_bounds` are the smallest lower bounds of other rows that are below the last distance, at most k,
+    increasing. There are none unless the search was stopped early.
     """
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
     counts: StageCounts
-    possible: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits, nearest first.
+    """Hits, best first.
 
-    `certified`: proven that no document of the collection (of those that the filter leaves, if there was one) that is
-    not in the list is nearer than its last hit. `scope` says what the list is exact for: the "collection", or only the
-    "candidates" of the first stage. `largest_error`: how much farther than the true k-th nearest document the last hit
-    may be; 0 where it is certified. `seconds` is how long it took. `problem` says why a query of a batch has no answer.
+    `certified` means: it is proven that no document outside the list (that passes the filter, if there is one) is
+    nearer than the last hit. `scope` is the set of documents among which the list is exact: the "collection", or only
+    the "candidates" of the first stage. `largest_error` bounds how much farther the last hit is than the true k-th
+    nearest document; it is 0 if certified. `seconds` is the time taken. `problem` is the reason why a query of a batch
+    failed.
     """
 
     hits: tuple[Hit, ...]
@@ -99,11 +101,12 @@ class Ranking:
     problem: str | None = None
 
 
-def largest_error(distances: NDArray[np.float64], possible: NDArray[np.float64], k: int) -> float:
-    """Return how much farther than the true k-th nearest the last of `distances` (k,) may be.
+def largest_error(distances: NDArray[np.float64], unsolved_bounds: NDArray[np.float64], k: int) -> float:
+    """Return an upper bound of how much farther the last hit is than the true `k`-th nearest document.
 
-    `possible` are lower bounds of the distances of other documents. 0 where there are fewer than k, all of them found.
+    `distances` are those of the hits, at most `k`, increasing; `unsolved_bounds` (u,) are lower bounds of the
+    distances of other documents. Fewer than `k` distances mean that all documents were found: the error is 0.
     """
     if len(distances) < k:
         return 0.0
-    return float(max(0.0, distances[-1] - np.sort(np.concatenate([distances, possible]))[k - 1]))
+    return float(max(0.0, distances[-1] - np.sort(np.concatenate([distances, unsolved_bounds]))[k - 1]))

@@ -1,56 +1,25 @@
-"""The nearest bags by any of the distances, and the reranking of another engine's candidates."""
+"""Reranking of another engine's candidates."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance.cascade import Cascade, never
-from moverank.rerank.distance.ground_cost import vector_norms
-from moverank.rerank.distance.query_bag import QueryBag, restricted
-from moverank.rerank.distance.relaxed import nearest_by_rwmd, nearest_by_wcd
+from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError, NoKnownWords
-from moverank.rerank.ranking import Distance, Hit, Nearest, Ranking, StageCounts
+from moverank.rerank.ranking import Hit, Ranking
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 
-def nearest(
-    query: QueryBag,
-    bags: Bags,
-    vectors: NDArray[np.float32],
-    k: int,
-    distance: Distance = "wmd",
-    within: float = np.inf,
-    norms: NDArray[np.float32] | None = None,
-    stop: Callable[[], bool] = never,
-) -> Nearest:
-    """Find the exact `k` nearest of `bags` over word vectors (v, d) by a cascade of bounds.
-
-    Equal distances are kept in the order of their rows. Whatever is known to be farther than `within` is not settled:
-    fewer than k rows may come back. `norms` (v,) are the vectors' lengths, where they are at hand. Once `stop` says
-    yes, the search ends with the k best that it can have at once, and says by `possible` what it does not know.
-    """
-    if k < 1:
-        raise BagError(f"k must be 1 or more, not {k}")
-    if not len(bags):
-        return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    if len(bags.words) < len(vectors):  # fewer words for certain, and a smaller vocabulary is worth its making
-        query, bags, vectors, norms = restricted(query, bags, vectors, norms)
-    if distance == "wcd":
-        return nearest_by_wcd(query, bags, vectors, k, within)
-    lengths = vector_norms(vectors) if norms is None else norms
-    if distance == "rwmd":
-        return nearest_by_rwmd(query, bags, vectors, lengths, k, within)
-    return Cascade(query, bags, vectors, lengths, k, within, stop).run()
-
-
 class Reranker:
-    """Ranks the candidates of any other engine by exact Word DistanceRanker's Distance.
+    """Ranks the candidates of any other engine by exact Word Mover's Distance.
 
-    `embedding` holds the word vectors; `stop_words` are left out (None: the default English list).
+    `embedding` holds the word vectors. `stop_words` are ignored in all texts; None stands for the default English list.
     """
 
     def __init__(self, embedding: Embedding, stop_words: frozenset[str] | None = None) -> None:
@@ -58,19 +27,20 @@ class Reranker:
         self._tokenizer = Tokenizer(default_stop_words() if stop_words is None else stop_words)
 
     def rank(self, query: str, texts: Sequence[str] | Mapping[str, str], k: int = 10) -> Ranking:
-        """Return the `k` texts nearest to `query`, certified among `texts`.
+        """Return the `k` of `texts` nearest to `query`, certified among `texts`.
 
-        A hit's key is the text's key in a mapping, its place in a sequence ("0", "1", ...). Texts without a known word
-        are not ranked. Raises NoKnownWords when the query has none.
+        A hit's key is the key of the text in a mapping, or its index in a sequence ("0", "1", ...). Texts without a
+        known word are not ranked. Raises NoKnownWords if the query has none, BagError if `k` is below 1 or `texts` is a
+        single str.
         """
         if isinstance(texts, str):
-            raise BagError("texts must be many texts, not one: put it into a list")
+            raise BagError("texts must be a sequence or mapping of texts, not a single string: put it into a list")
         named = list(texts.items()) if isinstance(texts, Mapping) else [(str(i), t) for i, t in enumerate(texts)]
         counted = [self._tokenizer.count(text) for text in (query, *(text for _, text in named))]
         vocabulary, vectors = self._vocabulary(counted)
         bags = [_bag(counts, vocabulary) for counts in counted]
         if bags[0] is None:
-            raise NoKnownWords("the query has no word that the embedding knows")
+            raise NoKnownWords("no word of the query has a vector in the embedding")
         ranked = [(key, bag) for (key, _), bag in zip(named, bags[1:], strict=True) if bag is not None]
         found = nearest(QueryBag(bags[0], vectors[bags[0].words]), Bags.of([bag for _, bag in ranked]), vectors, k)
         hits = tuple(
@@ -80,7 +50,7 @@ class Reranker:
         return Ranking(hits, certified=True, scope="collection", counts=found.counts)
 
     def _vocabulary(self, counted: Sequence[Mapping[str, int]]) -> tuple[dict[str, int], NDArray[np.float32]]:
-        """Collect the known words of these texts, and gather their vectors."""
+        """Return ids for the known words of the counted texts, and their vectors (v, d)."""
         words = sorted({word for counts in counted for word in counts})
         rows = self._embedding.find(words)
         known = np.flatnonzero(rows != UNKNOWN)
@@ -89,6 +59,6 @@ class Reranker:
 
 
 def _bag(counts: Mapping[str, int], vocabulary: Mapping[str, int]) -> Bag | None:
-    """Return the bag of the known words, None where there is none."""
+    """Return the bag of the known words, None if there is none."""
     known = [(vocabulary[word], count) for word, count in counts.items() if word in vocabulary]
     return Bag.of(*zip(*known, strict=True)) if known else None

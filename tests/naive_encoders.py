@@ -1,18 +1,17 @@
-"""Slow twins of what encoders are made of: loops over the formulas, to be read beside the papers."""
+"""Reference implementations of the Fisher vector and LSI: plain loops over the formulas of the papers."""
 
 import math
 from collections.abc import Mapping, Sequence
+
+from tests.naive import idf, unit
 
 Row = Sequence[float]
 Rows = Sequence[Row]
 Gaussian = tuple[float, Row, Row]
 """Share, means and variances."""
 
-
-def unit(row: Row) -> list[float]:
-    """Return a vector at length 1; zero stays zero."""
-    length = math.sqrt(math.fsum(x * x for x in row))
-    return [x / length if length else 0.0 for x in row]
+EMPTY = 1e-12
+"""A component with a smaller share of the mass is dropped."""
 
 
 def covariance(points: Rows, weights: Row) -> list[list[float]]:
@@ -50,26 +49,31 @@ def responsibilities(point: Row, mixture: Sequence[Gaussian]) -> list[float]:
 
 
 def improved(points: Rows, weights: Row, mixture: Sequence[Gaussian], floor: float) -> list[Gaussian]:
-    """Return the mixture after one round of expectation maximisation."""
-    found: list[Gaussian] = []
+    """Return the mixture after one iteration of expectation maximisation, without components of almost no mass."""
+    components: list[Gaussian] = []
     owned = [responsibilities(point, mixture) for point in points]
     for k in range(len(mixture)):
         masses = [w * gamma[k] for w, gamma in zip(weights, owned, strict=True)]
         mass = math.fsum(masses)
+        if mass <= EMPTY * math.fsum(weights):
+            continue
         means, variances = [], []
         for axis in range(len(points[0])):
             mean = math.fsum(m * x[axis] for m, x in zip(masses, points, strict=True)) / mass
             spread = math.fsum(m * (x[axis] - mean) ** 2 for m, x in zip(masses, points, strict=True)) / mass
             means.append(mean)
             variances.append(max(spread, floor))
-        found.append((mass / math.fsum(weights), means, variances))
-    return found
+        components.append((mass / math.fsum(weights), means, variances))
+    return components
 
 
 def fisher(
     bag: Mapping[int, float], points: Rows, mixture: Sequence[Gaussian], least: float, *, variances: bool
 ) -> list[float]:
-    """Return the gradient by the means (Clinchant & Perronnin 2013, eq. 8), with `variances` by these too."""
+    """Return the gradient by the means (Clinchant & Perronnin 2013, eq. 8), and with `variances` by the variances.
+
+    Responsibilities below `least` are set to zero, and the others scaled to a sum of 1.
+    """
     owned = {}
     for word in bag:
         gamma = [share if share >= least else 0.0 for share in responsibilities(points[word], mixture)]
@@ -90,19 +94,15 @@ def signed_root(row: Row) -> list[float]:
 
 
 def tfidf_rows(bags: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
-    """Return weight * (ln((1 + N) / (1 + n_i)) + 1), each row at length 1."""
+    """Return weight * idf, each row scaled to length 1."""
     rows = []
     for bag in bags:
-        row = {
-            word: w * (math.log((1 + len(bags)) / (1 + sum(word in other for other in bags))) + 1)
-            for word, w in bag.items()
-        }
-        length = math.sqrt(math.fsum(x * x for x in row.values()))
-        rows.append({word: x / length for word, x in row.items()})
+        row = [w * idf(sum(word in other for other in bags), len(bags)) for word, w in bag.items()]
+        rows.append(dict(zip(bag, unit(row), strict=True)))
     return rows
 
 
 def product(rows: Rows, matrix: Rows) -> list[list[float]]:
-    """Return the product of matrices."""
+    """Return the product of two matrices."""
     columns = list(zip(*matrix, strict=True))
     return [[math.fsum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in rows]

@@ -1,9 +1,11 @@
-"""Slow twins of what experiments compute: loops over the definitions."""
+"""Reference implementations of the evaluation: plain loops over the definitions."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
+
+from tests.naive import cosine
 
 
 def average_precision(ranked: Sequence[str], grades: Mapping[str, int]) -> float:
@@ -17,29 +19,29 @@ def average_precision(ranked: Sequence[str], grades: Mapping[str, int]) -> float
 
 
 def ndcg(ranked: Sequence[str], grades: Mapping[str, int], k: int) -> float:
-    """Return the discounted gain by the best there can be."""
+    """Return the discounted gain divided by that of the ideal ranking."""
     gains = [max(0, grades.get(key, 0)) for key in ranked]
     best = sorted((max(0, grade) for grade in grades.values()), reverse=True)
-    found, ideal = (
+    actual, ideal = (
         math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(side[:k], start=1)) for side in (gains, best)
     )
-    return found / ideal
+    return actual / ideal
 
 
 def vote(labels: Sequence[int], k: int) -> int:
-    """Return the label that the k nearest agree on: with no half of the votes, ask two fewer."""
-    asked = [label for label in labels[:k] if label >= 0]
-    while asked:
-        counts = Counter(asked)
+    """Return the label with at least half of the votes of the k nearest; while there is none, drop the two farthest."""
+    voters = [label for label in labels[:k] if label >= 0]
+    while voters:
+        counts = Counter(voters)
         most = max(counts.values())
-        if 2 * most >= len(asked):
-            return next(label for label in asked if counts[label] == most)
-        asked = asked[:-2]
+        if 2 * most >= len(voters):
+            return next(label for label in voters if counts[label] == most)
+        voters = voters[:-2]
     return -1
 
 
 def sign_test(differences: Sequence[float]) -> float:
-    """Return the share of all choices of signs whose mean is at least as far from 0."""
+    """Return the share of all sign vectors whose mean is at least as far from 0."""
     observed, as_far, total = abs(math.fsum(differences)), 0, 0
     for signs in product((1, -1), repeat=len(differences)):
         total += 1
@@ -48,7 +50,23 @@ def sign_test(differences: Sequence[float]) -> float:
 
 
 def mutual_proximity(distances: Sequence[Sequence[float]], x: int, y: int) -> float:
-    """Return the share of documents that are farther from both than they are from each other, x a query."""
+    """Return the share of documents that are farther from both than they are from each other; x is a query."""
     others = [j for j in range(len(distances)) if j != x]
     farther = [j for j in others if j != y and distances[x][j] > distances[x][y] and distances[y][j] > distances[x][y]]
     return len(farther) / len(others)
+
+
+def duplicate_groups(bags: Sequence[Mapping[int, int]], near: float) -> list[int]:
+    """Merge the groups of bags with a cosine of at least `near` until nothing changes."""
+    words = sorted({word for bag in bags for word in bag})
+    rows = [[bag.get(word, 0) for word in words] for bag in bags]
+    group = list(range(len(bags)))
+    changed = True
+    while changed:
+        changed = False
+        for i, one in enumerate(rows):
+            for j, other in enumerate(rows):
+                if cosine(one, other) >= near - 1e-9 and group[i] != group[j]:
+                    group[i] = group[j] = min(group[i], group[j])
+                    changed = True
+    return group

@@ -1,4 +1,4 @@
-"""Slow twins of the encoders that learn topics: loops over the formulas, to be read beside the papers."""
+"""Reference implementations of LDA, mSDA and CCG: plain loops over the formulas of the papers."""
 
 import itertools
 import math
@@ -8,21 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
+from tests.naive import unit
+
 Row = Sequence[float]
 Matrix = list[list[float]]
 
 
-def leanings(topics: Sequence[Row]) -> Matrix:
-    """Return exp(E[log beta]) (w, K) of Dirichlet parameters (K, w), each word over its largest."""
-    found = []
+def exp_elog_beta(topics: Sequence[Row]) -> Matrix:
+    """Return exp(E[log beta]) (w, K) of Dirichlet parameters (K, w), each row divided by its maximum."""
+    rows = []
     for word in range(len(topics[0])):
         logs = [float(digamma(topic[word]) - digamma(math.fsum(topic))) for topic in topics]
-        found.append([math.exp(log - max(logs)) for log in logs])
-    return found
+        rows.append([math.exp(log - max(logs)) for log in logs])
+    return rows
 
 
 def lda_gamma(counts: Row, of_words: Sequence[Row], alpha: Row, iterations: int) -> list[float]:
-    """Repeat phi_wk ~ exp(E[log theta_k]) beta_wk and gamma_k = alpha_k + sum_w n_w phi_wk, from equal topics."""
+    """Iterate phi_wk ~ exp(E[log theta_k]) beta_wk and gamma_k = alpha_k + sum_w n_w phi_wk, from equal topics."""
     topics = range(len(alpha))
     weights = [1.0 for _ in topics]
     gamma = list(alpha)
@@ -37,21 +39,21 @@ def lda_gamma(counts: Row, of_words: Sequence[Row], alpha: Row, iterations: int)
 
 
 def denoiser(inputs: Sequence[Row], targets: Sequence[Row], noise: float, ridge: float) -> NDArray[np.float64]:
-    """Solve the normal equations of every corrupted copy of the inputs at once, each with its probability."""
+    """Solve the normal equations over all corrupted copies of the inputs, weighted by their probabilities."""
     d, r = len(inputs[0]), len(targets[0])
     q, p = np.diag(np.full(d + 1, ridge)), np.zeros((d + 1, r))
-    for kept in itertools.product((0, 1), repeat=d):
-        chance = math.prod(1 - noise if bit else noise for bit in kept)
+    for mask in itertools.product((0, 1), repeat=d):
+        chance = math.prod(1 - noise if bit else noise for bit in mask)
         for row, target in zip(inputs, targets, strict=True):
-            copy = np.array([*(x * bit for x, bit in zip(row, kept, strict=True)), 1.0])
+            copy = np.array([*(x * bit for x, bit in zip(row, mask, strict=True)), 1.0])
             q += chance * np.outer(copy, copy)
             p += chance * np.outer(copy, target)
     return np.linalg.solve(q, p).astype(np.float64)
 
 
 def msda(inputs: Sequence[Row], first: Sequence[Row], deeper: Sequence[Sequence[Row]], means: Sequence[Row]) -> Matrix:
-    """Return tanh of one layer after the other, each without its mean and at unit length, side by side."""
-    found = []
+    """Return tanh of one layer after the other, each minus its mean and scaled to length 1, concatenated."""
+    vectors = []
     for row in inputs:
         hidden, vector = list(row), []
         for matrix, mean in zip([first, *deeper], means, strict=True):
@@ -62,13 +64,8 @@ def msda(inputs: Sequence[Row], first: Sequence[Row], deeper: Sequence[Sequence[
             ]
             hidden = [math.tanh(total) for total in sums]
             vector += unit([value - m for value, m in zip(hidden, mean, strict=True)])
-        found.append(unit(vector))
-    return found
-
-
-def unit(row: Row) -> list[float]:
-    length = math.hypot(*row)
-    return [value / length if length else 0.0 for value in row]
+        vectors.append(unit(vector))
+    return vectors
 
 
 def window_cells(location: int, extent: int, window: int) -> list[int]:
@@ -99,9 +96,9 @@ def grid_likelihood(
 def grid_step(
     counts: Sequence[Row], grid: Sequence[Row], theta: Sequence[Row], extent: int, window: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Share each word out among locations and the cells of their windows, and count what each has got.
+    """Return the new grid (w, cells) and the new shares (n, locations) after one EM iteration.
 
-    Returns the new grid (w, cells) and the new shares (n, locations).
+    Each word is divided over the locations and the cells of their windows by the posterior.
     """
     new_grid, new_theta = np.zeros((len(grid), extent**2)), np.zeros((len(counts), extent**2))
     for document, row in enumerate(counts):

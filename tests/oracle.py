@@ -1,7 +1,7 @@
-"""Exact search set against brute force through POT, on real texts.
+"""Comparison of exact search with brute force by POT, on real texts.
 
 The oracle reads the raw records itself, takes the vectors from gensim's reader, and solves every transport problem
-whole. Only the rule that splits texts into words is `rerank`'s: it is a choice, not a result.
+without pruning. It shares only the tokenizer with `rerank`, because the splitting of words is a convention.
 """
 
 import gzip
@@ -24,23 +24,24 @@ from moverank import Collection, Settings
 from moverank.indexer.readers import read_documents, read_threads
 from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
 
 SHARED = Path(__file__).parents[2] / "shared"
 VECTORS = SHARED / "vectors" / "minilm-words-200d.bin"
 FILES = {"r8": "docs.jsonl.gz", "bbcsport": "docs.jsonl.gz", "twinfilms": "threads.jsonl.gz"}
 GAMMAS = (0.0, 0.75)
 RELATIVE = 1e-6
-"""How far a distance may be from brute force."""
+"""Largest allowed relative difference of a distance from brute force."""
 TIE = 1e-9
-"""Distances no farther apart than this share of them are equal: their order is nobody's fault."""
+"""Distances whose relative difference is at most this are ties: their order is not checked."""
 
 Distances = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Known words of a document: vectors (n, d) float64, and for each rank how often each occurs (n,)."""
+    """Known words of a document: vectors (n, d) float64, and for each rank the counts of the words (n,)."""
 
     vectors: NDArray[np.float64]
     counts: dict[int, NDArray[np.float64]]
@@ -54,7 +55,7 @@ class Counted:
 
 
 class Oracle:
-    """Counts texts over a table of word vectors, and measures them."""
+    """Counts the words of texts over a table of word vectors, and computes distances by brute force."""
 
     def __init__(self, vectors: Path = VECTORS) -> None:
         self.keyed: Any = KeyedVectors.load_word2vec_format(str(vectors), binary=True)
@@ -65,15 +66,15 @@ class Oracle:
         return [word for word in self.tokenizer.words(text) if word in self.keyed.key_to_index]
 
     def count(self, parts: Sequence[tuple[str, int]]) -> Counted | None:
-        """Count texts and their ranks; None where no word is known."""
+        """Count the words of texts with their ranks; None if no word is known."""
         split = [(self.words(text), rank) for text, rank in parts]
-        place = {word: i for i, word in enumerate(sorted({word for words, _ in split for word in words}))}
-        counts = {rank: np.zeros(len(place)) for _, rank in split}
+        ids = {word: i for i, word in enumerate(sorted({word for words, _ in split for word in words}))}
+        counts = {rank: np.zeros(len(ids)) for _, rank in split}
         for words, rank in split:
             for word in words:
-                counts[rank][place[word]] += 1
-        vectors = [self.keyed[word].astype(np.float64) for word in place]
-        return Counted(np.array(vectors), counts) if place else None
+                counts[rank][ids[word]] += 1
+        vectors = [self.keyed[word].astype(np.float64) for word in ids]
+        return Counted(np.array(vectors), counts) if ids else None
 
     def distances(self, query: Counted, documents: Mapping[str, Counted]) -> dict[float, Distances]:
         """Return the distance of the query to each document, for each of `GAMMAS`."""
@@ -105,21 +106,21 @@ class Sample:
         return Sample(self.name, self.lines[:size]), Sample(self.name, self.lines[size:])
 
     def parts(self) -> dict[str, list[tuple[str, int]]]:
-        """Return texts and ranks by key. Titles are not looked at: in these sets every text begins with its own."""
+        """Return texts and ranks by key, without titles: in these data sets every text begins with its title."""
         records = [json.loads(line) for line in self.lines]
         if self.name == "twinfilms":
             return {record["id"]: [(c["text"], c["rank"]) for c in record["comments"]] for record in records}
         return {record["id"]: [(record["text"], 0)] for record in records}
 
-    def indexed(self, place: Path) -> Collection:
+    def indexed(self, directory: Path) -> Collection:
         """Index the lines as a user would, a part of them later, so that a large collection has a tail."""
-        place.mkdir()
+        directory.mkdir()
         read = read_threads if self.name == "twinfilms" else read_documents
         settings = Settings(embedding=str(VECTORS), stop_words=choose_stop_words(None))
-        collection = Collection.create(place / "collection", settings)
+        collection = Collection.create(directory / "collection", settings)
         most = 4 * len(self.lines) // 5
         for name, lines in (("most", self.lines[:most]), ("rest", self.lines[most:])):
-            file = place / f"{name}.jsonl"
+            file = directory / f"{name}.jsonl"
             file.write_bytes(b"".join(lines))
             collection.index(read([str(file)]))
         return collection
@@ -129,9 +130,9 @@ class Sample:
 class Verdict:
     """How an exact ranking differs from brute force.
 
-    `difference` is the largest of a distance, as a share of it; `misplaced` counts the places whose document is not as
-    near as the one that belongs there, and those left empty. `seconds` were spent by the library, `brute_seconds` by
-    the oracle, which settles all of `GAMMAS` in one go.
+    `difference` is the largest relative difference of a distance; `misplaced` counts the ranks whose document is not as
+    near as the one of brute force, and the empty ranks. `seconds` is the time of the library, `brute_seconds` that of
+    the oracle for all of `GAMMAS`.
     """
 
     gamma: float
@@ -144,13 +145,13 @@ class Verdict:
 
     @property
     def holds(self) -> bool:
-        """Say whether the ranking is right."""
+        """Whether the ranking is correct."""
         return self.difference <= RELATIVE and not self.misplaced and self.certified
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A collection of some documents, the same documents counted by the oracle, and texts that it does not have."""
+    """A collection, its documents as counted by the oracle, and texts that it does not contain."""
 
     oracle: Oracle
     collection: Collection
@@ -159,24 +160,24 @@ class Problem:
 
     @classmethod
     @contextmanager
-    def opened(cls, oracle: Oracle, sample: Sample, size: int, place: Path) -> Iterator["Problem"]:
-        """Index the first documents of a sample; some of the others are the texts."""
+    def opened(cls, oracle: Oracle, sample: Sample, size: int, directory: Path) -> Iterator["Problem"]:
+        """Index the first `size` documents of `sample` below `directory`; the others are the texts."""
         stored, others = sample.split(size)
         counted = {key: oracle.count(parts) for key, parts in stored.parts().items()}
         known = {key: found for key, found in counted.items() if found}
         texts = ["\n".join(text for text, _ in parts) for parts in others.parts().values()]
-        with stored.indexed(place) as collection:
+        with stored.indexed(directory) as collection:
             yield cls(oracle, collection, known, [text for text in texts if oracle.words(text)])
 
     def similar(self, key: str, k: int) -> Iterator[Verdict]:
-        """Ask for the documents nearest to a stored one, at each gamma."""
+        """Search for the documents nearest to a stored one, at each gamma."""
         others = {other: counted for other, counted in self.documents.items() if other != key}
         yield from self._compare(
             lambda gamma: self.collection.similar(key, k=k, exact=True, gamma=gamma), self.documents[key], others, k
         )
 
     def search(self, text: str, k: int) -> Iterator[Verdict]:
-        """Ask for the documents nearest to a text, at each gamma."""
+        """Search for the documents nearest to a text, at each gamma."""
         query = self.oracle.count([(text, 0)])
         if query is None:
             raise ValueError("the text has no known word")
@@ -185,14 +186,14 @@ class Problem:
         )
 
     def _compare(
-        self, ask: Callable[[float], Ranking], query: Counted, documents: Mapping[str, Counted], k: int
+        self, search: Callable[[float], Ranking], query: Counted, documents: Mapping[str, Counted], k: int
     ) -> Iterator[Verdict]:
         began = time.perf_counter()
         distances = self.oracle.distances(query, documents)
         brute_seconds = time.perf_counter() - began
         for gamma in GAMMAS:
             began = time.perf_counter()
-            ranking = ask(gamma)
+            ranking = search(gamma)
             seconds = time.perf_counter() - began
             difference, misplaced = compare(ranking, distances[gamma], k)
             certified = ranking.certified and ranking.scope == "collection"
@@ -203,14 +204,14 @@ def compare(ranking: Ranking, distances: Distances, k: int) -> tuple[float, int]
     """Return `Verdict.difference` and `Verdict.misplaced` of a ranking, given the distances of all documents."""
     best = sorted(distances.values())[:k]
     found = [(hit.distance, distances.get(hit.key, math.inf)) for hit in ranking.hits]
-    wrong = sum(_relative(right, wanted) > TIE for (_, right), wanted in zip(found, best, strict=False))
+    wrong = sum(_relative(exact, expected) > TIE for (_, exact), expected in zip(found, best, strict=False))
     repeated = len(found) - len({hit.key for hit in ranking.hits})
-    difference = max((_relative(told, right) for told, right in found), default=0.0)
+    difference = max((_relative(reported, exact) for reported, exact in found), default=0.0)
     return difference, wrong + repeated + abs(len(best) - len(found))
 
 
-def _relative(distance: float, right: float) -> float:
-    """Return the difference as a share of the right distance; what float64 leaves of a distance of 0 is none."""
-    if math.isinf(right) or math.isinf(distance):
+def _relative(distance: float, exact: float) -> float:
+    """Return the relative difference; if the exact distance is 0 up to rounding, 0 for agreement and 1 otherwise."""
+    if math.isinf(exact) or math.isinf(distance):
         return math.inf
-    return abs(distance - right) / right if right > 1e-12 else float(abs(distance) > 1e-12)
+    return abs(distance - exact) / exact if exact > 1e-12 else float(abs(distance) > 1e-12)

@@ -1,55 +1,155 @@
-"""What is built is what is there, and it works away from the checkout."""
+"""The wheel holds all of the package and nothing else, and works in an environment without the checkout."""
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import tarfile
+import venv
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = {name: f"moverank/{name}" for name in ("rerank", "indexer", "migrations")}
+FOLDERS = ("rerank", "indexer", "migrations")
+SHIPPED = ("*.py", "indexer/demo/*.jsonl", "indexer/manual/*.md", "migrations/*.mako", "rerank/words/*.txt")
+FOREIGN_MODULE = "raise ImportError('a module of the user was imported instead')\n"
 
 
-def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command that has to work, away from any other Python's settings."""
+def run(*command: str | Path, cwd: Path, variables: dict[str, str] | None = None) -> str:
+    """Run a command, which must succeed, without this interpreter's settings; return its standard output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    completed = subprocess.run(
+        command, cwd=cwd, env=environment | (variables or {}), capture_output=True, text=True, check=False
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy, so that the checkout stays clean."""
-    place = tmp_path_factory.mktemp("build")
-    ignored = shutil.ignore_patterns(".*", "*.egg-info", "build", "dist", "__pycache__", "moverank-demo")
-    shutil.copytree(ROOT, place / "source", ignore=ignored)
+    """Build the wheel from a copy of the checkout, which stays clean."""
+    directory = tmp_path_factory.mktemp("build")
+    source = directory / "source"
+    source.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in (".src", *FOLDERS):
+        shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
+    for name in ("cli.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
-    run(*pip, "--wheel-dir", place / "dist", place / "source", cwd=place)
-    (built,) = (place / "dist").glob("*.whl")
+    run(*pip, "--wheel-dir", directory / "dist", source, cwd=directory)
+    (built,) = (directory / "dist").glob("*.whl")
     return built
 
 
-def test_the_wheel_holds_every_module(wheel: Path) -> None:
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the wheel into a new virtual environment, which takes the dependencies from this interpreter's packages.
+
+    A .pth file appends their directories to the import path. Python does not process .pth files in these directories,
+    so an editable install of the checkout is not imported; a regular install comes after the wheel.
+    """
+    directory = tmp_path_factory.mktemp("environment")
+    venv.create(directory, symlinks=True)
+    packages = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (_site_packages(directory) / "dependencies.pth").write_text("".join(f"{path}\n" for path in packages))
+    pip = (sys.executable, "-m", "pip", "--python", directory / "bin" / "python", "install", "--quiet")
+    run(*pip, "--disable-pip-version-check", "--no-index", "--no-deps", wheel, cwd=directory)
+    _reuse_compiled_kernels(_site_packages(directory) / "moverank" / "rerank" / "kernels")
+    return directory
+
+
+def _reuse_compiled_kernels(installed: Path) -> None:
+    """Copy numba's cache of the checkout and the file times that validate it: compiling would take ten seconds."""
+    source = ROOT / "rerank" / "kernels"
+    for path in source.glob("*.py"):
+        shutil.copystat(path, installed / path.name)
+    for path in source.glob("__pycache__/*.nb[ci]"):
+        (installed / "__pycache__").mkdir(exist_ok=True)
+        shutil.copy(path, installed / "__pycache__")
+
+
+@pytest.fixture
+def foreign_modules(tmp_path: Path) -> Path:
+    """Return a directory with modules of a user that have the names of the folders in the checkout."""
+    directory = tmp_path / "project"
+    for name in FOLDERS:
+        (directory / name).mkdir(parents=True)
+        (directory / name / "__init__.py").write_text(FOREIGN_MODULE)
+    (directory / "cli.py").write_text(FOREIGN_MODULE)
+    return directory
+
+
+def _site_packages(environment: Path) -> Path:
+    (directory,) = environment.glob("lib/python*/site-packages")
+    return directory
+
+
+def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
+    expected = {f"moverank/{name}" for name in ("__init__.py", "__main__.py", "py.typed", "cli.py")}
+    for folder in FOLDERS:
+        files = {path for path in (ROOT / folder).rglob("*") if path.is_file()}
+        paths = {path.relative_to(ROOT) for path in files}
+        expected |= {f"moverank/{path}" for path in paths if any(path.match(pattern) for pattern in SHIPPED)}
     with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if ".dist-info/" not in name}
-    wanted = {"cli.py"}
-    for folder, package in PACKAGES.items():
-        for file in (ROOT / folder).rglob("*"):
-            if file.suffix in (".py", ".jsonl", ".mako") or file.name == "py.typed":
-                wanted.add(f"{package}/{file.relative_to(ROOT / folder).as_posix()}")
-    assert held == wanted
+        members = [member for member in archive.infolist() if ".dist-info/" not in member.filename]
+    assert {member.filename for member in members} == expected
+    assert all(stat.S_ISREG(member.external_attr >> 16) for member in members)
+    for pattern in SHIPPED:
+        assert any(Path(name).match(f"moverank/{pattern}") or Path(name).match(pattern) for name in expected)
 
 
-def test_a_fresh_install_runs_the_demo_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    run(sys.executable, "-m", "venv", "venv", cwd=tmp_path)
-    python = tmp_path / "venv" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=tmp_path)
-    place = run(python, "-c", "import moverank; print(moverank.__file__)", cwd=tmp_path)
-    assert place.startswith(str(tmp_path))
-    shown = run(tmp_path / "venv" / "bin" / "moverank", "demo", cwd=tmp_path)
-    assert shown.count("$ moverank ") >= 6
-    assert "Certified" in shown
+def test_only_the_package_is_installed(environment: Path) -> None:
+    installed = {path.name for path in _site_packages(environment).iterdir()}
+    assert installed == {"dependencies.pth", "moverank", f"moverank-{version('moverank')}.dist-info"}
+
+
+def test_the_wheel_is_imported_and_not_the_checkout(environment: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys, moverank, moverank.cli, moverank.migrations\n"
+        "from moverank import Collection, Reranker\n"
+        "print(*(module.__file__ for name, module in sys.modules.items() if name.startswith('moverank')), sep='\\n')\n"
+        "print('|'.join(sys.path))\n"
+    )
+    *files, paths = run(environment / "bin" / "python", "-I", "-c", program, cwd=tmp_path).splitlines()
+    package = _site_packages(environment) / "moverank"
+    assert len(files) > 10
+    assert all(Path(file).resolve().is_relative_to(package.resolve()) for file in files)
+    assert not any(Path(path).resolve() in (ROOT, ROOT / ".src") for path in paths.split("|"))
+
+
+def test_command_and_module_print_the_version(environment: Path, tmp_path: Path) -> None:
+    expected = f"moverank {version('moverank')}\n"
+    assert run(environment / "bin" / "moverank", "--version", cwd=tmp_path) == expected
+    assert run(environment / "bin" / "python", "-m", "moverank", "--version", cwd=tmp_path) == expected
+
+
+def test_the_manual_is_installed(environment: Path, tmp_path: Path) -> None:
+    topics = run(environment / "bin" / "moverank", "help", cwd=tmp_path)
+    assert all(page.stem in topics for page in (ROOT / "indexer" / "manual").glob("*.md"))
+    page = run(environment / "bin" / "moverank", "help", "search", cwd=tmp_path)
+    assert len(page.splitlines()) > 10
+
+
+def test_the_demo_runs(environment: Path, tmp_path: Path) -> None:
+    output = run(environment / "bin" / "moverank", "demo", cwd=tmp_path)
+    assert output.count("$ moverank ") >= 6
+    assert "Certified" in output
+
+
+def test_modules_of_the_user_do_no_harm(environment: Path, foreign_modules: Path) -> None:
+    """Opening a collection of an earlier schema runs the migrations, too."""
+    python, command = environment / "bin" / "python", environment / "bin" / "moverank"
+    shadowed = {"PYTHONPATH": str(foreign_modules)}
+    with tarfile.open(ROOT / "tests" / "golden" / "collection-0.1.0.tar.xz") as archive:
+        archive.extractall(foreign_modules, filter="data")
+    assert run(command, "--version", cwd=foreign_modules, variables=shadowed).startswith("moverank ")
+    hits = run(command, "search", "ant bee cat", "-i", "golden", "--json", cwd=foreign_modules, variables=shadowed)
+    assert '"key"' in hits
+    program = "import moverank; print(moverank.Collection.open('golden').info()['documents'])"
+    assert run(python, "-c", program, cwd=foreign_modules, variables=shadowed) == "29\n"
+    assert run(python, "-m", "moverank", "--version", cwd=foreign_modules).startswith("moverank ")

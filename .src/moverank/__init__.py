@@ -1,6 +1,6 @@
-"""Finds texts that mean the same though they share no word, exactly, and proves that it missed none.
+"""Semantic text search by exact Word Mover's Distance, with a proof that no nearer text was missed.
 
-The public names are imported on first use (PEP 562): `import moverank` itself loads no numpy and no database driver.
+The public names are imported on first use (PEP 562): `import moverank` itself loads neither numpy nor SQLAlchemy.
 """
 
 from typing import TYPE_CHECKING
@@ -128,12 +128,12 @@ _HOMES = {
     "moverank.rerank.reranker": ("Reranker",),
     "moverank.rerank.words.embedding": ("Embedding",),
 }
-"""Which module defines which public names."""
+"""The public names, by the module that defines them."""
 
 if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name: str) -> object:
-        """Import a public name on first use."""
+        """Import a public name on first use; raise AttributeError for any other name."""
         from importlib import import_module
 
         for module, names in _HOMES.items():

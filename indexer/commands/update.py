@@ -1,4 +1,4 @@
-"""One run of `index` or `threads`: the collection is opened or made, brought up to date, and what matters is told."""
+"""One run of `index` or `threads`: opens or creates the collection, updates it, and returns notes for the user."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from moverank.indexer.snapshot.index_choice import AUTO
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What a run did, in how many seconds, and what its user should know; `failed`: less was done than asked for."""
+    """The changes of a run, its seconds, and notes for the user; `failed`: it did not do all that was requested."""
 
     changes: Changes
     seconds: float
@@ -40,25 +40,26 @@ def update(
     wait: float = 0.0,
     progress: Progress,
 ) -> Updated:
-    """Bring the collection of a directory up to date with records.
+    """Update the collection in the directory `path` with `records`.
 
-    `choices` are the settings that were named, `defaults` those of a new collection that were not. A new collection
-    that nothing got into is removed again, so that the next run may choose anew.
+    `choices`: settings given by the user. `defaults`: other settings of a new collection. `trust_pickle`
+    and `wait`: as in `Collection.create`. `prune`, `strict`, `rejected` and `progress`: as in `Collection.index`.
+    A new collection that stays empty is removed again, so that the next run can choose other settings.
     """
-    refused: tuple[str, ...] = ()
-    with _opened(path, choices, defaults, trust_pickle, wait, progress) as collection:
-        source, index, began = collection.settings.embedding, _factory(collection), perf_counter()
+    refusal: tuple[str, ...] = ()
+    with _open_or_create(path, choices, defaults, trust_pickle, wait, progress) as collection:
+        source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
         try:
             changes = collection.index(records, prune=prune, strict=strict, rejected=rejected, progress=progress)
         except PruneRefused as error:
-            changes, refused = error.changes, (str(error),)
+            changes, refusal = error.changes, (str(error),)
         seconds = perf_counter() - began
-        notes = (*_notes(collection, source, changes), *_index_note(collection, index), *refused)
-    return Updated(changes, seconds, notes, bool(refused) or bool(changes.rejected and not changes.documents))
+        notes = (*_vector_notes(collection, source, changes), *_index_note(collection, factory), *refusal)
+    return Updated(changes, seconds, notes, bool(refusal) or bool(changes.rejected and not changes.documents))
 
 
 @contextmanager
-def _opened(
+def _open_or_create(
     path: Path,
     choices: Mapping[str, Any],
     defaults: Mapping[str, Any],
@@ -66,16 +67,16 @@ def _opened(
     wait: float,
     progress: Progress,
 ) -> Iterator[Collection]:
-    """Open the collection of a directory with the settings named, or make one, which is discarded if it stays empty."""
+    """Open the collection and change its settings, or create one, discarded if it stays empty; see `update`."""
     if Collection.exists(path):
         with Collection.open(path, wait=wait) as collection:
             collection.change_settings(**choices)
             yield collection
         return
-    named = {**defaults, **choices}
-    if "stop_words" not in named:
-        named["stop_words"] = choose_stop_words(None)
-    settings = Settings(**named)
+    values = {**defaults, **choices}
+    if "stop_words" not in values:
+        values["stop_words"] = choose_stop_words(None)
+    settings = Settings(**values)
     with Collection.create(path, settings, trust_pickle=trust_pickle, wait=wait, progress=progress) as collection:
         try:
             yield collection
@@ -83,31 +84,34 @@ def _opened(
             collection.discard()
 
 
-def _notes(collection: Collection, source: str, changes: Changes) -> Iterator[str]:
-    """Tell where the word vectors came from, and when they do not fit the texts."""
+def _vector_notes(collection: Collection, source: str, changes: Changes) -> Iterator[str]:
+    """Report the origin of trained word vectors, and vectors that do not fit the texts.
+
+    `source`: the setting `embedding` before the run. `changes`: those of the run.
+    """
     if source == "auto" and collection.settings.embedding != "auto":
-        told = collection.info()
+        info = collection.info()
         yield (
-            f"no word vectors were named, so they were trained on these texts by {told['embedding']}: "
-            f"{told['vectors']:,} words, {told['dim']} dimensions (--embedding names others)"
+            f"no word vectors were named, so they were trained on these texts by {info['embedding']}: "
+            f"{info['vectors']:,} words, {info['dim']} dimensions (--embedding selects others)"
         )
     if changes.documents and not collection.has_vectors:
         yield "there are too few words yet to train word vectors on: index more text before you search"
     elif 2 * changes.wordless > changes.documents > 1:
         yield (
             f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
-            "found: a new collection with other word vectors (--embedding) would know them"
+            "found: make a new collection with word vectors that fit these texts (--embedding)"
         )
 
 
-def _index_note(collection: Collection, before: str) -> Iterator[str]:
-    """Tell which index was chosen by size, when it is another one than before."""
+def _index_note(collection: Collection, previous: str) -> Iterator[str]:
+    """Report the index that was chosen by size, if it differs from the `previous` factory string."""
     index = collection.index_in_use()
-    if index and collection.settings.faiss == AUTO and index.factory != before:
-        yield index.told()
+    if index and collection.settings.faiss == AUTO and index.factory != previous:
+        yield index.sentence()
 
 
-def _factory(collection: Collection) -> str:
-    """Return what holds the vectors now: where there are too few for an index, all are looked at, too."""
+def _index_factory(collection: Collection) -> str:
+    """Return the factory string of the index in use; without one, all vectors are compared, as in a flat index."""
     index = collection.index_in_use()
     return index.factory if index else FLAT

@@ -1,4 +1,4 @@
-"""The docstrings of Python's standard library: a corpus of real texts that every machine has."""
+"""The docstrings of Python's standard library: a corpus of real texts that needs no download."""
 
 import ast
 import os
@@ -12,9 +12,9 @@ from pathlib import Path
 from moverank.indexer.documents import Document, Part
 
 LEAST_WORDS = 4
-"""Shorter docstrings say no more than the name does."""
+"""Minimum number of words in a docstring: shorter ones add little to the name."""
 
-# Tests and compiled files; site-packages is no name that can be imported, and so is left out anyway.
+# Tests and compiled files. `site-packages` is also skipped, since it is not an identifier.
 _SKIPPED = frozenset({"test", "tests", "idle_test", "__pycache__"})
 
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -23,11 +23,11 @@ _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 def docstring_documents(library: Path | None = None) -> Iterator[Document]:
     """Read the docstrings of a library's modules, classes, functions and methods; default: the standard library.
 
-    Nothing is imported: the source files are parsed, in order of their names. The key is the dotted name
-    (`urllib.parse.urljoin`), the title how it is written down, the text the docstring, the label the top-level package,
-    and the metadata's `kind` one of module, class, function and method. What has several definitions is read once;
-    files that are unreadable or invalid are left out. Where Python was installed without its source files, there are
-    no documents.
+    The source files are parsed in the order of their names, not imported. The key is the dotted name
+    (`urllib.parse.urljoin`), the title the signature, which is only shown, the text the docstring, the label the
+    top-level package, and the metadata's `kind` one of module, class, function and method. Of several definitions of a
+    name the first is read; unreadable and invalid files are skipped. If Python was installed without its source files,
+    there are no documents.
     """
     root = Path(sysconfig.get_path("stdlib")) if library is None else library
     seen: set[str] = set()
@@ -39,33 +39,36 @@ def docstring_documents(library: Path | None = None) -> Iterator[Document]:
 
 
 def _sources(root: Path) -> Iterator[Path]:
-    """Find the source files that can be imported by name; folders that are left out are not even listed."""
-    for folder, inside, files in os.walk(root):
-        inside[:] = sorted(name for name in inside if name.isidentifier() and name not in _SKIPPED)
-        yield from (Path(folder, name) for name in sorted(files) if name.endswith(".py") and name[:-3].isidentifier())
+    """Yield the source files that can be imported by name, except in skipped directories."""
+    for directory, subdirectories, files in os.walk(root):
+        subdirectories[:] = sorted(name for name in subdirectories if name.isidentifier() and name not in _SKIPPED)
+        yield from (
+            Path(directory, name) for name in sorted(files) if name.endswith(".py") and name[:-3].isidentifier()
+        )
 
 
-def _module_name(inner: Path) -> str:
-    parts = inner.with_suffix("").parts
+def _module_name(path: Path) -> str:
+    parts = path.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
 def _documents(path: Path, module: str) -> Iterator[Document]:
-    """Read one source file."""
+    """Parse one source file."""
     try:
         with tokenize.open(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # old code holds escapes that Python warns of
+            warnings.simplefilter("ignore")  # invalid escape sequences of old code
             tree = ast.parse(file.read())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     for name, kind, node in _documented(tree, module, "module"):
         text = cleandoc(ast.get_docstring(node, clean=False) or "")
         if len(text.split()) >= LEAST_WORDS:
-            yield Document(name, _title(name, node), (Part(text),), module.partition(".")[0], {"kind": kind})
+            label = module.partition(".")[0]
+            yield Document(name, _title(name, node), (Part(text),), label, {"kind": kind}, title_counts=False)
 
 
 def _documented(node: ast.AST, name: str, kind: str) -> Iterator[tuple[str, str, _Documented]]:
-    """Walk through whatever can have a docstring and a dotted name: what a function holds has none."""
+    """Yield name, kind and node of all definitions but those inside functions, which have no dotted name."""
     if isinstance(node, _Documented):
         yield name, kind, node
     for child in ast.iter_child_nodes(node):
@@ -78,7 +81,7 @@ def _documented(node: ast.AST, name: str, kind: str) -> Iterator[tuple[str, str,
 
 
 def _title(name: str, node: _Documented) -> str:
-    """Write a function with its arguments, a class with its bases, a module with its name."""
+    """Return a function with its parameters, a class with its bases, a module with its name."""
     if isinstance(node, ast.Module):
         return f"module {name}"
     if isinstance(node, ast.ClassDef):

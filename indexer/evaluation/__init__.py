@@ -1,1 +1,1 @@
-"""Experiments on a collection: which distance is best for these texts, and what is lost by being quick."""
+"""Experiments on a collection: which ranking method suits its texts, and how much each approximation loses."""

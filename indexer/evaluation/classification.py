@@ -1,4 +1,4 @@
-"""`evaluate knn`: how often each method's nearest neighbours tell a document's label."""
+"""`evaluate knn`: how often each method's nearest neighbours predict the wrong label of a document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,19 +9,20 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import Method, Trial, distances_of
+from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.rankers import nearest_of
 from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.indexer.evaluation.trial import Trial, distances_of
 from moverank.indexer.progress import Progress, silent
-from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, error
+from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, error_rate
 from moverank.rerank.evaluation.splits import Split
-from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas, thread_pool
+from moverank.rerank.runtime.look_ahead import map_ahead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Classified:
-    """Documents that have a label, with the labels' numbers (n,), and how they are split."""
+class LabelledTexts:
+    """Labelled documents, the indices (n,) of their labels in `names`, and splits of the documents."""
 
     texts: Texts
     labels: NDArray[np.int64]
@@ -29,98 +30,84 @@ class Classified:
     splits: Sequence[Split]
 
     @classmethod
-    def of(cls, texts: Texts, splits: Sequence[Split]) -> "Classified":
-        """Give the labels numbers; UsageError where a document has none, or all have the same."""
+    def of(cls, texts: Texts, splits: Sequence[Split]) -> "LabelledTexts":
+        """Assign indices to the labels; UsageError if a document has none, or all have the same."""
         names = tuple(sorted({label for label in texts.labels if label is not None}))
         if len(names) < 2 or None in texts.labels:
             raise UsageError("classification needs documents of at least two labels: index them with a label field")
-        number = {name: i for i, name in enumerate(names)}
-        labels = np.array([number[label] for label in texts.labels if label is not None], np.int64)
+        index = {name: i for i, name in enumerate(names)}
+        labels = np.array([index[label] for label in texts.labels if label is not None], np.int64)
         return cls(texts, labels, names, splits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bench:
-    """Where neighbours are found: what is kept of earlier runs, and who is told how far it is."""
-
-    kept: DistanceCache
-    progress: Progress
-
-
-def classification(methods: Sequence[Method], data: Classified, bench: Bench, k: int | None = None) -> Table:
+def classification(
+    methods: Sequence[Method], data: LabelledTexts, cache: DistanceCache, progress: Progress, k: int | None = None
+) -> Table:
     """Classify the test part of every split by the neighbours in its training part.
 
-    Where no k is given, the one with the smallest error when 80 % of the training part classify the rest (Kusner et
-    al. 2015, section 5.2) is chosen for each method and split. Whoever has no neighbour is classified wrongly.
+    `methods` are the rows, `data` the documents with their splits. `cache` stores distances; `progress` is
+    called after each step. `k` neighbours vote; by default the k with the smallest error when 80 % of the training part
+    classify the rest (Kusner et al. 2015, section 5.2), chosen for each method and split. Documents without a neighbour
+    count as errors.
     """
     rows: list[dict[str, Value]] = []
-    for method, found in zip(methods, _all_tried(methods, data, bench, k), strict=True):
-        several = KnnError(tuple(wrong for wrong, _ in found), tuple(chosen for _, chosen in found))
-        row: dict[str, Value] = {"method": method.label, "error": several.mean, "deviation": several.deviation}
-        rows.append(row | {"k": " ".join(map(str, several.ks))})
-    twice = find_duplicates(data.texts)
+    for method, results in zip(methods, _all_errors(methods, data, cache, progress, k), strict=True):
+        knn = KnnError(tuple(error_ for error_, _ in results), tuple(used for _, used in results))
+        row: dict[str, Value] = {"method": method.label, "error": knn.mean, "deviation": knn.deviation}
+        rows.append(row | {"k": " ".join(map(str, knn.ks))})
+    duplicates = find_duplicates(data.texts)
     facts = {
         "documents": len(data.texts),
         "labels": len(data.names),
         "splits": len(data.splits),
         "train": len(data.splits[0].train),
         "test": len(data.splits[0].test),
-        **twice.facts(),
+        **duplicates.facts(),
     }
-    return Table("knn", tuple(rows), facts, tuple(twice.notes(clean=False)), lower=("error",))
+    return Table("knn", tuple(rows), facts, tuple(duplicates.notes(clean=False)), lower=("error",))
 
 
-def _all_tried(
-    methods: Sequence[Method], data: Classified, bench: Bench, k: int | None
+def _all_errors(
+    methods: Sequence[Method], data: LabelledTexts, cache: DistanceCache, progress: Progress, k: int | None
 ) -> list[list[tuple[float, int]]]:
-    """Try every method on every split: side by side those that would leave the other cores idle."""
-    waiting = {
-        (method.label, place): thread_pool().submit(_tried_on_one_core, method, data, split, bench.kept, k)
-        for method in methods
-        if not method.uses_all_cores
-        for place, split in enumerate(data.splits)
-    }
-    try:
-        for done, one in enumerate(waiting.values(), 1):
-            one.result()
-            bench.progress("Trying methods side by side", done, len(waiting), "splits")
-    except BaseException:
-        for one in waiting.values():
-            one.cancel()
-        raise
+    """Return the error and the k of every method on every split; methods that use one core run in parallel."""
+    splits = range(len(data.splits))
+    jobs = [(method, split) for method in methods if not method.uses_all_cores for split in splits]
 
-    def tried(method: Method, place: int) -> tuple[float, int]:
-        known = waiting.get((method.label, place))
-        return known.result() if known else _tried(method, data, data.splits[place], bench, k)
+    def run(job: tuple[Method, int]) -> tuple[float, int]:
+        return _split_error(job[0], data, data.splits[job[1]], cache, silent, k)
 
-    return [[tried(method, place) for place in range(len(data.splits))] for method in methods]
+    results: dict[tuple[str, int], tuple[float, int]] = {}
+    for done, ((method, split), result) in enumerate(map_ahead(run, jobs), start=1):
+        results[method.label, split] = result
+        progress("Trying methods side by side", done, len(jobs), "splits")
+    for method in methods:
+        for split in splits if method.uses_all_cores else ():
+            results[method.label, split] = _split_error(method, data, data.splits[split], cache, progress, k)
+    return [[results[method.label, split] for split in splits] for method in methods]
 
 
-def _tried_on_one_core(
-    method: Method, data: Classified, split: Split, kept: DistanceCache, k: int | None
+def _split_error(
+    method: Method, data: LabelledTexts, split: Split, cache: DistanceCache, progress: Progress, k: int | None
 ) -> tuple[float, int]:
-    with single_threaded(), single_threaded_blas():
-        return _tried(method, data, split, Bench(kept, silent), k)
-
-
-def _tried(method: Method, data: Classified, split: Split, bench: Bench, k: int | None) -> tuple[float, int]:
-    """Return the error on the test part, and the k that voted."""
+    """Return the error on the test part of a split, and the k used."""
     labels = len(data.names)
     if k is None:
-        inner = split.halved()
-        votes = _votes(method, data, inner, bench, KS[-1])
-        k = choose_k(votes, data.labels[inner.test], labels)
-    votes = _votes(method, data, split, bench, k)
-    return error(votes, data.labels[split.test], min(k, votes.shape[1]), labels), k
+        inner = split.validation_split()
+        k = choose_k(_votes(method, data, inner, cache, progress, KS[-1]), data.labels[inner.test], labels)
+    votes = _votes(method, data, split, cache, progress, k)
+    return error_rate(votes, data.labels[split.test], min(k, votes.shape[1]), labels), k
 
 
-def _votes(method: Method, data: Classified, split: Split, bench: Bench, most: int) -> NDArray[np.int64]:
-    """Return the labels (m, most) of the neighbours of each test document, nearest first; -1 where there is none."""
-    pool, questions = data.texts.take(split.train), data.texts.take(split.test)
-    most = min(most, len(pool))
+def _votes(
+    method: Method, data: LabelledTexts, split: Split, cache: DistanceCache, progress: Progress, most: int
+) -> NDArray[np.int64]:
+    """Return the labels (m, k <= most) of each test document's neighbours, nearest first; -1 where there is none."""
+    pool, queries = data.texts.take(split.train), data.texts.take(split.test)
+    k = min(most, len(pool))
     if method.parts or method.proximity:
-        trial = Trial(pool, questions, np.full(len(questions), -1, np.int64), bench.kept, bench.progress)
-        places = nearest_of(iter(distances_of(method, trial)), len(questions), most)
+        trial = Trial(pool, queries, np.full(len(queries), -1, np.int64), cache, progress)
+        nearest = nearest_of(distances_of(method, trial), len(queries), k)
     else:
-        places = method.ranker(pool, bench.kept).nearest(questions, most, bench.progress)
-    return np.where(places >= 0, data.labels[split.train][places], -1)
+        nearest = method.ranker(pool, cache).nearest(queries, k, progress)
+    return np.where(nearest >= 0, data.labels[split.train][nearest], -1)

@@ -1,4 +1,4 @@
-"""Counted texts as experiments see them: documents and questions alike, over one vocabulary held in memory."""
+"""Word counts of documents and queries over one vocabulary, held in memory for experiments."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, weigh
+from moverank.rerank.bags.weights import TITLE, PartCounts, inverse_document_frequency, ranked_counts, weigh
 
 
 @dataclass(frozen=True, eq=False)
 class CorpusVocabulary:
-    """Words by place: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` names them."""
+    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both."""
 
     vectors: NDArray[np.float32]
     known: NDArray[np.bool_]
@@ -27,72 +27,78 @@ class CorpusVocabulary:
         return np.array([_digest(row.tobytes()) for row in stored], "S32")
 
     def bag_digests(self, bags: Bags) -> NDArray[np.bytes_]:
-        """Return a digest (n,) of each bag's vectors and weights: all that a distance depends on."""
-        found = []
+        """Return a digest (n,) of each bag's vectors and weights, which determine distances."""
+        digests = []
         for row in range(len(bags)):
-            own = slice(bags.starts[row], bags.starts[row + 1])
-            vectors = self._vector_digests[bags.words[own]]
-            # Words are numbered anew when others come: the order is that of the digests.
+            entries = slice(bags.starts[row], bags.starts[row + 1])
+            vectors = self._vector_digests[bags.words[entries]]
+            # New words change the indices of others, so the words are sorted by the digests of their vectors.
             order = np.argsort(vectors, kind="stable")
-            # Sums over words in another order differ in the last digits.
-            weights = np.rint(bags.weights[own][order] * 2.0**44).astype("<i8")
-            found.append(_digest(vectors[order].tobytes() + weights.tobytes()))
-        return np.array(found, "S32")
+            # Sums over words in another order differ in the last digits, so the weights are rounded.
+            weights = np.rint(bags.weights[entries][order] * 2.0**44).astype("<i8")
+            digests.append(_digest(vectors[order].tobytes() + weights.tobytes()))
+        return np.array(digests, "S32")
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Texts by key; row i of `counts`, over the places of a vocabulary, belongs to `keys[i]` and may be empty.
+    """Counted texts: row i of `counts` belongs to `keys[i]`, and may be empty; its words are indices of `vocabulary`.
 
-    `labels` are there where documents have one.
+    `labels` (n,) is empty if the texts are not documents. The words of a title count `title_weight` times.
     """
 
     keys: tuple[str, ...]
     counts: PartCounts
     vocabulary: CorpusVocabulary
     labels: tuple[str | None, ...] = ()
+    title_weight: float = 1.0
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Texts":
-        """Return some texts only, in that order."""
+        """Return the texts at `rows` (m,), in that order."""
         chosen = np.asarray(rows, np.int64)
         keys = tuple(self.keys[row] for row in chosen.tolist())
         labels = tuple(self.labels[row] for row in chosen.tolist()) if self.labels else ()
-        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels)
+        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight)
 
     @cached_property
-    def place(self) -> dict[str, int]:
+    def row_of(self) -> dict[str, int]:
         """Return the row of each key."""
         return {key: row for row, key in enumerate(self.keys)}
 
     @cached_property
-    def document_frequencies(self) -> NDArray[np.int64]:
-        """Return in how many texts (t,) each word is."""
+    def idf(self) -> NDArray[np.float64]:
+        """Return the idf (t,) of every word among these texts."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.counts.starts))
         first = np.ones(len(rows), bool)
         first[1:] = (rows[1:] != rows[:-1]) | (self.counts.words[1:] != self.counts.words[:-1])
-        found = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known))
-        return found.astype(np.int64)
-
-    @cached_property
-    def idf(self) -> NDArray[np.float64]:
-        """Return the idf (t,) of every word among these texts."""
-        return inverse_document_frequency(self.document_frequencies, len(self))
+        frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
+        return inverse_document_frequency(frequencies, len(self))
 
     def bags(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
-        """Return the bags of known words, and the rows (m,) of the texts that have one."""
-        known = restricted(self.counts, self.vocabulary.known)
+        """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""
+        known = _keep_words(self.counts, self.vocabulary.known)
         rows = np.flatnonzero(np.diff(known.starts))
-        return rows, weigh(known.take(rows), gamma, idf)
+        return rows, weigh(known.take(rows), gamma, idf, self.title_weight)
+
+    def ranked_counts(self, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return starts (n + 1,), words and amounts > 0 of the counts of all words; see `weights.ranked_counts`."""
+        filled = np.flatnonzero(np.diff(self.counts.starts))
+        starts, words, amounts = ranked_counts(self.counts.take(filled), gamma, self.title_weight)
+        lengths = np.zeros(len(self), np.int64)
+        lengths[filled] = np.diff(starts)
+        return np.concatenate([[0], np.cumsum(lengths)]), words, amounts
 
     @cached_property
     def digest(self) -> bytes:
-        """Return a digest of what any distance depends on."""
+        """Return a digest of everything that determines distances."""
         total = hashlib.sha256(self.vocabulary.fingerprint.encode())
         for array in (self.counts.starts, self.counts.words, self.counts.ranks, self.counts.counts):
             total.update(np.ascontiguousarray(array, "<i8").tobytes())
+        if np.any(self.counts.ranks == TITLE):
+            total.update(np.float64(self.title_weight).tobytes())
         return total.digest()
 
 
@@ -100,8 +106,8 @@ def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def restricted(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:
-    """Leave out the words that are not allowed (t,); rows may become empty."""
-    kept = allowed[counts.words]
-    starts = np.concatenate([[0], np.cumsum(kept)])[counts.starts].astype(np.int64)
-    return PartCounts(starts, counts.words[kept], counts.ranks[kept], counts.counts[kept])
+def _keep_words(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:
+    """Return only the counts of `allowed` (t,) words; rows may become empty."""
+    entries = allowed[counts.words]
+    starts = np.concatenate([[0], np.cumsum(entries)])[counts.starts].astype(np.int64)
+    return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])

@@ -1,17 +1,17 @@
-"""All distances of many questions from all documents, on all cores.
+"""All distances of many queries from all documents, on all cores.
 
-The exact solver keeps Python's lock, so threads would take turns: where there is much to do, processes do it.
+Most of the work on an exact distance holds Python's global interpreter lock, so many distances are computed by
+several processes.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from multiprocessing import get_context, parent_process
 from threading import Thread
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,104 +19,105 @@ from numpy.typing import NDArray
 from moverank.indexer.evaluation.distance_cache import CachedTable
 from moverank.indexer.progress import Progress
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.ranking import Distance
-from moverank.rerank.reranker import nearest
 from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas
 
 MANY = 4000
-"""Problems that are worth a process for each core, which takes some seconds to begin."""
+"""Number of distances from which a process for each core is faster: processes take seconds to start."""
 
-Given = tuple[Bags, Bags, NDArray[np.float32]]
-Task = tuple[int, NDArray[np.int64]]
-Answer = tuple[int, NDArray[np.int64], NDArray[np.float64]]
+Inputs = tuple[Bags, Bags, NDArray[np.float32]]
+"""Query bags, document bags and word vectors (v, d)."""
+Job = tuple[int, NDArray[np.int64]]
+"""A query, and the documents (m,) whose distances from it are missing."""
+Solved = tuple[int, NDArray[np.int64], NDArray[np.float64]]
+"""A query, documents (m,) and their distances (m,)."""
+Solver = Callable[[Distance, list[Job]], Iterator[Solved]]
 
 
 def solve_all(
     distance: Distance,
-    given: Given,
+    inputs: Inputs,
     table: CachedTable,
     wanted: NDArray[np.bool_] | None = None,
     *,
     symmetric: bool,
     progress: Progress,
 ) -> None:
-    """Fill a table with the distances of asked bags from bags over word vectors (v, d), as far as they are missing.
+    """Compute the values of `distance` that `table` (q, n) lacks.
 
-    `wanted` (q, n) are those that are missed, all where it is None. `symmetric` says that both are the same: each pair
-    is computed once.
+    `inputs` are the query bags, the document bags and their word vectors. `wanted` (q, n) are the entries to compute,
+    None: all. `symmetric`: query bags and document bags are the same, and each pair is computed once. `progress` is
+    called after each query.
     """
     if symmetric:
         table.mirror()
-    tasks = _tasks(table, wanted, symmetric=symmetric)
-    total, done = sum(len(places) for _, places in tasks), 0
-    with _solver(given, total if distance in ("wmd", "pwmd") else 0) as answers:
-        for row, places, distances in answers(distance, tasks):
-            table.keep(row, places, distances, symmetric=symmetric)
-            done += len(places)
+    jobs = _jobs(table, wanted, symmetric=symmetric)
+    total, done = sum(len(columns) for _, columns in jobs), 0
+    with _solver(inputs, total if distance in ("wmd", "pwmd") else 0) as solve:
+        for row, columns, distances in solve(distance, jobs):
+            table.store(row, columns, distances, symmetric=symmetric)
+            done += len(columns)
             progress(f"Computing {distance.upper()}", done, total, "distances")
 
 
-def _tasks(table: CachedTable, wanted: NDArray[np.bool_] | None, *, symmetric: bool) -> list[Task]:
-    """Return what is missing, row by row."""
+def _jobs(table: CachedTable, wanted: NDArray[np.bool_] | None, *, symmetric: bool) -> list[Job]:
+    """Return the missing entries of the table, row by row."""
     missing = [(row, table.missing(row)) for row in range(table.shape[0])]
     if wanted is not None:
-        return [(row, places[wanted[row, places]]) for row, places in missing if wanted[row, places].any()]
+        return [(row, columns[wanted[row, columns]]) for row, columns in missing if wanted[row, columns].any()]
     if symmetric:
-        missing = [(row, places[places >= row]) for row, places in missing]
-    return [(row, places) for row, places in missing if len(places)]
-
-
-class _Answers(Protocol):
-    def __call__(self, distance: Distance, tasks: list[Task]) -> Iterator[Answer]: ...
+        missing = [(row, columns[columns >= row]) for row, columns in missing]
+    return [(row, columns) for row, columns in missing if len(columns)]
 
 
 @contextmanager
-def _solver(given: Given, problems: int) -> Iterator[_Answers]:
-    """Give what answers tasks: here, or in a process for each core."""
-    if problems < MANY or core_count() == 1:
-        yield lambda distance, tasks: map(partial(_answer, given, distance), tasks)
+def _solver(inputs: Inputs, count: int) -> Iterator[Solver]:
+    """Yield a function that computes distances in this process or, if `count` is large, in one process per core."""
+    if count < MANY or core_count() == 1:
+        yield lambda distance, jobs: map(partial(_solve, inputs, distance), jobs)
         return
-    # Not forked: the threads of this process hold locks that nobody would ever open in a copy.
+    # A forked process would inherit locks held by threads of this one, which are never released there.
     context = get_context("spawn")
-    with ProcessPoolExecutor(core_count(), context, _Worker.begin, given) as workers:
+    with ProcessPoolExecutor(core_count(), context, _Worker.start, inputs) as workers:
         try:
-            yield lambda distance, tasks: workers.map(_Worker.answer, repeat(distance), tasks)
+            yield lambda distance, jobs: workers.map(_Worker.solve, repeat(distance), jobs)
         except BaseException:
             workers.shutdown(wait=False, cancel_futures=True)
             raise
 
 
 class _Worker:
-    """What a process was given when it began."""
+    """The state of a process of the pool, which receives the inputs once, at its start."""
 
-    given: Given
-
-    @classmethod
-    def begin(cls, asked: Bags, bags: Bags, vectors: NDArray[np.float32]) -> None:
-        cls.given = asked, bags, vectors
-        Thread(target=_end_with_parent, daemon=True).start()
+    inputs: Inputs
 
     @classmethod
-    def answer(cls, distance: Distance, task: Task) -> Answer:
-        return _answer(cls.given, distance, task)
+    def start(cls, queries: Bags, bags: Bags, vectors: NDArray[np.float32]) -> None:
+        cls.inputs = queries, bags, vectors
+        Thread(target=_exit_with_parent, daemon=True).start()
+
+    @classmethod
+    def solve(cls, distance: Distance, job: Job) -> Solved:
+        return _solve(cls.inputs, distance, job)
 
 
-def _end_with_parent() -> None:
-    """Wait until the process that began this one is gone, killed perhaps, and go too: nobody else will end it."""
+def _exit_with_parent() -> None:
+    """Exit as soon as the parent process has ended: a killed one cannot stop its pool."""
     parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def _answer(given: Given, distance: Distance, task: Task) -> Answer:
-    """Return the distances (m,) of the documents of a task from its question, on one core."""
-    (asked, bags, vectors), (row, places) = given, task
-    bag = asked[row]
+def _solve(inputs: Inputs, distance: Distance, job: Job) -> Solved:
+    """Compute the distances of a job on one core."""
+    (queries, bags, vectors), (row, columns) = inputs, job
+    bag = queries[row]
     with single_threaded(), single_threaded_blas():
-        some = restricted(QueryBag(bag, vectors[bag.words]), bags.take(places), vectors)
-        found = nearest(some[0], some[1], some[2], len(places), distance, norms=some[3])
-    distances = np.empty(len(places))
-    distances[found.rows] = found.distances
-    return row, places, distances
+        query, documents, words, norms = restricted(QueryBag(bag, vectors[bag.words]), bags.take(columns), vectors)
+        solved = nearest(query, documents, words, len(columns), distance, norms=norms)
+    distances = np.empty(len(columns))
+    distances[solved.rows] = solved.distances
+    return row, columns, distances

@@ -1,9 +1,7 @@
-"""Ranks by WMD, P-WMD and RWMD, each exact, on all cores, and kept once computed."""
+"""Ranks by WMD, P-WMD and RWMD, exactly, on all cores, with cached results."""
 
 import hashlib
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,103 +10,92 @@ from numpy.typing import NDArray
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_matrix import solve_all
-from moverank.indexer.evaluation.rankers import over_all
+from moverank.indexer.evaluation.rankers import all_rows
 from moverank.indexer.progress import Progress
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import Distance
-from moverank.rerank.reranker import nearest
-from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas, thread_pool
-
-_AHEAD = 4
+from moverank.rerank.runtime.look_ahead import map_ahead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistanceRanker:
-    """Ranks a pool by a distance between bags that are weighed by `gamma` and by `idf` (t,), if there is one.
+    """Ranks a pool by a distance between bags.
 
-    `kept` holds distances that were computed before.
+    Bags are weighted by `gamma` and, unless it is None, by `idf` (t,). `cache` stores the distances computed.
     """
 
     distance: Distance
     pool: Texts
     gamma: float
     idf: NDArray[np.float64] | None
-    kept: DistanceCache
+    cache: DistanceCache
 
     def distances(
-        self, questions: Texts, progress: Progress, wanted: NDArray[np.bool_] | None = None
+        self, queries: Texts, progress: Progress, wanted: NDArray[np.bool_] | None = None
     ) -> Iterator[NDArray[np.float64]]:
-        """See `Ranker.distances`: what was not kept is computed first, of what is `wanted` (q, n) if that is given.
+        """See `Ranker.distances` for `queries` and `progress`; distances that are not cached are computed first.
 
-        Distances that nobody wants may be infinite.
+        With `wanted` (q, n), only these are computed, and others may be infinite.
         """
         rows, bags = self.pool.bags(self.gamma, self.idf)
-        asking, asked = questions.bags(self.gamma, self.idf)
+        query_rows, query_bags = queries.bags(self.gamma, self.idf)
         vectors = self.pool.vocabulary.vectors
-        names = questions.vocabulary.bag_digests(asked), self.pool.vocabulary.bag_digests(bags)
-        table = self.kept.table(self._kind, self._name(questions), *names)
-        same = questions.digest == self.pool.digest
-        some = None if wanted is None else wanted[np.ix_(asking, rows)]
-        solve_all(self.distance, (asked, bags, vectors), table, some, symmetric=same, progress=progress)
-        found = map(table.row, range(len(asking)))
-        yield from over_all(found, asking, rows, len(questions), len(self.pool))
+        digests = queries.vocabulary.bag_digests(query_bags), self.pool.vocabulary.bag_digests(bags)
+        table = self.cache.table(self._kind, self._name(queries), *digests)
+        symmetric = queries.digest == self.pool.digest
+        entries = None if wanted is None else wanted[np.ix_(query_rows, rows)]
+        solve_all(self.distance, (query_bags, bags, vectors), table, entries, symmetric=symmetric, progress=progress)
+        computed = map(table.row, range(len(query_rows)))
+        yield from all_rows(computed, query_rows, rows, len(queries), len(self.pool))
 
-    def nearest(self, questions: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
-        """See `Ranker.nearest`: a cascade of bounds finds them, so that few distances have to be computed."""
+    def nearest(self, queries: Texts, k: int, progress: Progress) -> NDArray[np.int64]:
+        """See `Ranker.nearest` for `queries`, `k` and `progress`; the cascade of bounds solves few distances."""
         rows, bags = self.pool.bags(self.gamma, self.idf)
-        asking, asked = questions.bags(self.gamma, self.idf)
-        places = self.kept.places(f"{self._kind}-{self._name(questions)}-{k}", (len(questions), k))
-        waiting: deque[tuple[int, Future[NDArray[np.int64]]]] = deque()
+        query_rows, query_bags = queries.bags(self.gamma, self.idf)
+        neighbours = self.cache.neighbours(f"{self._kind}-{self._name(queries)}-{k}", len(queries), k)
         search = _Search(bags, self.pool.vocabulary.vectors, k, self.distance)
-        left = [row for row in range(len(asking)) if not places.done(int(asking[row]))]
-        done = len(asking) - len(left)
-        for turn, row in enumerate([*left, None]):
-            if row is not None:
-                waiting.append((int(asking[row]), thread_pool().submit(search.run, asked, row)))
-            # The first is waited for: it may have to compile what the others share.
-            while waiting and (len(waiting) > _AHEAD * core_count() or row is None or not turn):
-                question, found = waiting.popleft()
-                places.keep(question, rows[found.result()])
-                done += 1
-                progress(f"Neighbours by {self.distance.upper()}", done, len(asking), "documents")
-        return places.read()
+        missing = [i for i, row in enumerate(query_rows.tolist()) if not neighbours.has(row)]
+        results = map_ahead(lambda i: search.run(query_bags[i]), missing)
+        for done, (i, nearest_bags) in enumerate(results, start=1 + len(query_rows) - len(missing)):
+            neighbours.store(int(query_rows[i]), rows[nearest_bags])
+            progress(f"Neighbours by {self.distance.upper()}", done, len(query_rows), "documents")
+        return neighbours.read()
 
     @property
     def _kind(self) -> str:
-        """Name the distance between two bags: P-WMD is WMD of other weights."""
+        """Return the name of the distance between two bags: P-WMD is WMD with other weights."""
         return "wmd" if self.distance == "pwmd" else self.distance
 
-    def _name(self, questions: Texts) -> str:
-        """Name the bags: equal names of one kind mean equal distances."""
-        total = hashlib.sha256(self.pool.digest + questions.digest)
+    def _name(self, queries: Texts) -> str:
+        """Return a name that identifies the bags: equal names and kinds mean equal distances."""
+        total = hashlib.sha256(self.pool.digest + queries.digest)
         total.update(b"" if self.idf is None else self.idf.astype("<f8").tobytes())
         return f"{self.gamma:g}-{total.hexdigest()[:24]}"
 
 
 class _Search:
-    """Finds the nearest bags of one question after the other, over the bags' words; threads may share it."""
+    """Finds the bags nearest to queries, over the vocabulary of the bags; thread-safe."""
 
     def __init__(self, bags: Bags, vectors: NDArray[np.float32], k: int, distance: Distance) -> None:
         used = np.unique(bags.words)
-        self._place = np.full(len(vectors), -1, np.int32)
-        self._place[used] = np.arange(len(used))
-        self._bags = Bags(bags.starts, self._place[bags.words], bags.weights)
-        self._every, self._vectors, self._k, self._distance = vectors, vectors[used], k, distance
+        self._new_ids = np.full(len(vectors), -1, np.int32)
+        self._new_ids[used] = np.arange(len(used))
+        self._bags = Bags(bags.starts, self._new_ids[bags.words], bags.weights)
+        self._all_vectors, self._vectors, self._k, self._distance = vectors, vectors[used], k, distance
         self._norms = vector_norms(self._vectors)
 
-    def run(self, asked: Bags, row: int) -> NDArray[np.int64]:
-        """Return the places of the nearest bags, on one core."""
-        with single_threaded(), single_threaded_blas():
-            return nearest(
-                self._query(asked[row]), self._bags, self._vectors, self._k, self._distance, norms=self._norms
-            ).rows
+    def run(self, bag: Bag) -> NDArray[np.int64]:
+        """Return the rows (at most k,) of the bags nearest to a query's bag."""
+        query = self._query(bag)
+        return nearest(query, self._bags, self._vectors, self._k, self._distance, norms=self._norms).rows
 
     def _query(self, bag: Bag) -> QueryBag:
-        """Give the words of a question the ids that the bags have for them; others get ids beyond."""
-        ids = self._place[bag.words]
-        new = np.flatnonzero(ids < 0)
-        ids[new] = len(self._vectors) + np.arange(len(new))
+        """Map the words of a query to the ids in the bags, and other words to ids beyond these."""
+        ids = self._new_ids[bag.words]
+        unknown = np.flatnonzero(ids < 0)
+        ids[unknown] = len(self._vectors) + np.arange(len(unknown))
         order = np.argsort(ids)
-        return QueryBag(Bag(ids[order], bag.weights[order]), self._every[bag.words][order])
+        return QueryBag(Bag(ids[order], bag.weights[order]), self._all_vectors[bag.words][order])

@@ -1,4 +1,4 @@
-"""The experiments as the command line asks for them: files and options in, tables out."""
+"""The experiments of `moverank evaluate`: from files and options to tables."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,23 +8,25 @@ import numpy as np
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.bound_tightness import bounds_table, compare, depth_table
-from moverank.indexer.evaluation.classification import Bench, Classified, classification
+from moverank.indexer.evaluation.bound_tightness import bounds_table, depth_table, sample_bounds
+from moverank.indexer.evaluation.classification import LabelledTexts, classification
+from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import RANDOM, Method, Trial, parse_method
+from moverank.indexer.evaluation.method import RANDOM, Method, parse_method
 from moverank.indexer.evaluation.multilabel import multilabel
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.retrieval import Task, retrieval
+from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from moverank.indexer.readers.queries import read_queries
 from moverank.rerank.evaluation.judgments import Judgments
-from moverank.rerank.evaluation.measures import USUAL, measure
-from moverank.rerank.evaluation.splits import TIMES, predefined, random_splits
+from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
+from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
 
-KEPT = "evaluation"
-"""The directory in a collection that keeps what took long."""
+CACHE = "evaluation"
+"""The directory in a collection that caches distances."""
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -33,7 +35,7 @@ _PLAIN = (RANDOM, "bow", "tfidf", "bm25", "wcd", "rwmd", "wmd", "wmd:weights=tfi
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
 
 
-def evaluate_retrieval(
+def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     index: Path,
     qrels: str,
     *,
@@ -49,30 +51,35 @@ def evaluate_retrieval(
     train: str | None = None,
     progress: Progress = silent,
 ) -> Table:
-    """Measure methods by judged queries: texts from a file, or without one the documents that the judgments name.
+    """Measure methods by judged queries.
 
-    `without_self`: a query's id is also its own document's key, which is left out. Documents as queries always leave
-    themselves out. `folds`: see `Task`. `train`: judgments of other queries, by which the row `chosen` is chosen.
-    Raises ReadError, UsageError, EvaluationError.
+    `index`: the collection. `qrels`: the file of judgments. `queries`: the file of query texts; without it, the queries
+    are the documents whose keys the judgments name. `candidates`: a file with candidates for each query, which are
+    ranked instead of all documents. `methods` and `measures`: rows and columns, by default the usual ones. `reference`:
+    the row that the others are tested against, by default the first. `without_self`: leave the document with a query's
+    key out of its results; always done if documents are the queries. `clean`: leave out near duplicates.
+    `proximity`: add a row with this mutual proximity for every method. `folds`, and `train`, the name of a file: see
+    `Task`. `progress`: called after each step.
+
+    Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
     judgments = Judgments(read_qrels(qrels))
-    others = Judgments(read_qrels(train)) if train is not None else None
+    train_judgments = Judgments(read_qrels(train)) if train is not None else None
     for name in measures:
         measure(name)
-    given = read_candidates(candidates) if candidates is not None else None
-    asked = read_queries(queries) if queries is not None else ()
-    wanted = dict.fromkeys([*judgments.queries, *(others.queries if others else ())])
+    ranked = read_candidates(candidates) if candidates is not None else None
+    wanted = dict.fromkeys([*judgments.queries, *(train_judgments.queries if train_judgments else ())])
+    texts = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else None
     with Collection.open(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
-        corpus = collection.corpus([(id_, text) for id_, text in asked if id_ in wanted])
-    pool, questions = corpus.documents, corpus.questions
-    if queries is None:
-        questions = pool.take([pool.place[query] for query in wanted if query in pool.place])
-    own = np.array([pool.place.get(query, -1) for query in questions.keys], np.int64)
-    if not without_self and queries is not None:
-        own[:] = -1
-    trial = Trial(pool, questions, own, DistanceCache(index / KEPT), progress)
-    return retrieval(rows, trial, Task(judgments, tuple(measures) or USUAL, given, clean, reference, folds, others))
+        corpus = corpus_of(collection, texts or ())
+    pool = corpus.documents
+    counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
+    own_row = pool.row_of if texts is None or without_self else {}
+    own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
+    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress)
+    task = Task(judgments, tuple(measures) or DEFAULT_MEASURES, ranked, clean, reference, folds, train_judgments)
+    return retrieval(rows, trial, task)
 
 
 def evaluate_knn(
@@ -89,34 +96,39 @@ def evaluate_knn(
 ) -> Table:
     """Measure methods by kNN classification of the documents that have a label.
 
-    `split`: the one that documents name in their field `split`, or 70/30 drawn so many `times`; by default the first
-    where there is one. Raises UsageError, EvaluationError.
+    `index`: the collection. `methods`: the rows, by default the usual ones. `split`: predefined by the documents' field
+    `split`, or `times` random splits, 70/30, drawn by `seed`; by default predefined if any document has the field. `k`:
+    number of neighbours that vote, by default chosen for each split. `clean`: leave out near duplicates. `proximity`:
+    add a row with this mutual proximity for every method. `progress`: called after each step.
+
+    Raises UsageError, EvaluationError, CollectionError.
     """
     with Collection.open(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
-        corpus = collection.corpus()
+        corpus = corpus_of(collection)
     texts = corpus.documents
     used = [row for row, label in enumerate(texts.labels) if label is not None]
     if split is None:
         split = "predefined" if corpus.splits else "random"
     if split == "predefined":
         if not corpus.splits:
-            raise UsageError("no document has a field `split` with train or test: leave --split out, or say random")
+            raise UsageError("no document has a field `split` with train or test: leave --split out, or choose random")
         used = [row for row in used if texts.keys[row] in corpus.splits]
     texts = texts.take(used)
     if clean and len(texts):
-        texts = texts.take(find_duplicates(texts).kept)
-    drawn = [predefined([corpus.splits[key] for key in texts.keys])] if split == "predefined" else None
-    data = Classified.of(texts, drawn or random_splits(len(texts), times=times, seed=seed))
-    return classification(rows, data, Bench(DistanceCache(index / KEPT), progress), k)
+        texts = texts.take(find_duplicates(texts).unique_rows)
+    if split == "predefined":
+        splits = [predefined_split([corpus.splits[key] for key in texts.keys])]
+    else:
+        splits = random_splits(len(texts), times=times, seed=seed)
+    return classification(rows, LabelledTexts.of(texts, splits), DistanceCache(index / CACHE), progress, k)
 
 
-def chosen_methods(typed: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
-    """Read the rows that were asked for, or the usual ones; with `proximity`, each a second time with it."""
+def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
+    """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given."""
     gamma = collection.settings.gamma
-    names = list(dict.fromkeys(typed)) or [*_PLAIN, *(_RANKED if gamma else ())]
     rows = []
-    for name in names:
+    for name in list(dict.fromkeys(names)) or [*_PLAIN, *(_RANKED if gamma else ())]:
         method = parse_method(name, gamma)
         rows.append(method)
         if proximity and method.name != RANDOM and not method.parts and method.proximity is None:
@@ -133,17 +145,21 @@ def evaluate_multilabel(
     proximity: str | None = None,
     progress: Progress = silent,
 ) -> Table:
-    """Measure methods by the labels of documents that a file tells, leaving one out; the first row is the baseline.
+    """Measure how well the nearest others predict the several labels of each document.
 
-    Raises ReadError, UsageError.
+    `index`: the collection. `labels`: the file of the documents' labels. `methods`: the rows, the first of which is the
+    baseline, by default the usual ones. `ks`: numbers of neighbours that vote. `proximity`: add a row with this mutual
+    proximity for every method. `progress`: called after each step.
+
+    Raises ReadError, UsageError, CollectionError.
     """
-    known = read_labels(labels)
+    labels_of = read_labels(labels)
     if not ks or min(ks) < 1:
         raise UsageError("k must be whole numbers of 1 or more")
     with Collection.open(index) as collection:
         rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
-        texts = collection.corpus().documents
-    return multilabel(rows, texts, known, ks, DistanceCache(index / KEPT), progress)
+        texts = corpus_of(collection).documents
+    return multilabel(rows, texts, labels_of, ks, DistanceCache(index / CACHE), progress)
 
 
 def evaluate_gamma(
@@ -158,17 +174,16 @@ def evaluate_gamma(
     folds: int = 0,
     progress: Progress = silent,
 ) -> Table:
-    """Try every gamma of a grid with both weights for P-WMD, and tell what comes of choosing on other queries.
+    """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
 
-    `folds`: see `Task`; the other options are those of `evaluate_retrieval`.
+    The other parameters and the errors are those of `evaluate_retrieval`.
     """
-    methods = [f"pwmd:gamma={gamma:g},weights={weights}" for weights in ("tf", "tfidf") for gamma in grid]
     return evaluate_retrieval(
         index,
         qrels,
         queries=queries,
         candidates=candidates,
-        methods=methods,
+        methods=[f"pwmd:gamma={gamma:g},weights={weights}" for weights in ("tf", "tfidf") for gamma in grid],
         measures=measures,
         without_self=without_self,
         folds=folds,
@@ -185,12 +200,16 @@ def evaluate_bounds(
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[Table, Table]:
-    """Compare every bound with the distance for a sample of documents, and say what a depth of m costs.
+    """Return the tightness of each bound, and the recall of prefetch and prune with m candidates.
 
-    `gamma` is by default the collection's. Raises UsageError where there are too few documents.
+    `index`: the collection. `queries`: number of sampled documents, drawn by `seed`, that are compared with all others.
+    `gamma`: sensitivity to rank, by default the collection's. `depths`: the values of m. `progress`: called after
+    each step.
+
+    Raises UsageError for too few documents, and CollectionError.
     """
     with Collection.open(index) as collection:
         used = collection.settings.gamma if gamma is None else gamma
-        texts = collection.corpus().documents
-    measured = compare(texts, queries, used, DistanceCache(index / KEPT), progress, seed)
-    return bounds_table(texts, measured, used), depth_table(texts, measured, depths)
+        texts = corpus_of(collection).documents
+    sample = sample_bounds(texts, queries, used, DistanceCache(index / CACHE), progress, seed)
+    return bounds_table(texts, sample, used), depth_table(texts, sample, depths)

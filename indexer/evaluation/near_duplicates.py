@@ -1,4 +1,4 @@
-"""Documents of a collection that are there twice, or nearly."""
+"""Exact and near duplicates among the documents of a collection."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,19 +13,22 @@ from moverank.rerank.evaluation.duplicates import NEAR, duplicate_groups
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Duplicates:
-    """For each document (n,) the first one that it equals, and the first that it nearly equals; itself where none."""
+    """The rows (n,) of the first document `equal` and of the first `near` to each document, perhaps itself.
+
+    `example` are the keys of a document and a near duplicate of it; None without near duplicates.
+    """
 
     equal: NDArray[np.int64]
     near: NDArray[np.int64]
     example: tuple[str, str] | None
 
     @property
-    def kept(self) -> NDArray[np.int64]:
-        """Return the rows of documents that nothing before them is like."""
+    def unique_rows(self) -> NDArray[np.int64]:
+        """Return the rows (m,) of the documents that duplicate no earlier one."""
         return np.flatnonzero(self.near == np.arange(len(self.near)))
 
     def facts(self) -> dict[str, Any]:
-        """Return how many documents have one like them before them."""
+        """Return how many documents duplicate an earlier one, exactly or nearly."""
         rows = np.arange(len(self.near))
         return {
             "duplicates": int(np.count_nonzero(self.equal != rows)),
@@ -33,21 +36,22 @@ class Duplicates:
         }
 
     def notes(self, *, clean: bool) -> list[str]:
-        """Say how many there are, and what was done about it."""
+        """Return a note on their number, if any; `clean`: they were left out."""
         if self.example is None:
             return []
-        told = self.facts()
-        done = "they were left out" if clean else "--clean leaves them out"
+        facts = self.facts()
+        treatment = "they were left out" if clean else "--clean leaves them out"
         return [
-            f"{told['near_duplicates']} documents are alike one before them (cosine of counts {NEAR} or more), "
-            f"{told['duplicates']} of these equal, such as {self.example[1]!r} and {self.example[0]!r}: {done}"
+            f"{facts['near_duplicates']} documents are near duplicates of an earlier one (cosine of counts {NEAR} or "
+            f"more), {facts['duplicates']} of them equal, such as {self.example[1]!r} and {self.example[0]!r}: "
+            f"{treatment}"
         ]
 
 
 def find_duplicates(texts: Texts) -> Duplicates:
     """Compare all documents by their word counts."""
-    bags = weigh(texts.counts)
+    bags = weigh(texts.counts, title_weight=texts.title_weight)
     equal, near = duplicate_groups(bags, 1.0), duplicate_groups(bags)
-    later = np.flatnonzero(near != np.arange(len(near)))
-    example = (texts.keys[near[later[0]]], texts.keys[later[0]]) if len(later) else None
+    repeated = np.flatnonzero(near != np.arange(len(near)))
+    example = (texts.keys[near[repeated[0]]], texts.keys[repeated[0]]) if len(repeated) else None
     return Duplicates(equal, near, example)

@@ -1,4 +1,4 @@
-"""What an experiment tells: a row for each method, and what has to be known to read it."""
+"""The result of an experiment: a row of figures for each method, and the facts needed to read it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ Value = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of figures by name, in the order of their columns; None where there is no figure.
+    """Rows of figures by column name, in the order of the columns; None for a missing figure.
 
-    `facts` say what was measured (how many documents, queries, duplicates), `notes` what to mind. `higher` and `lower`
-    are the columns where the highest or the lowest figure is the best.
+    `facts` describe what was measured (numbers of documents, queries, duplicates), `notes` are warnings. `higher` and
+    `lower` name the columns in which the highest or the lowest figure is the best.
     """
 
     name: str
@@ -24,5 +24,5 @@ class Table:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names of all columns, in the order in which they first stand in a row."""
+        """Return the names of all columns, in the order of their first occurrence."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row))

@@ -1,4 +1,4 @@
-"""`evaluate retrieval`: how well each method finds what was judged to be relevant."""
+"""`evaluate retrieval`: how well each method ranks the documents judged relevant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,28 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.method import RANDOM, Method, Trial, distances_of
+from moverank.indexer.evaluation.method import RANDOM, Method
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.indexer.evaluation.trial import Trial, distances_of
 from moverank.rerank.evaluation.hubness import hubness
-from moverank.rerank.evaluation.judgments import Judged, Judgments, in_order, judged
-from moverank.rerank.evaluation.measures import measured
+from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run, ranked_indices
+from moverank.rerank.evaluation.measures import evaluate_measures
 from moverank.rerank.evaluation.selection import best_setting, chosen_settings, folds
 from moverank.rerank.evaluation.significance import holm, randomisation
 
 TRIALS = 200
-"""How often chance is tried (Trapp et al. 2017, section 5.1)."""
+"""Number of random rankings over which the figures of `random` are means (Trapp et al. 2017, section 5.1)."""
 ENGINE, CHOSEN = "engine", "chosen"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is measured: judgments, the measures wanted, and each query's candidates, None where all documents are.
+    """What is measured: `judgments`, the names of `measures`, and each query's `candidates`, None: all documents.
 
-    `clean` leaves out documents that are there twice; `reference` is the label of the method that others are tested
-    against, the first one where it is None. With `folds`, a row more tells how the best method on the other folds of
-    queries does, 0 standing for as many folds as queries; with `train`, the best by judgments of other queries, which
-    are among the trial's questions.
+    `clean` leaves out near duplicates. `reference` is the label of the method that the others are tested against, None:
+    the first. `folds` adds the row `chosen`: for each query the method that is best on the queries of the other folds;
+    0 means as many folds as queries. `train`, judgments of other queries of the trial, adds the row `chosen` with the
+    method that is best on these. Raises UsageError if both are given.
     """
 
     judgments: Judgments
@@ -46,78 +47,86 @@ class Task:
 
 
 Figures = dict[str, dict[str, NDArray[np.float64]]]
-"""What each method reached for each query, by method and measure."""
+"""The figures (q,) of queries, by method and measure."""
 
 
 def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     """Rank all documents, or each query's candidates, by every method, and measure the rankings.
 
-    p is that of Fisher's randomisation test of the first measure against the reference, by Holm's rule for several.
+    `methods` are the rows, `trial` the documents and queries, `task` what is measured. The column p is the p value of
+    Fisher's randomisation test of the first measure against the reference, adjusted by Holm's method. Raises UsageError
+    if the reference is not a row.
     """
     labels = [ENGINE] * (task.candidates is not None) + [method.label for method in methods]
     if task.reference is not None and task.reference not in labels:
         raise UsageError(f"the reference {task.reference!r} is none of the methods: {', '.join(labels)}")
-    twice = find_duplicates(trial.pool)
+    duplicates = find_duplicates(trial.pool)
     if task.clean:
-        trial, task = _cleaned(trial, task, twice)
-    tasks = [task] if task.train is None else [task, replace(task, judgments=task.train)]
-    (figures, *trained), hubs = _measured(methods, trial, tasks)
-    first, chosen = task.measures[0], {}
-    if task.folds is not None:
-        dealt = folds(len(task.judgments.queries), task.folds)
-        chosen = _choose(figures, chosen_settings(_settings(figures, first), dealt))
-    elif trained:
-        best = best_setting(_settings(trained[0], first))
-        chosen = _choose(figures, np.full(len(task.judgments.queries), best))
-    values = {label: each[first] for label, each in figures.items()}
-    p = tested(values, task.reference or next(iter(values)))
+        trial, task = _without_duplicates(trial, task, duplicates)
+    figures, hubs, chosen = _measure(methods, trial, task)
+    reference = task.reference or next(iter(figures))
+    p = _p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
     rows: list[dict[str, Value]] = []
-    for label, each in figures.items():
-        means = {name: float(found.mean()) for name, found in each.items()}
+    for label, values in figures.items():
+        means = {name: float(of_queries.mean()) for name, of_queries in values.items()}
         rows.append({"method": label, **means, "p": p.get(label), "hubness": hubs.get(label)})
     facts: dict[str, Any] = {
         "documents": len(trial.pool),
         "queries": len(task.judgments.queries),
-        "reference": task.reference or next(iter(values)),
-        **twice.facts(),
+        "reference": reference,
+        **duplicates.facts(),
         "clean": task.clean,
     }
     if chosen:
         facts["chosen"] = chosen
-    return Table("retrieval", tuple(rows), facts, _notes(trial, task, twice), higher=tuple(task.measures))
+    return Table("retrieval", tuple(rows), facts, _notes(trial, task, duplicates), higher=tuple(task.measures))
 
 
-def _measured(methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]) -> tuple[list[Figures], dict[str, float]]:
-    """Rank by every method once, and measure it by the judgments of each task, and the order of candidates, too.
+def _measure(methods: Sequence[Method], trial: Trial, task: Task) -> tuple[Figures, dict[str, float], dict[str, int]]:
+    """Return the figures of all rows, the hubness of the methods, and how many queries each method was chosen for."""
+    tasks = [task] if task.train is None else [task, replace(task, judgments=task.train)]
+    (figures, *trained), hubs = _rank(methods, trial, tasks)
+    measure, count = task.measures[0], len(task.judgments.queries)
+    if task.folds is not None:
+        choice = chosen_settings(_settings(figures, measure), folds(count, task.folds))
+    elif trained:
+        choice = np.full(count, best_setting(_settings(trained[0], measure)))
+    else:
+        return figures, hubs, {}
+    return figures, hubs, _add_chosen(figures, choice)
 
-    Returns the hubness of the methods, too, among the questions of the first task.
+
+def _rank(methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]) -> tuple[list[Figures], dict[str, float]]:
+    """Rank by every method once; measure the rankings, and the given order of candidates, by each task's judgments.
+
+    Also returns the hubness of the methods among the queries of the first task, unless only candidates are ranked.
     """
-    found, hubs = [Figures() for _ in tasks], dict[str, float]()
-    task = tasks[0]
-    if task.candidates is not None:
-        trial = replace(trial, wanted=_wanted(trial, task.candidates))
-        for each, figures in zip(tasks, found, strict=True):
-            figures[ENGINE] = measured(judged(each.judgments, task.candidates).values(), task.measures)
-    own = [trial.questions.place[query] for query in task.judgments.queries if query in trial.questions.place]
+    figures, hubs = [Figures() for _ in tasks], dict[str, float]()
+    candidates, row_of = tasks[0].candidates, trial.queries.row_of
+    if candidates is not None:
+        trial = replace(trial, wanted=_wanted(trial, candidates))
+        for task, of_task in zip(tasks, figures, strict=True):
+            of_task[ENGINE] = evaluate_measures(join_run(task.judgments, candidates).values(), task.measures)
+    judged_rows = [row_of[query] for query in tasks[0].judgments.queries if query in row_of]
     for method in methods:
         distances = distances_of(method, trial)
-        if task.candidates is None:  # among candidates only, nobody can be everybody's neighbour
-            hubs[method.label] = hubness(distances[own])
-        for each, figures in zip(tasks, found, strict=True):
-            figures[method.label] = _figures(method, distances, trial, each)
-    return found, hubs
+        if candidates is None:  # hubness is undefined for candidates that differ between queries
+            hubs[method.label] = hubness(distances[judged_rows])
+        for task, of_task in zip(tasks, figures, strict=True):
+            of_task[method.label] = _figures(method, distances, trial, task)
+    return figures, hubs
 
 
 def _settings(figures: Figures, measure: str) -> NDArray[np.float64]:
-    """Return what the methods (s, q) that may be chosen reached."""
-    return np.array([each[measure] for label, each in figures.items() if label != RANDOM])
+    """Return the figures (s, q) of the methods that can be chosen."""
+    return np.array([values[measure] for label, values in figures.items() if label != RANDOM])
 
 
-def _choose(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
-    """Add the row of the method chosen (q,) for each query; return which was chosen for how many."""
+def _add_chosen(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
+    """Add the row of the method chosen (q,) for each query; return for how many queries each was chosen."""
     labels = [label for label in figures if label != RANDOM]
-    places = np.arange(len(choice))
-    figures[CHOSEN] = {name: _settings(figures, name)[choice, places] for name in figures[labels[0]]}
+    queries = np.arange(len(choice))
+    figures[CHOSEN] = {name: _settings(figures, name)[choice, queries] for name in figures[labels[0]]}
     counts = np.bincount(choice, minlength=len(labels)).tolist()
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
@@ -125,87 +134,91 @@ def _choose(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
 def _figures(
     method: Method, distances: NDArray[np.float64], trial: Trial, task: Task
 ) -> dict[str, NDArray[np.float64]]:
-    """Measure one method's rankings; chance is tried many times."""
+    """Measure the rankings of one method; for `random`, the mean of many shuffled rankings."""
+    rankings = _judged(distances, trial, task).values()
     if method.name != RANDOM:
-        return measured(_judged(distances, trial, task).values(), task.measures)
-    chance, ranked = np.random.default_rng(0), _judged(distances, trial, task).values()
-    tries = [
-        measured([replace(each, grades=chance.permutation(each.grades)) for each in ranked], task.measures)
+        return evaluate_measures(rankings, task.measures)
+    generator = np.random.default_rng(0)
+    shuffled = [
+        evaluate_measures(
+            [replace(each, grades=generator.permutation(each.grades)) for each in rankings], task.measures
+        )
         for _ in range(TRIALS)
     ]
-    return {name: np.mean([each[name] for each in tries], axis=0) for name in task.measures}
+    return {name: np.mean([each[name] for each in shuffled], axis=0) for name in task.measures}
 
 
-def _judged(distances: NDArray[np.float64], trial: Trial, task: Task) -> dict[str, Judged]:
-    """Rank and judge; a candidate that cannot be ranked stands last, in the order given."""
+def _judged(distances: NDArray[np.float64], trial: Trial, task: Task) -> dict[str, GradedRanking]:
+    """Return the judged ranking of each query; candidates that cannot be ranked are last, in the order given."""
     run: dict[str, Sequence[str]] = {}
-    keys = trial.pool.keys
+    keys, row_of = trial.pool.keys, trial.pool.row_of
     for query in task.judgments.queries:
-        row = trial.questions.place.get(query)
-        if row is None:
+        query_row = trial.queries.row_of.get(query)
+        if query_row is None:
             continue
         if task.candidates is None:
-            run[query] = [keys[place] for place in in_order(keys, distances[row], ascending=True)]
+            run[query] = [keys[row] for row in ranked_indices(keys, distances[query_row], ascending=True)]
             continue
-        given = task.candidates.get(query, ())
-        there = [key for key in given if key in trial.pool.place]
-        places = np.array([trial.pool.place[key] for key in there], np.int64)
-        ranked = [there[i] for i in in_order(there, distances[row][places], ascending=True)]
-        run[query] = [*ranked, *(key for key in given if key not in set(ranked))]
-    return judged(task.judgments, run)
+        candidates = task.candidates.get(query, ())
+        indexed = [key for key in candidates if key in row_of]
+        rows = np.array([row_of[key] for key in indexed], np.int64)
+        ranked = [indexed[i] for i in ranked_indices(indexed, distances[query_row][rows], ascending=True)]
+        run[query] = [*ranked, *(key for key in candidates if key not in set(ranked))]
+    return join_run(task.judgments, run)
 
 
-def tested(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:
+def _p_values(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:
     """Return the p value of every method but the reference."""
     others = [label for label in values if label != reference]
-    found = holm([randomisation(values[label], values[reference]) for label in others])
-    return dict(zip(others, found, strict=True))
+    adjusted = holm([randomisation(values[label], values[reference]) for label in others])
+    return dict(zip(others, adjusted, strict=True))
 
 
 def _wanted(trial: Trial, candidates: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-    """Return which documents (q, n) are a candidate of which question."""
-    wanted = np.zeros((len(trial.questions), len(trial.pool)), bool)
-    for row, query in enumerate(trial.questions.keys):
-        wanted[row, [trial.pool.place[key] for key in candidates.get(query, ()) if key in trial.pool.place]] = True
+    """Return whether each document is a candidate of each query (q, n)."""
+    wanted = np.zeros((len(trial.queries), len(trial.pool)), bool)
+    row_of = trial.pool.row_of
+    for query_row, query in enumerate(trial.queries.keys):
+        wanted[query_row, [row_of[key] for key in candidates.get(query, ()) if key in row_of]] = True
     return wanted
 
 
-def _cleaned(trial: Trial, task: Task, twice: Duplicates) -> tuple[Trial, Task]:
-    """Leave out every document but the first of those that are alike."""
-    kept = twice.kept
-    place = np.full(len(trial.pool), -1, np.int64)
-    place[kept] = np.arange(len(kept))
-    own = np.where(trial.own >= 0, place[trial.own], -1)
-    gone = {trial.pool.keys[row] for row in range(len(trial.pool)) if place[row] < 0}
-    candidates = task.candidates and {q: [k for k in keys if k not in gone] for q, keys in task.candidates.items()}
-    judgments, train = task.judgments.without(gone), task.train and task.train.without(gone)
-    return replace(trial, pool=trial.pool.take(kept), own=own), replace(
+def _without_duplicates(trial: Trial, task: Task, duplicates: Duplicates) -> tuple[Trial, Task]:
+    """Leave out every document that is a near duplicate of an earlier one."""
+    rows = duplicates.unique_rows
+    new_row = np.full(len(trial.pool), -1, np.int64)
+    new_row[rows] = np.arange(len(rows))
+    own_rows = np.where(trial.own_rows >= 0, new_row[trial.own_rows], -1)
+    removed = {key for key, row in zip(trial.pool.keys, new_row.tolist(), strict=True) if row < 0}
+    candidates = task.candidates and {
+        query: [key for key in keys if key not in removed] for query, keys in task.candidates.items()
+    }
+    judgments, train = task.judgments.without(removed), task.train and task.train.without(removed)
+    return replace(trial, pool=trial.pool.take(rows), own_rows=own_rows), replace(
         task, judgments=judgments, candidates=candidates, train=train
     )
 
 
-def _notes(trial: Trial, task: Task, twice: Duplicates) -> tuple[str, ...]:
-    """Say what makes figures lower or higher than they seem."""
-    told = twice.notes(clean=task.clean)
-    silent = [query for query in task.judgments.queries if query not in trial.questions.place]
-    if silent:
-        told.append(f"{len(silent)} judged queries are not among the queries and count as 0, {silent[0]!r} first")
-    known = trial.pool.place
-    lost = {
-        key for grades in task.judgments.grades.values() for key, grade in grades.items() if grade > 0
-    } - known.keys()
+def _notes(trial: Trial, task: Task, duplicates: Duplicates) -> tuple[str, ...]:
+    """Return notes on data that bias the figures."""
+    notes, indexed = duplicates.notes(clean=task.clean), trial.pool.row_of
+    missing = [query for query in task.judgments.queries if query not in trial.queries.row_of]
+    if missing:
+        notes.append(f"{len(missing)} judged queries are not among the queries and count as 0, {missing[0]!r} first")
+    grades = task.judgments.grades
+    lost = {key for each in grades.values() for key, grade in each.items() if grade > 0} - indexed.keys()
     if lost:
-        told.append(
+        notes.append(
             f"{len(lost)} relevant documents are not in the collection and are never found, {min(lost)!r} first"
         )
-    alike = [
+    same_key = [
         query
-        for query, own in zip(trial.questions.keys, trial.own.tolist(), strict=True)
-        if own < 0 and query in known and query in task.judgments.grades
+        for query, own_row in zip(trial.queries.keys, trial.own_rows.tolist(), strict=True)
+        if own_row < 0 and query in indexed and query in grades
     ]
-    if alike:
-        told.append(
-            f"{len(alike)} queries have the key of a document, {alike[0]!r} first: if they are that document, "
+    if same_key:
+        notes.append(
+            f"{len(same_key)} queries have the key of a document, {same_key[0]!r} first: if they are that document, "
             "--without-self leaves it out of its own results"
         )
-    return tuple(told)
+    return tuple(notes)

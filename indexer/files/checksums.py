@@ -1,7 +1,7 @@
-"""Seals: what a file was when it was written, told beside it, and looked at before the file is believed.
+"""File checksums: recorded when a file is written, compared before the file is used.
 
-XXH3-128 reads 14 GB a second where CRC-32 of zlib reads 2.6: a snapshot of gigabytes is looked through in a moment.
-It finds accidents, not forgeries: who can change a file can change its seal, too.
+XXH3-128 processes 14 GB per second, zlib's CRC-32 2.6: a snapshot of some gigabytes is checked in under a second.
+Checksums detect accidental damage, not forgery: a process that can change a file can change its checksum, too.
 """
 
 import json
@@ -17,81 +17,88 @@ from moverank.indexer.errors import DamagedFile
 FileChecksum = Mapping[str, Any]
 """`bytes`, the size of a file, and `xxh3`, its checksum in hexadecimal digits."""
 
+_MISMATCH = "does not match its checksum"
 _BLOCK = 1 << 20
 
 
 def checksum(data: Any) -> str:
-    """Return the checksum of anything with a buffer."""
+    """Return the checksum of any buffer: 128 bits, as hexadecimal digits."""
     return xxhash.xxh3_128_hexdigest(data)
 
 
 def short_checksum(data: Any) -> int:
-    """Return a checksum of 64 bits, for what has many."""
+    """Return a 64-bit checksum of any buffer, for data that is checked in many small blocks."""
     return xxhash.xxh3_64_intdigest(data)
 
 
 def file_checksums(directory: Path) -> dict[str, FileChecksum]:
-    """Return the seals of all files of a directory by name."""
-    sealed: dict[str, FileChecksum] = {}
+    """Return the checksums of all files of a directory, by name."""
+    checksums: dict[str, FileChecksum] = {}
     for path in sorted(directory.iterdir()):
         with path.open("rb") as file:
-            size, found = _read(file.fileno())
-        sealed[path.name] = {"bytes": size, "xxh3": found}
-    return sealed
+            size, digest = _size_and_checksum(file.fileno())
+        checksums[path.name] = {"bytes": size, "xxh3": digest}
+    return checksums
 
 
-def check_names(directory: Path, seals: Mapping[str, FileChecksum], but: str) -> None:
-    """Raise DamagedFile where a file of a directory is missing, foreign, or of another size; `but` is not looked at."""
-    there = {path.name: path.stat().st_size for path in directory.iterdir() if path.name != but}
-    for name, seal in seals.items():
-        if name not in there:
+def check_names(directory: Path, checksums: Mapping[str, FileChecksum], ignored: str) -> None:
+    """Raise DamagedFile if a file of `directory` is missing, unexpected, or of the wrong size.
+
+    `checksums` are those of the expected files, by name; the file `ignored`, which stores them, is not checked.
+    """
+    sizes = {path.name: path.stat().st_size for path in directory.iterdir() if path.name != ignored}
+    for name, expected in checksums.items():
+        if name not in sizes:
             raise DamagedFile(directory / name, "is missing")
-        if there[name] != seal["bytes"]:
-            raise DamagedFile(directory / name, f"has {there[name]:,} bytes where {seal['bytes']:,} were written")
-    for name in there.keys() - seals.keys():
+        if sizes[name] != expected["bytes"]:
+            raise DamagedFile(directory / name, f"has {sizes[name]:,} bytes where {expected['bytes']:,} were written")
+    for name in sizes.keys() - checksums.keys():
         raise DamagedFile(directory / name, "does not belong there")
 
 
-def check_data(path: Path, data: Any, seal: FileChecksum) -> None:
-    """Raise DamagedFile where `data`, all of a file, is not what was sealed."""
-    if checksum(data) != seal["xxh3"]:
-        raise DamagedFile(path, "has another checksum than it was written with")
+def check_data(path: Path, data: Any, expected: FileChecksum) -> None:
+    """Raise DamagedFile, naming `path`, if the checksum of `data`, the whole file, is not the `expected` one."""
+    if checksum(data) != expected["xxh3"]:
+        raise DamagedFile(path, _MISMATCH)
 
 
-def check_descriptor(path: Path, descriptor: int, seal: FileChecksum) -> None:
-    """Raise DamagedFile where an open file is not what was sealed; it is read from its start and left there."""
-    if _read(descriptor) != (seal["bytes"], seal["xxh3"]):
-        raise DamagedFile(path, "has another checksum than it was written with")
+def check_descriptor(path: Path, descriptor: int, expected: FileChecksum) -> None:
+    """Raise DamagedFile, naming `path`, if the open file `descriptor` differs from the `expected` checksum.
+
+    The file is read from its start, and its position is reset to the start.
+    """
+    if _size_and_checksum(descriptor) != (expected["bytes"], expected["xxh3"]):
+        raise DamagedFile(path, _MISMATCH)
     os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 def checksummed_json(content: Mapping[str, Any]) -> bytes:
-    """Write a JSON object with its own checksum."""
+    """Return a JSON object that contains its own checksum."""
     body = dict(content)
     return json.dumps(body | {"checksum": checksum(json.dumps(body).encode())}, indent=1).encode()
 
 
 def read_checksummed_json(path: Path) -> dict[str, Any]:
-    """Read what `checksummed_json` wrote; DamagedFile where a single byte differs from that, OSError where it is not there.
+    """Read the output of `checksummed_json`; DamagedFile if any byte differs, OSError if it cannot be read.
 
-    The same object written in another way counts as damaged: then every flipped bit is found, even in a space.
+    Other formatting of the same object counts as damage, so that every flipped bit is detected, even in white space.
     """
     data = path.read_bytes()
     try:
-        found = json.loads(data)
-        if isinstance(found, dict) and found.pop("checksum", None) and checksummed_json(found) == data:
-            return found
+        content = json.loads(data)
+        if isinstance(content, dict) and content.pop("checksum", None) and checksummed_json(content) == data:
+            return content
     except (ValueError, RecursionError):
         pass
-    raise DamagedFile(path, "has another checksum than it was written with")
+    raise DamagedFile(path, _MISMATCH)
 
 
-def _read(descriptor: int) -> tuple[int, str]:
+def _size_and_checksum(descriptor: int) -> tuple[int, str]:
     """Return the size and the checksum of an open file."""
-    hashed, size, buffer = xxhash.xxh3_128(), 0, bytearray(_BLOCK)
+    digest, size, buffer = xxhash.xxh3_128(), 0, bytearray(_BLOCK)
     os.lseek(descriptor, 0, os.SEEK_SET)
     with memoryview(buffer) as view:
         while count := os.readv(descriptor, [view]):
-            hashed.update(view[:count])
+            digest.update(view[:count])
             size += count
-    return size, hashed.hexdigest()
+    return size, digest.hexdigest()

@@ -1,4 +1,4 @@
-"""A file that is held open until it is read: a writer may put another in its place before that."""
+"""A file that is opened early and read later: a writer may replace it in between."""
 
 import os
 from pathlib import Path
@@ -8,14 +8,17 @@ from moverank.indexer.files.checksums import FileChecksum, check_descriptor
 
 
 class OpenFile:
-    """A file of a snapshot, opened at once and given back when it has been read, or by the garbage collector."""
+    """A snapshot's file, opened on construction; closed by `close()` or by the garbage collector.
 
-    def __init__(self, path: Path, seal: FileChecksum | None = None) -> None:
-        self.path, self._seal = path, seal
+    Without an `expected` checksum, `check` is a no-op.
+    """
+
+    def __init__(self, path: Path, expected: FileChecksum | None = None) -> None:
+        self.path, self._expected = path, expected
         self.descriptor = os.open(path, os.O_RDONLY)
         self.close = finalize(self, os.close, self.descriptor)
 
     def check(self) -> None:
-        """Raise DamagedFile where the file is not what was sealed; one without a seal is believed."""
-        if self._seal is not None:
-            check_descriptor(self.path, self.descriptor, self._seal)
+        """Raise DamagedFile if the file differs from its checksum."""
+        if self._expected is not None:
+            check_descriptor(self.path, self.descriptor, self._expected)

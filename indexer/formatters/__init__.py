@@ -1,1 +1,1 @@
-"""How results look: for people at a terminal, for programs, and in a browser."""
+"""Output formats: text for terminals, JSON and CSV for programs, HTML pages and figures."""

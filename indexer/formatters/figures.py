@@ -1,4 +1,4 @@
-"""Figures of experiments, as the papers draw them: each kind of table has its own. matplotlib draws."""
+"""Figures of experiments, as in the papers: one for each kind of table, drawn with matplotlib."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +9,11 @@ from moverank.indexer.evaluation.result_table import Table, Value
 
 
 def draw(tables: Sequence[Table], path: Path) -> None:
-    """Draw tables of one kind into a file, whose ending names its format: svg, pdf or png.
+    """Draw tables of one kind into a file, in the format of its suffix: svg, pdf or png.
 
     `retrieval`: recall by k (Trapp et al. 2017, figure 1); `knn`: errors with deviations (Kusner et al. 2015, fig. 3);
     `bounds`: tightness and neighbours found (figure 5); `prefetch and prune`: recall and work by m (figure 7). Raises
-    UsageError for a table of another kind or an ending that cannot be drawn, IndexerError where matplotlib is missing.
+    UsageError for another kind of table or format, IndexerError if matplotlib is missing or the file cannot be written.
     """
     try:
         from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def draw(tables: Sequence[Table], path: Path) -> None:
     drawer = _DRAWERS.get(tables[0].name)
     if drawer is None:
         raise UsageError(f"there is no figure of {tables[0].name}: choose {', '.join(_DRAWERS)}")
-    # Not pyplot: nothing is kept for the whole process, and no window is wanted.
+    # pyplot would keep the figure for the lifetime of the process, and could open a window.
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     drawer(figure, tables)
     try:
@@ -40,7 +40,7 @@ def _recall(figure: Any, tables: Sequence[Table]) -> None:
     cuts = sorted(int(name.removeprefix("recall@")) for name in table.columns if name.startswith("recall@"))
     if not cuts:
         raise UsageError("a recall curve needs measures such as recall@1 and recall@10: name them by --measure")
-    names = [str(k) for k in cuts]  # side by side: 1, 5, 10 and 100 in proportion would be a heap and a dot
+    names = [str(k) for k in cuts]  # evenly spaced: on a linear scale up to 100, 1, 5 and 10 would overlap
     for row in table.rows:
         axes.plot(names, [_number(row[f"recall@{k}"]) for k in cuts], marker="o", label=str(row["method"]))
     axes.set(xlabel="k", ylabel="recall@k", ylim=(0, 1))
@@ -53,17 +53,17 @@ def _errors(figure: Any, tables: Sequence[Table]) -> None:
     labels = list(dict.fromkeys(str(row["method"]) for table in tables for row in table.rows))
     width = 0.8 / len(labels)
     for i, label in enumerate(labels):
-        there = [(place, row) for place, table in enumerate(tables) for row in table.rows if row["method"] == label]
-        places = [place + (i - (len(labels) - 1) / 2) * width for place, _ in there]
-        heights = [100 * _number(row["error"]) for _, row in there]
-        axes.bar(places, heights, width, yerr=[100 * _number(row["deviation"]) for _, row in there], label=label)
+        bars = [(x, row) for x, table in enumerate(tables) for row in table.rows if row["method"] == label]
+        centres = [x + (i - (len(labels) - 1) / 2) * width for x, _ in bars]
+        heights = [100 * _number(row["error"]) for _, row in bars]
+        axes.bar(centres, heights, width, yerr=[100 * _number(row["deviation"]) for _, row in bars], label=label)
     axes.set(ylabel="test error %", xticks=range(len(tables)))
     axes.set_xticklabels([str(table.facts.get("data", "")) for table in tables])
     axes.legend(fontsize="small")
 
 
 def _bounds(figure: Any, tables: Sequence[Table]) -> None:
-    """Draw how tight each bound is, and beside it how many of the true neighbours it finds."""
+    """Draw the tightness of each bound, and beside it the share of the true neighbours that it finds."""
     table = tables[0]
     names = [str(row["bound"]) for row in table.rows]
     columns = [name for name in table.columns if name == "tightness" or name.startswith("true")]
@@ -74,17 +74,17 @@ def _bounds(figure: Any, tables: Sequence[Table]) -> None:
 
 
 def _depths(figure: Any, tables: Sequence[Table]) -> None:
-    """Draw recall over m, and how many distances are computed."""
+    """Draw recall and the number of distances computed over m."""
     axes = figure.subplots()
     rows = tables[0].rows
     depths = [_number(row["m"]) for row in rows]
     axes.plot(depths, [_number(row["recall"]) for row in rows], marker="o", label="recall of the true ten")
     axes.set(xlabel="m, candidates by centroid", ylabel="recall", xscale="log", ylim=(0, 1.02))
-    other = axes.twinx()
-    other.plot(depths, [_number(row["solved"]) for row in rows], marker="s", color="C1", label="distances computed")
-    other.set(ylabel="distances computed")
+    right = axes.twinx()
+    right.plot(depths, [_number(row["solved"]) for row in rows], marker="s", color="C1", label="distances computed")
+    right.set(ylabel="distances computed")
     axes.legend(loc="upper left", fontsize="small")
-    other.legend(loc="lower right", fontsize="small")
+    right.legend(loc="lower right", fontsize="small")
 
 
 def _number(value: Value) -> float:

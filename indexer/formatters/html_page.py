@@ -1,4 +1,4 @@
-"""An explanation as one HTML page: no script, no style sheet, nothing loaded from anywhere."""
+"""An explanation as one HTML page, without scripts and external resources."""
 
 from collections.abc import Sequence
 from html import escape
@@ -8,10 +8,19 @@ from moverank.rerank.ranking import Flow
 
 _ROW, _LEFT, _RIGHT, _TOP = 26, 200, 620, 20
 _COLOURS = ("#1b7837", "#7fbf7b", "#c2a5cf", "#9970ab", "#762a83")
+_STYLE = """\
+body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
+th, td { text-align: left; padding: 0 1em 0 0 }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+path { fill: none; opacity: .65 }
+"""
 
 
 def explanation_page(explanation: Explanation, query: str, title: str) -> str:
-    """Draw the flows as bands from the query's words to the document's: width is mass, colour is cost."""
+    """Return a page with the flows of `explanation` as bands from words of `query` to words of the document `title`.
+
+    The width of a band is the mass, its colour the cost.
+    """
     sources = _totals(explanation.flows, [flow.source for flow in explanation.flows])
     targets = _totals(explanation.flows, [flow.target for flow in explanation.flows])
     height = 2 * _TOP + _ROW * max(len(sources), len(targets))
@@ -25,16 +34,12 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 <meta charset="utf-8">
 <title>{escape(title)}: distance {explanation.distance:.4f}</title>
 <style>
-body {{ font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }}
-th, td {{ text-align: left; padding: 0 1em 0 0 }}
-td.n {{ text-align: right; font-variant-numeric: tabular-nums }}
-path {{ fill: none; opacity: .65 }}
-</style>
+{_STYLE}</style>
 </head>
 <body>
 <h1>{escape(title)}</h1>
 <p>Query: {escape(query)}</p>
-<p>Word DistanceRanker's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
+<p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
 of the two words, from <span style="color:{_COLOURS[0]}">near</span> to <span style="color:{_COLOURS[-1]}">far</span>.
 </p>
 <svg viewBox="0 0 820 {height}" role="img" aria-label="flows between words" font-size="14">
@@ -64,10 +69,10 @@ def _band(flow: Flow, sources: Sequence[str], targets: Sequence[str], longest: f
     )
     colour = _COLOURS[min(4, int(5 * flow.cost / longest))] if longest else _COLOURS[0]
     middle = (_LEFT + _RIGHT) / 2
-    told = escape(f"{flow.source} to {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
+    tooltip = escape(f"{flow.source} to {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
     return (
         f'<path d="M{_LEFT},{start} C{middle},{start} {middle},{end} {_RIGHT},{end}" stroke="{colour}" '
-        f'stroke-width="{max(0.5, 60 * flow.mass):.2f}"><title>{told}</title></path>'
+        f'stroke-width="{max(0.5, 60 * flow.mass):.2f}"><title>{tooltip}</title></path>'
     )
 
 

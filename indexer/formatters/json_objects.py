@@ -1,4 +1,4 @@
-"""Results as JSON objects: the keys are a contract."""
+"""Results as JSON objects; their keys are part of the public interface."""
 
 from dataclasses import asdict
 from math import isnan
@@ -11,14 +11,14 @@ from moverank.rerank.ranking import Flow, Hit, Ranking
 
 
 def changes_object(changes: Changes) -> dict[str, int]:
-    """Return what a run did, by name."""
+    """Return the changes made by a run, by name."""
     return asdict(changes)
 
 
 def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -> dict[str, Any]:
-    """Return a ranking; `query` is the id that it answers, where there are several."""
-    told: dict[str, Any] = {} if query is None else {"query": query}
-    return told | {
+    """Return a `ranking` that took `seconds`; `query` is the id of its query if there are several."""
+    values: dict[str, Any] = {} if query is None else {"query": query}
+    return values | {
         "hits": [_hit_object(rank, hit) for rank, hit in enumerate(ranking.hits, start=1)],
         "certified": ranking.certified,
         "scope": ranking.scope,
@@ -34,12 +34,12 @@ def explanation_object(explanation: Explanation) -> dict[str, Any]:
 
 
 def why_not_object(why: WhyNot) -> dict[str, Any]:
-    """Return where a document fell out; JSON has no infinity, so what there was nothing to beat is null."""
+    """Return the stage that excluded a document; an infinite k-th distance is null, since JSON has no infinity."""
     return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
 
 def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "rank": rank,
         "key": hit.key,
         "title": hit.title,
@@ -49,8 +49,8 @@ def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
         "snippet": hit.snippet,
     }
     if hit.parts:
-        told["parts"] = {name: None if isnan(value) else value for name, value in hit.parts}
-    return told | ({"flows": [_flow_object(flow) for flow in hit.flows]} if hit.flows else {})
+        values["parts"] = {name: None if isnan(value) else value for name, value in hit.parts}
+    return values | ({"flows": [_flow_object(flow) for flow in hit.flows]} if hit.flows else {})
 
 
 def _flow_object(flow: Flow) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""What a command says: results to standard output, notes to standard error.
+"""Output of the commands: results to standard output, notes to standard error.
 
-What is drawn for people is imported when it is drawn: programs that ask for JSON do not wait for rich.
+rich is imported only for text output: JSON output does not need it.
 """
 
 import json
@@ -13,13 +13,18 @@ import typer
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import IndexerError
+from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.formatters.escaping import printable, printable_json
 from moverank.indexer.formatters.json_objects import changes_object, ranking_object
 from moverank.indexer.progress import Progress
 from moverank.rerank.ranking import Ranking
 
 
-def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
-    """Print the answer to the only question."""
+def print_ranking(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
+    """Print the `ranking` of a single query, which took `seconds`; `flows`: with all flows of each hit.
+
+    `as_json`: as a JSON object.
+    """
     if as_json:
         print_object(ranking_object(ranking, seconds))
     else:
@@ -28,80 +33,78 @@ def print_answer(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool
         print_view(ranking_view(ranking, seconds, flows=flows))
 
 
-def print_answers(
-    asked: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, flows: bool, as_json: bool, progress: Progress
+def print_rankings(
+    queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, flows: bool, as_json: bool, progress: Progress
 ) -> bool:
-    """Print the answers to questions (id, text), in their order; say whether all have one."""
-    answered = True
-    for done, ((id_, text), ranking) in enumerate(zip(asked, rankings, strict=True), start=1):
-        progress("Searching", done, len(asked), "queries")
+    """Print the `rankings` of `queries` (id, text), in order; return whether all queries could be answered.
+
+    `flows`: with all flows of each hit; `as_json`: as JSON lines. `progress` is called after each.
+    """
+    complete = True
+    for done, ((id_, text), ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
+        progress("Searching", done, len(queries), "queries")
         if ranking.problem:
-            answered = False
+            complete = False
             note(f"{id_}: {ranking.problem}")
             if as_json:
                 print_object({"query": id_, "error": ranking.problem})
         elif as_json:
             print_object(ranking_object(ranking, ranking.seconds, id_))
         else:
-            from moverank.indexer.formatters.terminal import print_view, ranking_view, shown
+            from moverank.indexer.formatters.terminal import print_view, ranking_view
 
-            typer.secho(shown(f"{id_}: {text}" if id_ != text else id_), bold=True)
+            typer.secho(printable(f"{id_}: {text}" if id_ != text else id_), bold=True)
             print_view(ranking_view(ranking, ranking.seconds, flows=flows))
-    return answered
+    return complete
 
 
-def tell_of_compiling() -> None:
-    """Say so when kernels have to be compiled: the first search on a machine takes some seconds more."""
+def note_compiling() -> None:
+    """Print a note if kernels are compiled: the first search on a machine takes some seconds longer."""
     from moverank.rerank.kernels import when_compiling
 
     when_compiling(lambda: note("compiling for this machine: this takes some seconds, once"))
 
 
 def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:
-    """Tell what a run did."""
+    """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object."""
     if as_json:
         print_object(changes_object(changes))
     else:
-        from moverank.indexer.formatters.terminal import changes_view
+        from moverank.indexer.formatters.terminal import changes_line
 
-        typer.echo(changes_view(changes, seconds))
+        typer.echo(changes_line(changes, seconds))
 
 
 def print_check(problems: Sequence[str], *, as_json: bool) -> None:
-    """Tell what is wrong with a collection, if anything."""
+    """Print the problems that a check found, or that there are none."""
     if as_json:
         print_object({"ok": not problems, "problems": list(problems)})
         return
-    from moverank.indexer.formatters.terminal import shown
-
     for problem in problems:
-        typer.echo(shown(problem))
+        typer.echo(printable(problem))
     if not problems:
         typer.echo("nothing is wrong")
 
 
-def print_object(told: dict[str, Any]) -> None:
-    """Print a line of JSON; what standard output cannot spell is escaped as JSON does it."""
-    text = json.dumps(told, ensure_ascii=False)
-    if not text.isprintable():  # what a terminal might obey
-        text = "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+def print_object(values: dict[str, Any]) -> None:
+    """Print a line of JSON; characters that standard output cannot encode are escaped."""
+    text = printable_json(json.dumps(values, ensure_ascii=False))
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(told)
+        text = json.dumps(values)
     typer.echo(text)
 
 
 def note(text: str) -> None:
-    """Say something on standard error: one line, whatever the names and texts in it hold."""
-    from moverank.indexer.formatters.terminal import shown
-
-    typer.echo(f"moverank: {shown(text)}", err=True)
+    """Print a line on standard error."""
+    typer.echo(f"moverank: {printable(text)}", err=True)
 
 
-def write_page(path: Path, text: str) -> None:
-    """Write a page; IndexerError where that cannot be."""
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically; IndexerError if that fails."""
     try:
-        path.write_text(text, encoding="utf-8")
+        with atomic_file(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error

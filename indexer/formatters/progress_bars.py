@@ -1,4 +1,4 @@
-"""Progress bars on standard error, for work that takes over a second, and only on a terminal."""
+"""Progress bars on standard error, only on a terminal, for tasks that take more than a second."""
 
 import time
 from types import TracebackType
@@ -9,11 +9,11 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-_PATIENCE = 1.0
+_PATIENCE = 1.0  # seconds until a bar is shown
 
 
 class _RateColumn(ProgressColumn):
-    """How much is done, and how much of it a second."""
+    """The amount done, and the rate per second."""
 
     def render(self, task: Task) -> Text:
         unit, speed = str(task.fields["unit"]), task.finished_speed or task.speed
@@ -25,7 +25,7 @@ class _RateColumn(ProgressColumn):
 
 
 class Bars:
-    """A `Progress` that draws a bar for each task; silent where standard error is no terminal."""
+    """A `Progress` callback that draws a bar for each task; a no-op if standard error is not a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -40,11 +40,11 @@ class Bars:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._tasks:  # stopping what never started would print an empty line
+        if self._tasks:  # stopping a display that was not started would print an empty line
             self._progress.stop()
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
-        """Draw how far a task is."""
+        """Draw the progress of a task; see `Progress`."""
         if not self._console.is_terminal:
             return
         began = self._began.setdefault(task, time.monotonic())

@@ -1,37 +1,42 @@
-"""Bringing the store up to date with what the readers deliver, batch by batch, one transaction each."""
+"""Updates the store with the records of a run, in batches: one transaction each, or one for all in a strict run."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from hashlib import blake2b
 from itertools import islice
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from moverank.indexer.documents import Changes, Document, Metadata, Part, Rejection
-from moverank.indexer.errors import RecordError, UsageError
-from moverank.indexer.indexing.word_counts import Counts, WordCounter
-from moverank.indexer.store import Known, Store, StoredDocument, Writer
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import RecordError
+from moverank.indexer.indexing.removal import distinct_words, remove
+from moverank.indexer.indexing.stored_form import (
+    StoredPart,
+    check_document,
+    document_digest,
+    field_values,
+    stored_parts,
+)
+from moverank.indexer.indexing.word_counts import WordCounter
+from moverank.indexer.store import Store, StoredState, Writer
+from moverank.rerank.bags.weights import TITLE
 
 BATCH = 2000
 
 
 class _Fresh(NamedTuple):
-    """A document that is new or changed, what it was before, and the stored parts that it had."""
+    """A new or changed document in its stored form; `known` is its previous state, None if it is new."""
 
     document: Document
+    parts: tuple[StoredPart, ...]
     digest: bytes
-    part_digests: tuple[bytes, ...]
-    known: Known | None
+    known: StoredState | None
 
 
 class Sync:
-    """One run over the records of one or more sources.
+    """One run over the records of one or more sources, which updates `store`.
 
-    `salt` joins every digest: the settings that decide which words a text has. `rejected` is told of each bad record; a
-    `strict` run stops at the first, with RecordError, and has written nothing.
+    `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
+    `rejected` is called with each bad record; a `strict` run stops at the first with RecordError, and writes nothing.
     """
 
     def __init__(
@@ -49,10 +54,10 @@ class Sync:
         self._seen: set[int] = set()
 
     def run(self, records: Iterable[Document | Rejection], *, prune: bool = False) -> Changes:
-        """Write what is new or changed; with `prune`, remove every document that the records do not name.
+        """Write new and changed documents; with `prune`, remove every document that the `records` do not contain.
 
-        Nothing is pruned when a record was rejected, for it may be the one that a document came from, nor when there
-        was no document at all: `refused` says so.
+        Nothing is pruned if a record was rejected, since it may be a stored document, or if there was no document:
+        `refused` gives the reason.
         """
         with self._whole_run() as whole:
             for batch in _batches(self._accepted(records)):
@@ -65,19 +70,17 @@ class Sync:
 
     @property
     def refused(self) -> str | None:
-        """Return why nothing may be pruned, None where it may."""
+        """Return why nothing may be pruned after this run; None if pruning is safe."""
         rejected = self._tally["rejected"]
         if rejected:
             counted = "1 record was" if rejected == 1 else f"{rejected:,} records were"
-            return (
-                f"nothing was pruned: {counted} rejected, and a document may have come from there; mend and run again"
-            )
+            return f"nothing was pruned: {counted} rejected, and a document may have come from there; fix and run again"
         if not self._seen:
             return "nothing was pruned: the sources hold no document, and the collection would be emptied"
         return None
 
     def changes(self) -> Changes:
-        """Return what was committed so far."""
+        """Return the changes committed so far."""
         with self._store.reading() as reader:
             return Changes(**self._tally, revision=reader.revision())
 
@@ -88,10 +91,10 @@ class Sync:
         return nullcontext(whole) if whole else self._store.writing()
 
     def _accepted(self, records: Iterable[Document | Rejection]) -> Iterator[Document]:
-        """Let documents through, and tell of the rest."""
+        """Yield the documents, and report rejections."""
         for record in records:
             if isinstance(record, Document):
-                _check(record)
+                check_document(record)
                 yield record
                 continue
             self._tally["rejected"] += 1
@@ -105,9 +108,8 @@ class Sync:
         known = writer.known([document.key for document in batch])
         fresh = []
         for document in batch:
-            part_digests = tuple(text_digest(part.text) for part in document.parts)
-            before = known.get(document.key)
-            new = _Fresh(document, _document_digest(document, part_digests, self._salt), part_digests, before)
+            parts, before = stored_parts(document), known.get(document.key)
+            new = _Fresh(document, parts, document_digest(document, parts, self._salt), before)
             if before is not None and before.digest == new.digest:
                 self._seen.add(before.id)
                 tally.update(unchanged=1, wordless=before.wordless)
@@ -118,16 +120,16 @@ class Sync:
         self._tally += tally
 
     def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:
-        """Insert or overwrite documents, and count the documents of each word anew."""
+        """Insert or overwrite documents, and update the document frequencies of their words."""
         old = writer.parts([new.known.id for new in fresh if new.known])
         counted = self._count(writer, fresh, old)
         frequencies: Counter[int] = Counter()
         rows = []
         for new, parts in zip(fresh, counted, strict=True):
-            words = _distinct(parts)
+            words = distinct_words(parts)
             frequencies.update(words)
             if new.known:
-                frequencies.subtract(_distinct(old.get(new.known.id, [])))
+                frequencies.subtract(distinct_words(old.get(new.known.id, [])))
             rows.append(_document_row(new, revision, wordless=not self._counter.any_known(writer, words)))
             tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
@@ -140,62 +142,37 @@ class Sync:
         writer.count_words(frequencies)
 
     def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
-        """Return the counts of every part; a text that was stored before keeps the counts that it had."""
+        """Return the counts of every part; a text that the document had before keeps its counts."""
         counted: list[list[Any]] = []
         missing: list[tuple[int, int]] = []
         for new in fresh:
-            before = {part.digest: part for part in old.get(new.known.id, [])} if new.known else {}
-            counted.append([before.get(digest) for digest in new.part_digests])
+            stored = old.get(new.known.id, []) if new.known else []
+            before = dict(zip(_contexts(stored), stored, strict=True))
+            counted.append([before.get(context) for context in _contexts(new.parts)])
             missing += [(len(counted) - 1, i) for i, counts in enumerate(counted[-1]) if counts is None]
-        texts = [fresh[row].document.parts[i].text for row, i in missing]
+        texts = [fresh[row].parts[i].counted for row, i in missing]
         for (row, i), counts in zip(missing, self._counter.count(writer, texts), strict=True):
             counted[row][i] = counts
         return counted
 
 
-def _check(document: Document) -> None:
-    """Refuse a document that no reader would deliver, with UsageError."""
-    texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
-    if not document.key:
-        raise UsageError("a document needs a key that is not empty")
-    if any(not text.isascii() and _surrogate(text) for text in texts):
-        raise UsageError(f"document {document.key!r} has half a character (a lone surrogate), which no text can hold")
-    if any(not 0 <= part.rank < 2**31 for part in document.parts):
-        raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")
-
-
-def _surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def remove(writer: Writer, ids: Sequence[int]) -> int:
-    """Remove documents by id, and return how many."""
-    if not ids:
-        return 0
-    frequencies: Counter[int] = Counter()
-    for start in range(0, len(ids), BATCH):
-        for parts in writer.parts(ids[start : start + BATCH]).values():
-            frequencies.subtract(_distinct(parts))
-    writer.count_words(frequencies)
-    writer.remove_documents(ids, writer.next_revision())
-    return len(ids)
+def _contexts(parts: Sequence[Any]) -> list[tuple[bytes, bytes | None]]:
+    """Return what the counts of each part depend on: its text, and for a first part of rank 0 the title."""
+    title = next((part.digest for part in parts if part.rank == TITLE), None)
+    return [(part.digest, title if part.position == part.rank == 0 else None) for part in parts]
 
 
 def _write_parts(
     writer: Writer, ids: Sequence[int], fresh: Sequence[_Fresh], counted: Sequence[list[Any]], old: dict[int, list[Any]]
 ) -> None:
-    """Write the parts of documents; where the texts are the same, only the ranks that changed."""
+    """Write the parts of documents; if the texts are the same, only the ranks that changed."""
     ranks: list[dict[str, Any]] = []
     dropped: list[int] = []
     added: list[dict[str, Any]] = []
     for id_, new, counts in zip(ids, fresh, counted, strict=True):
         before = old.get(id_, [])
-        if before and tuple(part.digest for part in before) == new.part_digests:
-            pairs = zip(before, new.document.parts, strict=True)
+        if before and _texts(before) == _texts(new.parts):
+            pairs = zip(before, new.parts, strict=True)
             ranks += [{"id": was.id, "rank": now.rank} for was, now in pairs if was.rank != now.rank]
             continue
         dropped += [id_] if before else []
@@ -205,30 +182,21 @@ def _write_parts(
     writer.add_parts(added)
 
 
-def _part_rows(id_: int, new: _Fresh, counted: Sequence[Counts]) -> Iterator[dict[str, Any]]:
-    parts = zip(new.document.parts, new.part_digests, counted, strict=True)
-    for position, (part, digest, counts) in enumerate(parts):
+def _texts(parts: Sequence[Any]) -> list[tuple[int, bytes]]:
+    return [(part.position, part.digest) for part in parts]
+
+
+def _part_rows(id_: int, new: _Fresh, counted: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    for part, counts in zip(new.parts, counted, strict=True):
         yield {
             "document_id": id_,
-            "position": position,
+            "position": part.position,
             "rank": part.rank,
             "text": part.text,
-            "digest": digest,
+            "digest": part.digest,
             "words": counts.words,
             "counts": counts.counts,
         }
-
-
-def stored_digest(found: StoredDocument, salt: bytes) -> bytes:
-    """Return the digest that a stored document should have, by what is stored of it."""
-    parts = tuple(Part(part.text, part.rank) for part in found.parts)
-    document = Document(found.key, found.title, parts, found.label, found.metadata)
-    return _document_digest(document, tuple(part.digest for part in found.parts), salt)
-
-
-def text_digest(text: str) -> bytes:
-    """Return the digest of a part's text."""
-    return _digest(text.encode())
 
 
 def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
@@ -244,38 +212,13 @@ def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, An
     }
 
 
-def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
-    """Return the values that a document can be found by: text as it is, anything else as JSON writes it."""
-    values = {("label", label)} if label is not None else set()
-    for name, value in metadata.items():
-        for item in value if isinstance(value, list) else [value]:
-            if item is not None:
-                values.add((name, item if isinstance(item, str) else json.dumps(item)))
-    return values
-
-
 def _fields(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
     values = field_values(new.document.label, new.document.metadata)
     return ({"document_id": id_, "name": name, "value": value} for name, value in sorted(values))
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Cut the stream into batches, none with a key twice: the later document of a key is the one that counts."""
+    """Split the stream into batches without repeated keys: the last document with a key is kept."""
     iterator = iter(documents)
     while batch := list(islice(iterator, BATCH)):
         yield list({document.key: document for document in batch}.values())
-
-
-def _distinct(parts: Iterable[Any]) -> set[int]:
-    """Return the ids of all words of a document's parts."""
-    return {word for part in parts for word in np.frombuffer(part.words, "<i4").tolist()}
-
-
-def _document_digest(document: Document, part_digests: Sequence[bytes], salt: bytes) -> bytes:
-    """Return a digest of all that a document holds, and of how its words are read."""
-    shown = [document.title, document.label, dict(document.metadata), [part.rank for part in document.parts]]
-    return _digest(salt + json.dumps(shown, sort_keys=True).encode() + b"".join(part_digests))
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=16).digest()

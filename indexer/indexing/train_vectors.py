@@ -1,95 +1,90 @@
-"""Training word vectors on the collection's own texts, where it was given none."""
+"""Trains word vectors on the collection's own texts, if the settings name no source."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from moverank.indexer.errors import UsageError
+from moverank.indexer.documents import Changes
+from moverank.indexer.errors import TooFewWords
+from moverank.indexer.files.directory import VECTORS
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT
+from moverank.indexer.indexing.settings_check import check_choices, training_method
 from moverank.indexer.progress import Progress
+from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store, Writer
-from moverank.indexer.vectors import train_lsi, train_vectors, training_options
-from moverank.indexer.vectors.training_options import Method
+from moverank.indexer.vectors import train_lsi, train_vectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 
-TRAINED = ("auto", "train", "lsi")
-"""Sources of vectors that are no source: they are trained on the texts, once those are there."""
-
 SMALL_CORPUS = 2_000_000
-"""Words under which LSI is chosen: prediction-based vectors need more text than that to be better."""
+"""Number of words below which "auto" chooses LSI: word2vec is better only with more text."""
 
 _SENTENCE = 1000
 
 
-def check_training(embedding: str, options: tuple[str, ...]) -> None:
-    """Raise UsageError for options of training that cannot be meant with that source of vectors."""
-    if embedding in ("train", "lsi"):
-        _method(embedding, options)
-    elif options:
-        raise UsageError("options of training need --embedding train or --embedding lsi")
+def train_collection(
+    store: Store, directory: Path, settings: Settings, changes: Changes, progress: Progress
+) -> tuple[Settings, Embedding | None, Changes]:
+    """Train vectors on a collection's texts after a run, and store the row of each word's vector.
 
-
-def _method(embedding: str, options: tuple[str, ...]) -> tuple[Method, dict[str, Any]]:
-    """Return the method and its options; `method=cbow` among the options chooses between the two of word2vec."""
-    if embedding == "lsi":
-        return "lsi", training_options("lsi", options)
-    named = [option.partition("=")[2] for option in options if option.startswith("method=")]
-    rest = [option for option in options if not option.startswith("method=")]
-    for method in ("skip-gram", "cbow"):
-        if method == (named or ["skip-gram"])[-1]:
-            return method, training_options(method, rest)
-    raise UsageError(f"method={named[-1]}: method must be skip-gram or cbow")
+    `store`, `directory` and `settings` are the collection's, `changes` those of the run; `progress` is called during
+    training. Returns the settings with the method used, the vectors, and the changes with the number of wordless
+    documents in the collection. With too few words nothing is changed: the vectors are None, and the next run retries.
+    """
+    normalize = settings.normalize is not False
+    vectors = directory / VECTORS
+    shutil.rmtree(vectors, ignore_errors=True)  # left by a run that was killed before it stored their fingerprint
+    try:
+        method, embedding = train(store, vectors, settings, normalize=normalize, progress=progress)
+    except TooFewWords:
+        return settings, None, replace(changes, wordless=changes.documents)
+    settings = replace(settings, embedding=method, normalize=normalize)
+    check_choices(settings, embedding.dim)
+    with store.writing() as writer:
+        wordless = assign_rows(writer, embedding)
+        writer.set_settings(settings.stored() | {FINGERPRINT: embedding.fingerprint})
+        return settings, embedding, replace(changes, wordless=wordless, revision=writer.revision())
 
 
 def train(
-    store: Store,
-    directory: Path,
-    embedding: str,
-    options: tuple[str, ...],
-    tokenizer: Tokenizer,
-    *,
-    normalize: bool,
-    progress: Progress,
+    store: Store, vectors: Path, settings: Settings, *, normalize: bool, progress: Progress
 ) -> tuple[str, Embedding]:
-    """Train vectors on the stored texts into `directory`.
+    """Train vectors on the texts in `store`, write them to the directory `vectors`, and open them.
 
-    `embedding` is "train", "lsi", or "auto": LSI for a small corpus. Returns which of the two it was, and the vectors.
+    `settings` name the method, of which "auto" chooses by the size of the corpus; `normalize` scales vectors to unit
+    length; `progress` is called during training. Returns the method used, "lsi" or "train", and the vectors.
     """
+    embedding, tokenizer = settings.embedding, Tokenizer(frozenset(settings.stop_words))
     if embedding == "auto":
         embedding = "lsi" if _word_count(store) < SMALL_CORPUS else "train"
-    method, chosen = _method(embedding, options)
+    method, options = training_method(embedding, settings.train_options)
     if method == "lsi":
-        trained = train_lsi(
-            lambda: _documents(store, tokenizer), directory, normalize=normalize, progress=progress, **chosen
-        )
-    else:
-        trained = train_vectors(
-            lambda: _sentences(store, tokenizer),
-            directory,
-            method=method,
-            normalize=normalize,
-            progress=progress,
-            **chosen,
-        )
-    return embedding, trained
+        documents = partial(_documents, store, tokenizer)
+        return embedding, train_lsi(documents, vectors, normalize=normalize, progress=progress, **options)
+    sentences = partial(_sentences, store, tokenizer)
+    return embedding, train_vectors(
+        sentences, vectors, method=method, normalize=normalize, progress=progress, **options
+    )
 
 
 def assign_rows(writer: Writer, embedding: Embedding) -> int:
-    """Give every stored word the row of its vector, and return how many documents are wordless now."""
+    """Store the row of each word's vector, and return the number of wordless documents."""
     words = list(writer.all_words())
     rows = embedding.find([found.word for found in words])
     writer.set_word_rows({found.id: row for found, row in zip(words, rows.tolist(), strict=True) if row != found.row})
     known = {found.id for found, row in zip(words, rows.tolist(), strict=True) if row != UNKNOWN}
-    alive = {
+    with_known_word = {
         part.document_id
         for part in writer.counted_parts()
         if not known.isdisjoint(np.frombuffer(part.words, "<i4").tolist())
     }
-    return writer.mark_wordless(sorted(alive), writer.next_revision())
+    return writer.mark_wordless(sorted(with_known_word), writer.next_revision())
 
 
 def _word_count(store: Store) -> int:
@@ -104,7 +99,7 @@ def _documents(store: Store, tokenizer: Tokenizer) -> Iterator[Counter[str]]:
 
 
 def _sentences(store: Store, tokenizer: Tokenizer) -> Iterator[list[str]]:
-    """Give each document's words in order, in pieces that gensim does not cut off."""
+    """Yield the words of each document in order, in pieces short enough for gensim."""
     with store.reading() as reader:
         for texts in reader.all_texts():
             words = tokenizer.words("\n".join(texts))

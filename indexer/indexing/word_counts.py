@@ -1,4 +1,4 @@
-"""From texts to stored word counts: every word that a collection meets gets an id for good."""
+"""Counts the words of texts for the store; every word of a collection has a permanent id."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,20 +12,20 @@ from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 _CACHED_WORDS = 2_000_000
-_LOOKUP = 10  # looking a word up takes as long as reading so many in a row
+_LOOKUP = 10  # a lookup of one word takes as long as reading this many in sequence
 
 
 class Counts(NamedTuple):
-    """A text's words as int32 arrays in bytes: ids, increasing, and how often each occurs."""
+    """A text's words as bytes of int32 arrays: ids, increasing, and the number of occurrences of each."""
 
     words: bytes
     counts: bytes
 
 
 class WordCounter:
-    """Counts words and remembers the ids that it has met.
+    """Counts words, and caches the ids seen so far.
 
-    `embedding` None: no word has a vector yet, and all are stored as unknown.
+    With `embedding` None, no word has a vector yet, and all are stored as unknown.
     """
 
     def __init__(self, tokenizer: Tokenizer, embedding: Embedding | None) -> None:
@@ -35,15 +35,15 @@ class WordCounter:
         self._complete = False
 
     def count(self, writer: Writer, texts: Sequence[str]) -> list[Counts]:
-        """Count the words of texts; words that no document had before are stored with the row of their vector."""
+        """Count the words of texts, and store new words with the rows of their vectors."""
         counted = [self._tokenizer.count(text) for text in texts]
         self._resolve(writer, {word for counts in counted for word in counts})
         return [self._encoded(counts) for counts in counted]
 
     def any_known(self, writer: Writer, ids: set[int]) -> bool:
-        """Say whether any of these words has a vector."""
-        unmet = [id_ for id_ in ids if id_ not in self._known]
-        self._known.update({id_: row != UNKNOWN for id_, row in writer.word_rows(unmet).items()})
+        """Return whether any of these words has a vector."""
+        unseen = [id_ for id_ in ids if id_ not in self._known]
+        self._known.update({id_: row != UNKNOWN for id_, row in writer.word_rows(unseen).items()})
         return any(self._known[id_] for id_ in ids)
 
     def _resolve(self, writer: Writer, words: set[str]) -> None:

@@ -1,7 +1,4 @@
-"""Whether a collection is whole: `moverank check`, and what `--repair` does about it.
-
-The database is compared with itself, the word vectors with their seals, the snapshot with the database.
-"""
+"""Maintenance of a collection: checks, repairs, automatic repair of derived files, backups."""
 
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.repair import repair

@@ -1,6 +1,6 @@
-"""What is done about derived files that are damaged or missing: they are made again from the database, and it is told.
+"""Automatic repair: damaged or missing derived files are rebuilt from the database, and the repair is logged.
 
-Notes go to the logger "moverank": to standard error, unless the program that uses this library says otherwise.
+Repairs are logged by the logger "moverank": to standard error, unless the application configures logging otherwise.
 """
 
 import logging
@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, DamagedFile
-from moverank.indexer.files.directory import locked
+from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.progress import silent
-from moverank.indexer.search.view import View, newest_snapshot, open_view
+from moverank.indexer.search.view import View, open_view
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot import compaction, snapshot_files
+from moverank.indexer.snapshot import compaction
+from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
+from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Reader, Store
 from moverank.rerank.words.embedding import Embedding
 
@@ -20,51 +22,57 @@ _log = logging.getLogger("moverank")
 
 
 class SnapshotRepairer:
-    """Opens views of a collection, and has its snapshot made again where that is damaged.
+    """Opens views of a collection, and rebuilds its snapshot if that is damaged or missing.
 
-    Who may not write to the collection, or not now, does without: the database holds it all, and takes longer.
+    Without write permission, or while another process writes, the database is read instead: it is complete but slower.
     """
 
-    def __init__(self, store: Store, place: Path) -> None:
-        self._store, self._place = store, place
+    def __init__(self, store: Store, directory: Path) -> None:
+        self._store, self._directory = store, directory
         self._distrusted: frozenset[Path] = frozenset()
-        self._given_up = False
+        self._without_snapshot = False
 
     def open(self, reader: Reader, settings: Settings, embedding: Embedding) -> View | None:
-        """Open what the reader sees; None where something was mended, which only a new reader sees."""
+        """Open the state of `reader`; None after a repair or a failed one: call again with a new reader.
+
+        `settings` and `embedding` are the collection's.
+        """
         damages: list[DamagedFile] = []
-        view = open_view(reader, self._place, settings, embedding, damages.append, self._distrusted)
-        in_tail = 0 if view.base else sum(len(part.segment.ids) for part in view.segments)
-        if not damages and (in_tail <= compaction.SMALL_TAIL or self._given_up):
+        view = open_view(reader, self._directory, settings, embedding, damages.append, self._distrusted)
+        in_tail = 0 if view.snapshot else sum(len(part.segment.ids) for part in view.segments)
+        if not damages and (in_tail <= compaction.SMALL_TAIL or self._without_snapshot):
             return view
-        self.mend(settings, embedding, damages)
+        self.repair(settings, embedding, damages)
         return None
 
-    def mend(self, settings: Settings, embedding: Embedding, damages: Sequence[DamagedFile]) -> None:
-        """Have the snapshot made again, or give it up; `damages` are what was met, nothing where it is missing."""
+    def repair(self, settings: Settings, embedding: Embedding, damages: Sequence[DamagedFile]) -> None:
+        """Rebuild the snapshot; if that fails, skip it from now on, and log why.
+
+        `settings` and `embedding` are the collection's; `damages` are the damaged files, none if there is no snapshot.
+        """
         try:
-            with locked(self._place):
-                rebuild(self._store, self._place, settings, embedding)
+            with locked(self._directory):
+                _rebuild(self._store, self._directory, settings, embedding)
         except (CollectionError, OSError) as error:
             self._distrusted |= {damage.path.parent for damage in damages}
-            self._given_up = True
+            self._without_snapshot = True
             for damage in damages:
-                _log.warning("%s: it is left alone, and the database read instead (%s)", damage, error)
+                _log.warning("%s: it is ignored, and the database is read instead (%s)", damage, error)
 
 
-def rebuild(store: Store, place: Path, settings: Settings, embedding: Embedding) -> None:
-    """Make the snapshot again unless it is whole, for whoever holds the lock."""
+def _rebuild(store: Store, directory: Path, settings: Settings, embedding: Embedding) -> None:
+    """Write the snapshot again unless it is intact; the caller holds the writer's lock."""
     damages: list[DamagedFile] = []
     with store.reading() as reader:
-        base = newest_snapshot(reader, place, settings, embedding, damages.append)
+        base = newest_snapshot(reader, directory, settings, embedding, damages.append)
         try:
             if base:
                 base.check()
-        except DamagedFile as met:
-            damages.append(met)
-    for damage in damages:
-        compaction.log_damage(damage)
-        snapshot_files.remove(damage.path.parent)
+        except DamagedFile as damage:
+            damages.append(damage)
+    for damaged in damages:
+        compaction.log_damage(damaged)
+        remove_snapshot(damaged.path.parent)
     if not (base or damages):
-        _log.warning("%s has no snapshot of what it holds now: it is made from the database", place)
-    compaction.compact_if_due(store, place, settings, embedding, silent)
+        _log.warning("%s has no snapshot of its current state: it is rebuilt from the database", directory)
+    compaction.compact_if_due(store, directory, settings, embedding, silent)

@@ -1,78 +1,60 @@
-"""A copy of a collection at one instant, made while others write."""
+"""Copies one consistent state of a collection, even while other processes write."""
 
-import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE, VECTORS, exists
-from moverank.indexer.indexing.creation import FINGERPRINT
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.store import Store, sqlite_url
-from moverank.indexer.vectors import check_vectors, open_vectors
+from moverank.indexer.vectors import check_vectors
 
 
-def backup(place: Path, target: Path, *, progress: Progress = silent) -> int:
-    """Copy a collection into a directory that is not there yet, and return the revision that it holds.
+def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int:
+    """Copy the collection in `directory` to a new directory `target`, and return the revision of the copy.
 
-    The database is copied as of one instant; the word vectors are those that it was made with, looked through; what is
-    derived is copied if it is of that instant, else made. Raises CollectionError, and leaves nothing behind then.
+    One consistent state of the database is copied; the word vectors are copied and checked; derived files are copied,
+    or rebuilt if they do not fit that state. `progress` is called while they are rebuilt. Raises CollectionError, and
+    leaves nothing behind then.
     """
-    if not exists(place):
-        raise CollectionError(f"there is no collection in {place}")
+    if not exists(directory):
+        raise CollectionError(f"there is no collection in {directory}")
     if target.exists():
-        raise CollectionError(f"{target} is there already: name another place")
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
+        raise CollectionError(f"{target} exists already: name another directory")
     try:
-        partial.mkdir(parents=True)
-        revision = _copied(place, partial, progress)
-        partial.rename(target)
+        with atomic_directory(target, replace=False) as partial:
+            return _copied(directory, partial, progress)
     except OSError as error:
         raise CollectionError(f"{target} cannot be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return revision
 
 
-def _copied(place: Path, partial: Path, progress: Progress) -> int:
-    store = Store(sqlite_url(place / DATABASE))
-    try:
+def _copied(directory: Path, partial: Path, progress: Progress) -> int:
+    with closing(Store(sqlite_url(directory / DATABASE))) as store:
         store.copy_to(partial / DATABASE)
-    finally:
-        store.close()
-    copy = Store(sqlite_url(partial / DATABASE))
-    try:
+    with closing(Store(sqlite_url(partial / DATABASE))) as copy:
         with copy.reading() as reader:
             stored, revision = reader.settings(), reader.revision()
         if FINGERPRINT in stored:
-            shutil.copytree(place / VECTORS, partial / VECTORS)
+            shutil.copytree(directory / VECTORS, partial / VECTORS)
             check_vectors(partial / VECTORS)
-            embedding = open_vectors(partial / VECTORS)
-            if embedding.fingerprint != stored[FINGERPRINT]:
-                raise CollectionError(f"{place / VECTORS} holds other word vectors than the collection was made with")
-            _copy_snapshots(place, partial)
-            compact_if_due(copy, partial, Settings.restored(stored), embedding, progress)
-    finally:
-        copy.close()
-    for path in (partial / DATABASE, partial):
-        _sync(path)
+            embedding = current_vectors(partial, stored)
+            _copy_snapshots(directory, partial)
+            if embedding:
+                compact_if_due(copy, partial, Settings.restored(stored), embedding, progress)
+    for path in partial.rglob("*"):
+        sync_path(path)
     return revision
 
 
-def _copy_snapshots(place: Path, partial: Path) -> None:
-    """Copy derived files: one that is of another instant, or goes away meanwhile, is of no use and does no harm."""
-    for path in place.glob("snapshot-*"):
+def _copy_snapshots(directory: Path, partial: Path) -> None:
+    """Copy the snapshots; skip those removed meanwhile. Those of another state are not used by the copy."""
+    for path in directory.glob("snapshot-*"):
         try:
             shutil.copytree(path, partial / path.name)
         except OSError:
             shutil.rmtree(partial / path.name, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

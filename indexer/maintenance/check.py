@@ -1,64 +1,62 @@
-"""Looks through all of a collection, whatever state it is in."""
+"""Checks a collection in any state: the database, the word vectors, the snapshot."""
 
+from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.directory import DATABASE, VECTORS, exists
-from moverank.indexer.indexing.creation import FINGERPRINT
-from moverank.indexer.maintenance.check_database import check_truth
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors
+from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Store, sqlite_url
-from moverank.indexer.vectors import check_vectors, open_vectors
+from moverank.indexer.vectors import check_vectors
 from moverank.rerank.words.embedding import Embedding
 
 
-def check(place: Path) -> Report:
-    """Return what is wrong with the collection of a directory; nothing where it is whole.
+def check(directory: Path) -> Report:
+    """Read everything in a collection's directory, and report what is wrong.
 
-    Reads everything, changes nothing. Raises CollectionError where there is no collection at all.
+    Nothing is changed, except that an older schema is migrated. Raises CollectionError if there is no collection.
     """
-    findings = Report()
-    if not exists(place):
-        raise CollectionError(f"there is no collection in {place}")
+    report = Report()
+    if not exists(directory):
+        raise CollectionError(f"there is no collection in {directory}")
     try:
-        store = Store(sqlite_url(place / DATABASE))
+        store = Store(sqlite_url(directory / DATABASE))
     except CollectionError as error:
-        findings.sentences.append(str(error))
-        return findings
-    try:
-        with store.auditing() as auditor:
-            faults = auditor.faults()
-            findings.sentences += [f"the database is damaged: {fault}" for fault in faults]
-            if not faults:
-                _check(auditor, place, findings)
-    except CollectionError as error:
-        findings.sentences.append(str(error))
-    finally:
-        store.close()
-    return findings
+        report.general.append(str(error))
+        return report
+    with closing(store):
+        try:
+            with store.auditing() as auditor:
+                faults = auditor.faults()
+                report.general += [f"the database is damaged: {fault}" for fault in faults]
+                if not faults:
+                    _check(auditor, directory, report)
+        except CollectionError as error:
+            report.general.append(str(error))
+    return report
 
 
-def _check(auditor: Auditor, place: Path, findings: Report) -> None:
+def _check(auditor: Auditor, directory: Path, report: Report) -> None:
     stored = auditor.settings()
-    settings, fingerprint = Settings.restored(stored), stored.get(FINGERPRINT)
-    embedding = _vectors(place, fingerprint, findings) if fingerprint else None
-    check_truth(auditor, settings.tokens_digest(), embedding, findings)
+    settings = Settings.restored(stored)
+    embedding = _vectors(directory, stored, report) if FINGERPRINT in stored else None
+    check_database(auditor, settings.tokens_digest(), embedding, report)
     if embedding:
-        findings.sentences += check_snapshot(auditor, place, settings, embedding)
+        report.general += check_snapshot(auditor, directory, settings, embedding)
 
 
-def _vectors(place: Path, fingerprint: str, findings: Report) -> Embedding | None:
+def _vectors(directory: Path, stored: Mapping[str, Any], report: Report) -> Embedding | None:
+    """Check the word vectors, and open them; None if they are damaged or not the collection's."""
     try:
-        check_vectors(place / VECTORS)
-        embedding = open_vectors(place / VECTORS)
-    except VectorsError as error:
-        findings.vectors = True
-        findings.sentences.append(str(error))
+        check_vectors(directory / VECTORS)
+        return current_vectors(directory, stored)
+    except (VectorsError, CollectionError) as error:
+        report.vectors = True
+        report.general.append(str(error))
         return None
-    if embedding.fingerprint != fingerprint:
-        findings.vectors = True
-        findings.sentences.append(f"{place / VECTORS} holds other word vectors than the collection was made with")
-        return None
-    return embedding

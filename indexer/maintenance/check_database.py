@@ -1,77 +1,84 @@
-"""The database against itself: what is stored twice, or follows from the rest, has to agree."""
+"""Checks the database for consistency: redundant and derived data must agree with the rest."""
 
 from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from moverank.indexer.indexing.sync import field_values, stored_digest, text_digest
+from moverank.indexer.indexing.stored_form import document_digest, field_values, restored, stored_parts, text_digest
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.store import Auditor, StoredDocument
+from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 
-def check_truth(auditor: Auditor, salt: bytes, embedding: Embedding | None, findings: Report) -> None:
-    """Look through every row; `salt` is the one of the documents' digests, `embedding` None where none is usable."""
+def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, report: Report) -> None:
+    """Check every row that `auditor` reads, and add what is wrong to `report`.
+
+    `salt` is that of the documents' digests; `embedding` None: no word vectors are usable, and rows are not checked.
+    """
     rows = {word.id: word.row for word in auditor.all_words()}
     fields, revision = auditor.all_fields(), auditor.revision()
     counted: Counter[int] = Counter()
     for document in auditor.stored():
-        words = _check_parts(document, rows, findings)
-        if not document.digest or document.digest != stored_digest(document, salt):
-            findings.add("has a text, title or metadata that is not what was indexed", document.key)
-            findings.documents.append(document.id)
+        words = _check_parts(document, rows, salt, report)
         if fields.pop(document.id, set()) != field_values(document.label, document.metadata):
-            findings.add("is not found by its label and metadata", document.key)
-            findings.documents.append(document.id)
+            report.add("has filter fields other than its label and metadata", document.key)
+            report.documents.append(document.id)
         wordless = all(rows.get(word, UNKNOWN) == UNKNOWN for word in words)
         if wordless != document.wordless:
-            findings.add("is wrongly said to have known words, or none", document.key)
-            findings.wordless[document.id] = wordless
+            report.add("is wrongly marked as having known words, or none", document.key)
+            report.wordless[document.id] = wordless
         if document.revision > revision:
-            findings.add("was changed by a revision that never was", document.key)
+            report.add("was changed by a revision that does not exist", document.key)
         counted.update(words)
     for id_ in fields:
-        findings.add("is the number of a document that is not there, but has fields", id_)
-    _check_words(auditor, counted, embedding, findings)
+        report.add("is the id of fields without a document", id_)
+    _check_words(auditor, counted, embedding, report)
 
 
-def _check_parts(document: StoredDocument, rows: dict[int, int], findings: Report) -> set[int]:
-    """Look at the parts of a document, and return the ids of its words."""
+def _check_parts(document: StoredDocument, rows: dict[int, int], salt: bytes, report: Report) -> set[int]:
+    """Check the texts, digests and counts of a document, and return the ids of its words."""
     words: set[int] = set()
     if not document.parts:
-        findings.add("has no text", document.key)
-        findings.documents.append(document.id)
+        report.add("has no text", document.key)
+        report.documents.append(document.id)
+    found = restored(document)
+    parts = stored_parts(found)
+    if not document.digest or document.digest != document_digest(found, parts, salt):
+        report.add("has a text, title or metadata that is not what was indexed", document.key)
+        report.documents.append(document.id)
+    counted = {part.position: part.counted for part in parts}
     for part in document.parts:
         if text_digest(part.text) != part.digest:
-            findings.add("has a part that is not what was indexed", document.key)
-            findings.documents.append(document.id)
-        if not _sound(part, rows):
-            findings.add("has word counts that cannot be", document.key)
-            findings.texts[part.id] = part.text
+            report.add("has a part that is not what was indexed", document.key)
+            report.documents.append(document.id)
+        if not _has_valid_counts(part, rows):
+            report.add("has impossible word counts", document.key)
+            report.texts[part.id] = counted.get(part.position, part.text)
             continue
         words.update(np.frombuffer(part.words, "<i4").tolist())
     return words
 
 
-def _sound(part: Any, rows: dict[int, int]) -> bool:
-    """Say whether the counts of a part can be: ids of words that there are, increasing, each with a count."""
-    if len(part.words) % 4 or len(part.words) != len(part.counts) or part.rank < 0:
+def _has_valid_counts(part: Any, rows: dict[int, int]) -> bool:
+    """Return whether the rank is valid, and the words are existing ids, increasing, each with a positive count."""
+    if len(part.words) % 4 or len(part.words) != len(part.counts) or part.rank < (TITLE if part.position < 0 else 0):
         return False
     words, counts = np.frombuffer(part.words, "<i4"), np.frombuffer(part.counts, "<i4")
     return bool((np.diff(words) > 0).all() and (counts > 0).all() and all(word in rows for word in words.tolist()))
 
 
-def _check_words(auditor: Auditor, counted: Counter[int], embedding: Embedding | None, findings: Report) -> None:
+def _check_words(auditor: Auditor, counted: Counter[int], embedding: Embedding | None, report: Report) -> None:
     """Compare the words' frequencies with the documents, and their rows with the word vectors."""
     frequencies = auditor.all_frequencies()
     words = list(auditor.all_words())
     rows = embedding.find([word.word for word in words]).tolist() if embedding else [word.row for word in words]
     for word, row in zip(words, rows, strict=True):
         if frequencies[word.id] != counted[word.id]:
-            findings.add("is a word with a wrong number of documents", word.word)
-            findings.frequencies[word.id] = counted[word.id]
+            report.add("is a word with a wrong number of documents", word.word)
+            report.frequencies[word.id] = counted[word.id]
         if word.row != row:
-            findings.add("is a word with the vector of another, or wrongly with none", word.word)
-            findings.rows[word.id] = row
+            report.add("is a word with a wrong vector, or wrongly without one", word.word)
+            report.rows[word.id] = row

@@ -1,4 +1,4 @@
-"""The derived files against the database: seals first, then whether they hold what they were made from."""
+"""Checks the derived files against the database: checksums first, then the content."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile
-from moverank.indexer.search.view import Frequencies, newest_snapshot
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.segment import among, assemble
-from moverank.indexer.snapshot.snapshot_files import Snapshot
+from moverank.indexer.snapshot.segment import assemble, keep_words
+from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
+from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import PartCounts, weigh, with_idf
@@ -20,23 +20,26 @@ from moverank.rerank.words.embedding import Embedding
 _CLOSE = 1e-5
 
 
-def check_snapshot(reader: Reader, place: Path, settings: Settings, embedding: Embedding) -> Iterator[str]:
-    """Tell what is wrong with the newest snapshot."""
+def check_snapshot(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> Iterator[str]:
+    """Yield what is wrong with the newest snapshot.
+
+    `directory`, `settings` and `embedding` are the collection's; `reader` sees the state to compare with.
+    """
     damages: list[DamagedFile] = []
-    base = newest_snapshot(reader, place, settings, embedding, damages.append)
+    base = newest_snapshot(reader, directory, settings, embedding, damages.append)
     try:
         if base:
             base.check()
             yield from _compared(reader, base, settings, embedding)
-    except DamagedFile as met:
-        damages.append(met)
+    except DamagedFile as damage:
+        damages.append(damage)
     except (CollectionError, ValueError, IndexError) as error:
-        yield f"{base.path if base else place} is not what its seals promise: {error}"
+        yield f"{base.path if base else directory} is not what its checksums promise: {error}"
     yield from map(str, damages)
 
 
 def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Embedding) -> Iterator[str]:
-    """Compare a snapshot with the documents that have not changed since."""
+    """Compare a snapshot with the documents that have not changed since it was written."""
     segment = base.segment
     gone = np.array(reader.changed_ids(base.revision) + reader.removed_ids(base.revision), np.int64)
     vocabulary = {word.id: word for word in reader.vocabulary()}
@@ -46,54 +49,57 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
     words = [vocabulary[id_] for id_ in segment.word_ids.tolist()]
     vectors = embedding.gather([word.word for word in words], np.array([word.row for word in words], np.int64))
     if not np.array_equal(vectors, segment.vectors):
-        yield f"{base.path}: its word vectors are others"
-    yield from _documents(reader, base, gone, settings.gamma)
-    yield from _stage(reader, base, settings)
+        yield f"{base.path}: its word vectors are not those of the collection"
+    yield from _documents(reader, base, gone, settings)
+    yield from _first_stage(reader, base, settings)
 
 
-def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], gamma: float) -> Iterator[str]:
+def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], settings: Settings) -> Iterator[str]:
     """Compare the counts of all words, those of words with a vector, and the bags with the documents not `gone`."""
     segment, terms, bags = base.segment, base.terms, base.bags()
-    stored, same = np.zeros(2, np.int64), True
+    sizes, same = np.zeros(2, np.int64), True
     for found, portion in assemble(reader.counted_parts(), terms.word_ids):
-        kept = np.flatnonzero(~np.isin(found, gone))
-        every, all_counts = found[kept], portion.take(kept)
-        ids, counts = among(every, all_counts, terms.word_ids, segment.word_ids)
-        rows, all_rows = np.searchsorted(segment.ids, ids), np.searchsorted(terms.ids, every)
-        if not (_has(segment.ids, rows, ids) and _has(terms.ids, all_rows, every)):
-            yield f"{base.path}: documents are missing in it"
+        unchanged = np.flatnonzero(~np.isin(found, gone))
+        all_ids, all_counts = found[unchanged], portion.take(unchanged)
+        ids, counts = keep_words(all_ids, all_counts, terms.word_ids, segment.word_ids)
+        rows, all_rows = np.searchsorted(segment.ids, ids), np.searchsorted(terms.ids, all_ids)
+        if not (_has(segment.ids, rows, ids) and _has(terms.ids, all_rows, all_ids)):
+            yield f"{base.path}: documents are missing from it"
             return
         same = same and _same_counts(segment.counts.take(rows), counts)
         same = same and _same_counts(terms.counts.take(all_rows), all_counts)
-        same = same and _same_bags(bags.take(rows), weigh(counts, gamma))
-        stored += len(ids), len(every)
+        weighed = weigh(counts, settings.gamma, title_weight=settings.title_weight)
+        same = same and _same_bags(bags.take(rows), weighed)
+        sizes += len(ids), len(all_ids)
     if not same:
         yield f"{base.path}: its bags are not those of the documents"
-    if stored.tolist() != [int((~np.isin(held, gone)).sum()) for held in (segment.ids, terms.ids)]:
+    if sizes.tolist() != [int((~np.isin(own, gone)).sum()) for own in (segment.ids, terms.ids)]:
         yield f"{base.path}: it has documents that the database does not know"
 
 
-def _has(held: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]) -> bool:
-    """Say whether `ids` are in `held`, at `rows`."""
-    return bool(np.all(rows < len(held))) and np.array_equal(held[rows], ids)
+def _has(own: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]) -> bool:
+    """Return whether `ids` are in `own`, at `rows`."""
+    return bool(np.all(rows < len(own))) and np.array_equal(own[rows], ids)
 
 
-def _stage(reader: Reader, base: Snapshot, settings: Settings) -> Iterator[str]:
-    """Compare the first stage's ids with the documents, and its vectors with their bags where it keeps them whole.
+def _first_stage(reader: Reader, base: Snapshot, settings: Settings) -> Iterator[str]:
+    """Compare the first stage's ids with the documents, and vectors that it stores unchanged with their bags.
 
-    The idf that weighed the bags then was that of another moment where documents came since: then only ids are.
+    With tf-idf weights and later changes, the idf of that revision is gone: then only ids are compared.
     """
     segment = base.segment
-    ids, vectors = base.stage.held()
+    ids, vectors = base.stage.stored()
     if not np.array_equal(np.sort(ids), segment.ids):
         yield f"{base.path}: its first stage has other documents"
     elif vectors is not None and (settings.weights == "tf" or reader.revision() == base.revision):
         bags, counts = base.bags(), segment.counts
         if settings.weights == "tfidf":
-            bags = with_idf(bags, Frequencies(reader).idf(segment.word_ids))
+            bags = with_idf(bags, WordFrequencies(reader).idf(segment.word_ids))
         encoder = base.encoder.restored()
-        made = encoder.encode(Documents(bags, counts.lengths(), segment.word_ids, segment.vectors))
-        if not np.allclose(vectors[np.argsort(ids)], made, rtol=_CLOSE, atol=_CLOSE * _largest(made)):
+        expected = encoder.encode(
+            Documents(bags, counts.lengths(settings.title_weight), segment.word_ids, segment.vectors)
+        )
+        if not np.allclose(vectors[np.argsort(ids)], expected, rtol=_CLOSE, atol=_CLOSE * _largest(expected)):
             yield f"{base.path}: the vectors of its first stage are not those of the bags"
 
 

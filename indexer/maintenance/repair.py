@@ -1,112 +1,100 @@
-"""Mends what can be mended: whatever follows from the texts, and word vectors whose source is still there."""
+"""Repairs data derived from the texts, and word vectors whose source still exists."""
 
-import shutil
+from contextlib import closing
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, VectorsError
-from moverank.indexer.files.directory import DATABASE, VECTORS, locked
-from moverank.indexer.indexing.creation import FINGERPRINT
-from moverank.indexer.indexing.train_vectors import TRAINED, assign_rows, train
+from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.files.directory import DATABASE, VECTORS
+from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_settings, current_vectors
+from moverank.indexer.indexing.settings_check import TRAINED
+from moverank.indexer.indexing.train_vectors import assign_rows, train
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot import snapshot_files
 from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.snapshot_layout import PREFIX
+from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, sqlite_url
-from moverank.indexer.vectors import import_vectors, open_vectors
+from moverank.indexer.vectors import import_vectors
 from moverank.rerank.words.tokenizer import Tokenizer
 
-_TRIAL = f".{VECTORS}.repair"
 
+def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:
+    """Repair the collection in `directory`, and report what is still wrong with it.
 
-def repair(place: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:
-    """Mend a collection, and return what is still wrong with it.
-
-    A document whose text was damaged is written again by the next run over its source. Raises LockedError where
-    another process writes for longer than `wait` seconds, CollectionError where there is no collection.
+    A document whose text is damaged is written again by the next run over its source. `progress` is called while files
+    are rebuilt. Raises LockedError if another process writes for longer than `wait` seconds, CollectionError if there
+    is no collection.
     """
-    found = check(place)
-    if not found.told():
-        return found
-    with locked(place, wait=wait):
-        found = check(place)
+    report = check(directory)
+    if not report.sentences():
+        return report
+    with locked(directory, wait=wait):
+        report = check(directory)
         try:
-            store = Store(sqlite_url(place / DATABASE))
+            store = Store(sqlite_url(directory / DATABASE))
         except CollectionError:
-            return found
-        try:
-            _mend(store, place, found, progress)
-        except (CollectionError, VectorsError) as error:
-            left = check(place)
-            left.sentences.append(f"this was not mended: {error}")
-            return left
-        finally:
-            store.close()
-        return check(place)
+            return report
+        with closing(store):
+            try:
+                _repair(store, directory, report, progress)
+            except (CollectionError, VectorsError) as error:
+                left = check(directory)
+                left.general.append(f"not repaired: {error}")
+                return left
+        return check(directory)
 
 
-def _mend(store: Store, place: Path, found: Report, progress: Progress) -> None:
+def _repair(store: Store, directory: Path, report: Report, progress: Progress) -> None:
     with store.reading() as reader:
         stored = reader.settings()
     settings = Settings.restored(stored)
-    if found.vectors:
-        _mend_vectors(store, place, settings, stored[FINGERPRINT], progress)
-        found = check(place)
-    if found.texts:
-        _count_again(store, place, settings, found.texts)
-        found = check(place)
+    if report.vectors:
+        _repair_vectors(store, directory, settings, stored[FINGERPRINT], progress)
+        report = check(directory)
+    if report.texts:
+        _count_again(store, directory, settings, report.texts)
+        report = check(directory)
     with store.auditing(write=True) as auditor:
-        auditor.set_frequencies(found.frequencies)
-        auditor.set_word_rows(found.rows)
-        if found.wordless:
-            auditor.set_wordless(found.wordless, auditor.next_revision())
-        auditor.forget_digests(sorted(set(found.documents)))
-        stored = auditor.settings()
-    for path in place.glob("snapshot-*"):
-        snapshot_files.remove(path)
-    if FINGERPRINT in stored:
-        compact_if_due(store, place, Settings.restored(stored), open_vectors(place / VECTORS), progress)
+        auditor.set_frequencies(report.frequencies)
+        auditor.set_word_rows(report.rows)
+        if report.wordless:
+            auditor.set_wordless(report.wordless, auditor.next_revision())
+        auditor.forget_digests(sorted(set(report.documents)))
+    for path in directory.glob(f"{PREFIX}*"):
+        remove_snapshot(path)
+    settings, embedding = current_settings(store, directory)
+    if embedding:
+        compact_if_due(store, directory, settings, embedding, progress)
 
 
-def _count_again(store: Store, place: Path, settings: Settings, texts: dict[int, str]) -> None:
-    """Count the words of parts again, by the parts' ids."""
+def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[int, str]) -> None:
+    """Count the words of parts again; `texts` are by the parts' ids."""
     with store.auditing(write=True) as auditor:
-        embedding = open_vectors(place / VECTORS) if FINGERPRINT in auditor.settings() else None
+        embedding = current_vectors(directory, auditor.settings())
         counter = WordCounter(Tokenizer(frozenset(settings.stop_words)), embedding)
         counted = counter.count(auditor, list(texts.values()))
         auditor.set_counts([{"id": id_, **counts._asdict()} for id_, counts in zip(texts, counted, strict=True)])
 
 
-def _mend_vectors(store: Store, place: Path, settings: Settings, fingerprint: str, progress: Progress) -> None:
-    """Import the vectors again, if their source still holds the same ones, or train them on the texts."""
+def _repair_vectors(store: Store, directory: Path, settings: Settings, fingerprint: str, progress: Progress) -> None:
+    """Import the vectors again, if their source still has the same content, or train them on the texts again."""
     normalize = bool(settings.normalize)
     if settings.embedding in TRAINED:
-        tokenizer = Tokenizer(frozenset(settings.stop_words))
-        shutil.rmtree(place / VECTORS, ignore_errors=True)
-        _, trained = train(
-            store,
-            place / VECTORS,
-            settings.embedding,
-            settings.train_options,
-            tokenizer,
-            normalize=normalize,
-            progress=progress,
-        )
+        with atomic_directory(directory / VECTORS) as new:
+            _, trained = train(store, new, settings, normalize=normalize, progress=progress)
         with store.writing() as writer:
             assign_rows(writer, trained)
             writer.set_settings({FINGERPRINT: trained.fingerprint})
         return
-    trial = place / _TRIAL
-    try:
-        found = import_vectors(settings.embedding, trial, normalize=normalize, progress=progress)
-        if found.fingerprint != fingerprint:
+    with atomic_directory(directory / VECTORS) as new:
+        embedding = import_vectors(settings.embedding, new, normalize=normalize, progress=progress)
+        if embedding.fingerprint != fingerprint:
             raise VectorsError(
                 f"{settings.embedding} holds other word vectors than the collection was made with: put {VECTORS}/ back "
                 "from a backup, or index the texts again in a new place"
             )
-        shutil.rmtree(place / VECTORS, ignore_errors=True)
-        trial.rename(place / VECTORS)
-    finally:
-        shutil.rmtree(trial, ignore_errors=True)

@@ -1,34 +1,34 @@
-"""What was found wrong: one sentence a kind, however many documents have it."""
+"""The result of a check: one sentence for each kind of fault."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class Report:
-    """Sentences about the whole, and for each kind of fault what has it.
+    """Faults of the collection as a whole, `general`, and examples of each kind of fault.
 
-    `documents` are the ids whose stored text is not what was indexed, `texts` those of parts whose counts cannot be, by
-    the part's id; `frequencies` and `rows` what words should have, `wordless` what documents should say of themselves,
-    by id. `vectors`: the word vectors cannot be used.
+    For repairs: ids of the `documents` to index again; by id the `texts` of parts whose counts are invalid, correct
+    `frequencies` and `rows` of words, and correct `wordless` flags of documents. `vectors`: the word vectors are
+    unusable.
     """
 
-    sentences: list[str] = field(default_factory=list)
+    general: list[str] = field(default_factory=list)
     documents: list[int] = field(default_factory=list)
     texts: dict[int, str] = field(default_factory=dict)
     frequencies: dict[int, int] = field(default_factory=dict)
     wordless: dict[int, bool] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
     vectors: bool = False
-    _kinds: dict[str, list[str]] = field(default_factory=dict)
+    _examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, kind: str, example: object) -> None:
-        """Count one more that has a fault of this kind."""
-        self._kinds.setdefault(kind, []).append(repr(example))
+        """Add an example of a kind of fault."""
+        self._examples.setdefault(kind, []).append(repr(example))
 
-    def told(self) -> tuple[str, ...]:
-        """Return one sentence a kind."""
+    def sentences(self) -> tuple[str, ...]:
+        """Return one sentence for each kind of fault; none if the collection is intact."""
         counted = [
-            f"{found[0]} {kind}" + (f", and {len(found) - 1:,} more" if len(found) > 1 else "")
-            for kind, found in self._kinds.items()
+            f"{examples[0]} {kind}" + (f", and {len(examples) - 1:,} more" if len(examples) > 1 else "")
+            for kind, examples in self._examples.items()
         ]
-        return (*self.sentences, *counted)
+        return (*self.general, *counted)

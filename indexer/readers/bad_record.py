@@ -1,10 +1,10 @@
-"""What a reader finds: a document, or why there is none."""
+"""The result of reading one record: a document, or the reason why the record is rejected."""
 
 from moverank.indexer.documents import Document
 
 
-class BadRecord(Exception):  # noqa: N818 - it is a finding that readers hand on, not a failure of theirs
-    """A record that cannot become a document: what to mend, and the key of the document meant where it is known."""
+class BadRecord(Exception):  # noqa: N818 - also a result that readers yield
+    """A record that cannot become a document: the reason with its remedy, and the document's key if known."""
 
     def __init__(self, reason: str, key: str | None = None) -> None:
         super().__init__(reason)
@@ -12,5 +12,5 @@ class BadRecord(Exception):  # noqa: N818 - it is a finding that readers hand on
         self.key = key
 
 
-Found = tuple[int, Document | BadRecord]
-"""The line that a record starts at (0 where it is the whole file), and what it is."""
+ReadResult = tuple[int, Document | BadRecord]
+"""The line at which a record starts (0 if it is the whole file), and its document or its fault."""

@@ -5,18 +5,19 @@ import re
 from collections.abc import Iterator
 
 from moverank.indexer.readers import streams
-from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.records import Build, Record
 from moverank.indexer.readers.streams import Stream
 
 
-def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> Iterator[Found]:
-    """Read one record a row, under the names in the header; quoted fields may hold line ends.
+def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> Iterator[ReadResult]:
+    """Read one record per row of `stream`, with the field names of the header; quoted fields may hold line ends.
 
-    Without a `delimiter` it is what the header has most of: comma, semicolon or tab. Columns without a name
-    are left out. A row without a key gets `<file>:<line>`, its first line.
+    `build` makes a document of a record. The default `delimiter` is the most frequent one in the header: comma,
+    semicolon or tab. Columns without a name are ignored. The key of a row without one is `<file>:<line>`, the line at
+    which it starts.
     """
-    rows = csv.reader(_Texts(stream.texts()), delimiter=delimiter or _delimiter(stream.head()), strict=True)
+    rows = csv.reader(_Lines(stream.texts()), delimiter=delimiter or _delimiter(stream.head()), strict=True)
     header: list[str] | None = None
     while True:
         line = stream.line + 1
@@ -37,8 +38,8 @@ def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> It
 
 
 def _next(rows: Iterator[list[str]]) -> list[str]:
-    # The limit of 131,072 characters a field belongs to the whole process: raise it for this row only.
-    before = csv.field_size_limit(streams.LIMIT)
+    # csv's limit of 131,072 characters per field is global to the process: it is raised for this row only.
+    default = csv.field_size_limit(streams.LIMIT)
     try:
         return next(rows)
     except csv.Error as error:
@@ -47,16 +48,16 @@ def _next(rows: Iterator[list[str]]) -> list[str]:
             reason = "a quotation mark opens here and is never closed, so all that follows is lost"
         raise BadRecord(f"broken CSV: {reason}") from error
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(default)
 
 
-class _Texts:
-    """Lines that raise what is wrong with them and go on: a generator would be at its end."""
+class _Lines:
+    """An iterator over lines that raises the bad ones and continues after them, which a generator cannot do."""
 
     def __init__(self, texts: Iterator[str | BadRecord]) -> None:
         self._texts = texts
 
-    def __iter__(self) -> "_Texts":
+    def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:
@@ -73,9 +74,9 @@ def _delimiter(head: bytes) -> str:
 
 def _checked(header: list[str]) -> list[str]:
     names = [name.strip() for name in header]
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
-        raise BadRecord(f"the header names {twice[0]!r} twice: rename one of the two columns")
+    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if repeated:
+        raise BadRecord(f"the header names {repeated[0]!r} twice: rename one of the two columns")
     return names
 
 

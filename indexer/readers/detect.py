@@ -1,4 +1,4 @@
-"""Which format a source has: by the extension of its name, else by its first bytes."""
+"""Format detection: by the extension of a source's name, else by its first bytes."""
 
 import re
 from pathlib import PurePath
@@ -19,14 +19,14 @@ _DOCUMENTS = {
 _THREADS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".mbox": "mbox", ".xml": "stackexchange"}
 
 _HEADER = re.compile(rb"([!-9;-~]+):")
-_MESSAGE_HEADERS = {b"from", b"subject", b"newsgroups"}
+_TYPICAL_HEADERS = {b"from", b"subject", b"newsgroups"}
 
 
 def document_format(source: Source, head: bytes) -> str:
-    """Name the format of documents that `source`, which starts with `head`, has; `BadRecord` where it has none.
+    """Return the format of the documents in `source`, whose first bytes are `head`; raises `BadRecord` if it is binary.
 
-    A text file is one document, unless it was named itself (or is standard input) and every line that can be seen is
-    `label<TAB>text`. Standard input that shows no sign of any format is one document a line.
+    A text file is one document, unless it is named explicitly (or is standard input) and every line in `head` is
+    `label<TAB>text`. Standard input of no recognised format has one document per line.
     """
     extension = _extension(source)
     if extension in _DOCUMENTS:
@@ -45,7 +45,7 @@ def document_format(source: Source, head: bytes) -> str:
 
 
 def thread_format(source: Source, head: bytes) -> str:
-    """Name the format of threads that `source`, which starts with `head`, has; `BadRecord` where it has none."""
+    """Return the format of the threads in `source`, whose first bytes are `head`; raises `BadRecord` if it has none."""
     extension = _extension(source)
     if extension in _THREADS:
         return _THREADS[extension]
@@ -60,7 +60,7 @@ def thread_format(source: Source, head: bytes) -> str:
 
 
 def refuse_utf16(head: bytes) -> None:
-    """Raise `BadRecord` where the byte order mark says UTF-16 or UTF-32, rather than reject every line."""
+    """Raise `BadRecord` on a byte order mark of UTF-16 or UTF-32, instead of rejecting every line."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BadRecord("it is UTF-16 or UTF-32: convert it, for example with iconv -f UTF-16 -t UTF-8")
 
@@ -79,18 +79,18 @@ def _is_json(head: bytes) -> bool:
 
 
 def _is_message(head: bytes) -> bool:
-    """Tell whether headers, one of them telling, come before the first blank line."""
+    """Return whether only headers, one of them a typical one, precede the first blank line."""
     block, blank, _ = head.replace(b"\r\n", b"\n").partition(b"\n\n")
     if not blank:
         return False
     headers = [_HEADER.match(line) for line in block.split(b"\n") if not line.startswith((b" ", b"\t"))]
     names = {header[1].lower() for header in headers if header}
-    return all(headers) and not names.isdisjoint(_MESSAGE_HEADERS)
+    return all(headers) and not names.isdisjoint(_TYPICAL_HEADERS)
 
 
 def _is_labelled(head: bytes) -> bool:
-    # The last line may be cut off where the head ends, so it is evidence only where the head is the whole source;
-    # one line alone proves nothing.
+    # The last line may be cut off at the end of the head, so one without a line end is not checked if there are more
+    # than two; a single line is not enough evidence.
     lines = [line for line in head.splitlines()[:1000] if line.strip()]
     if len(lines) > 2 and not head.endswith(b"\n"):
         lines.pop()

@@ -1,16 +1,16 @@
-"""JSON Lines: one record a line."""
+"""JSON Lines: one record per line."""
 
 import json
 from collections.abc import Iterator
 from typing import NoReturn
 
-from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.records import Build, Record
 from moverank.indexer.readers.streams import Stream
 
 
-def read_jsonl(stream: Stream, build: Build) -> Iterator[Found]:
-    """Read one record a line; blank lines are passed over. A record without a key gets `<file>:<line>`."""
+def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
+    """Read one record per line; blank lines are skipped. The key of a record without one is `<file>:<line>`."""
     for text in stream.texts():
         line = stream.line
         if isinstance(text, BadRecord):
@@ -23,7 +23,7 @@ def read_jsonl(stream: Stream, build: Build) -> Iterator[Found]:
 
 
 def parse_object(text: str) -> Record:
-    """Parse one JSON object; `BadRecord` says what is wrong with it, and in which column."""
+    """Parse one JSON object; `BadRecord` names the error and its column."""
     try:
         record = _DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
@@ -31,7 +31,7 @@ def parse_object(text: str) -> Record:
     except RecursionError as error:
         raise BadRecord("the JSON is nested too deeply: flatten it") from error
     except ValueError as error:
-        # A whole number of more digits than Python turns into one.
+        # An integer with more digits than Python parses.
         raise BadRecord("a number has too many digits: write it as a string") from error
     if not isinstance(record, dict):
         raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")

@@ -1,4 +1,4 @@
-"""From HTML to the text that a reader would see."""
+"""The visible text of HTML."""
 
 import re
 from html import unescape
@@ -35,7 +35,7 @@ class _Text(HTMLParser):
 
 
 def text_of_html(markup: str) -> str:
-    """Take the text out of HTML: a line for each block, entities decoded, scripts and styles dropped."""
+    """Return the visible text of HTML: a line for each block, entities decoded, without scripts and styles."""
     markup, closing, tail = _without_comments(markup).rpartition(">")
     parser = _Text()
     try:
@@ -44,14 +44,14 @@ def text_of_html(markup: str) -> str:
         parser.pieces.append(unescape(tail))
         text = "".join(parser.pieces)
     except AssertionError:
-        # html.parser gives up on a declaration such as "<![x" that is none.
+        # Raised by html.parser for a malformed declaration such as "<![x".
         text = re.sub(r"<[^<>]*>", " ", markup + closing + tail)
     lines = (" ".join(line.split()) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 
 
 def _without_comments(markup: str) -> str:
-    # html.parser searches the whole rest for the end of every comment, and of every tag that is never closed: hostile
-    # markup would keep it busy for hours.
+    # html.parser searches the whole rest for the end of every unclosed comment and tag: this takes quadratic time,
+    # hours for malicious markup.
     first, *rest = markup.split("<!--")
     return first + "".join(piece.partition("-->")[2] for piece in rest)

@@ -1,4 +1,4 @@
-"""Where the messages of an mbox begin and end."""
+"""Splitting an mbox into messages."""
 
 import re
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ _HEADER = re.compile(rb">?From |[!-9;-~]+:")
 _ESCAPED = re.compile(rb">+From ")
 
 
-class _Gathered:
-    """The lines of one message, as long as they are not too many."""
+class _MessageBuffer:
+    """The lines of one message, dropped once they exceed the limit; `line` is the first one's number, 0: none."""
 
     def __init__(self, line: int) -> None:
         self.line = line
@@ -33,33 +33,33 @@ class _Gathered:
 
 
 def split_mbox(stream: Stream) -> Iterator[tuple[int, bytes | BadRecord]]:
-    """Take message after message, each with the line that it starts at, its "From " line left out.
+    """Yield the messages without their "From " lines, each with the number of its first line.
 
-    A message starts at a line with "From " that follows a blank line and precedes a header: a sentence that starts
-    with this word does not split a message, even where the archive has not escaped it.
+    A message starts at a line that begins with "From ", follows a blank line and precedes a header: a sentence that
+    begins with this word does not split a message, even if it is not escaped.
     """
-    gathered = _Gathered(0)
+    buffer = _MessageBuffer(0)
     separator: bytes | None = None
     blank = True
     for line in stream.lines():
         if separator is not None:
             if line is not None and _HEADER.match(line):
-                yield from _finished(gathered)
-                gathered = _Gathered(stream.line - 1)
+                yield from _finished(buffer)
+                buffer = _MessageBuffer(stream.line - 1)
             else:
-                gathered.add(separator)
+                buffer.add(separator)
         separator = line if blank and line is not None and line.startswith(b"From ") else None
         if separator is None:
-            gathered.add(line)
+            buffer.add(line)
         blank = line is not None and not line.strip()
     if separator is not None:
-        gathered.add(separator)
-    yield from _finished(gathered)
+        buffer.add(separator)
+    yield from _finished(buffer)
 
 
-def _finished(gathered: _Gathered) -> Iterator[tuple[int, bytes | BadRecord]]:
-    message = gathered.message()
-    if gathered.line:
-        yield gathered.line, message
+def _finished(buffer: _MessageBuffer) -> Iterator[tuple[int, bytes | BadRecord]]:
+    message = buffer.message()
+    if buffer.line:
+        yield buffer.line, message
     elif isinstance(message, BadRecord) or message.strip():
         yield 1, BadRecord('there is text before the first message: an mbox starts with a line "From ..."')

@@ -1,4 +1,4 @@
-"""Mail and newsgroup messages: one a file, or many in an mbox."""
+"""Mail and newsgroup messages: one per file, or many in an mbox."""
 
 import email
 import re
@@ -9,26 +9,26 @@ from email.header import decode_header
 from email.message import Message
 from email.utils import mktime_tz, parsedate_tz
 
-from moverank.indexer.documents import Document, Part
-from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.documents import Document
+from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.markup import text_of_html
 from moverank.indexer.readers.mbox import split_mbox
-from moverank.indexer.readers.records import one_line, with_title
+from moverank.indexer.readers.records import one_line, parts_of
 from moverank.indexer.readers.streams import Stream
 
 _ID = re.compile(r"<([^<>\s]+)>")
 _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)
 
-# What the standard library's parser is known to raise on malformed messages.
+# Exceptions that the standard library's parser raises on malformed messages.
 _MALFORMED = (MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError, AssertionError)
 
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """What is kept of a message.
+    """The parsed fields of a message.
 
-    `id` is its Message-ID without brackets ("" if it has none); `references` are the ids of those before it, the
-    oldest first; `group` the last of its newsgroups; `date` in seconds since 1970, None if unknown.
+    `id` is its Message-ID without brackets ("" if it has none); `references` are the ids of its ancestors, the oldest
+    first; `group` is the last of its newsgroups; `date` in seconds since 1970, None if unknown.
     """
 
     id: str
@@ -39,11 +39,11 @@ class Mail:
     date: float | None = None
 
 
-def read_message(stream: Stream) -> Iterator[Found]:
+def read_message(stream: Stream) -> Iterator[ReadResult]:
     """Read the whole file as one message; without a Message-ID, its key is its path.
 
-    Its label is the directory that it lies in, if that is below the one that was named (as in the 20 Newsgroups), or
-    else its last newsgroup.
+    Its label is the name of its directory if that is a subdirectory of the given one (as in 20 Newsgroups), else its
+    last newsgroup.
     """
     source = stream.source
     try:
@@ -52,7 +52,7 @@ def read_message(stream: Stream) -> Iterator[Found]:
         yield 0, bad
 
 
-def read_mbox(stream: Stream) -> Iterator[Found]:
+def read_mbox(stream: Stream) -> Iterator[ReadResult]:
     """Read every message of an mbox as one document; without a Message-ID, its key is `<file>:<line>`."""
     for line, mail in mails(stream):
         if isinstance(mail, BadRecord):
@@ -62,12 +62,11 @@ def read_mbox(stream: Stream) -> Iterator[Found]:
 
 
 def _document(mail: Mail, default_key: str, label: str | None = None) -> Document:
-    part = Part(with_title(mail.subject, mail.body))
-    return Document(mail.id or default_key, mail.subject, (part,), label or mail.group)
+    return Document(mail.id or default_key, mail.subject, parts_of(mail.body), label or mail.group)
 
 
 def mails(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
-    """Parse the messages of an mbox one after the other, each with the line that it starts at."""
+    """Parse the messages of an mbox, each with the number of its first line."""
     for line, data in split_mbox(stream):
         try:
             yield line, data if isinstance(data, BadRecord) else parse_mail(data)
@@ -76,7 +75,7 @@ def mails(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
 
 
 def parse_mail(data: bytes) -> Mail:
-    """Parse one message: Subject without "Re:", text without attachments; HTML only where there is nothing plainer."""
+    """Parse one message: subject without "Re:", body without attachments, HTML only if there is no plain text."""
     try:
         message = email.message_from_bytes(data)
         subject = one_line(_header(message, "Subject"))
@@ -96,13 +95,13 @@ def parse_mail(data: bytes) -> Mail:
 
 
 def _header(message: Message, name: str) -> str:
-    """Read a header with its encoded words decoded, and bytes that are no ASCII read as UTF-8 or Latin-1."""
-    # Message.get would turn such bytes into question marks.
+    """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Latin-1."""
+    # Message.get would replace bytes beyond ASCII.
     raw = next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
     text = _decoded(raw.encode("ascii", "surrogateescape"))
     if "=?" not in text:
         return text
-    # decode_header hands the pieces between encoded words out in this encoding.
+    # decode_header returns the pieces between encoded words in this encoding.
     return "".join(
         piece if isinstance(piece, str) else _decoded(piece, charset or "raw-unicode-escape")
         for piece, charset in decode_header(text)
@@ -112,7 +111,7 @@ def _header(message: Message, name: str) -> str:
 def _body(message: Message) -> str:
     parts = [part for part in message.walk() if not part.is_multipart()]
     parts = [part for part in parts if part.get_content_disposition() != "attachment"]
-    # A multipart message without its boundaries is one piece of text.
+    # A multipart message without boundaries is parsed as one text.
     plain = [part for part in parts if part.get_content_type() == "text/plain" or _main(part) == "multipart"]
     text = "\n".join(map(_text, plain))
     if text.strip():
@@ -132,7 +131,7 @@ def _text(part: Message) -> str:
 
 def _decoded(data: bytes, charset: str | None = None) -> str:
     for name in (charset, "utf-8"):
-        # punycode needs quadratic time, and is no charset of messages.
+        # Decoding punycode takes quadratic time, and no message uses it as its charset.
         if name and name != "punycode":
             try:
                 return data.decode(name)

@@ -1,38 +1,39 @@
-"""Plain text: one document a file, or one a line, with its label before a tab or without."""
+"""Plain text: one document per file, or one per line, optionally after a label and a tab."""
 
 from collections.abc import Iterator
 
-from moverank.indexer.documents import Document, Part
-from moverank.indexer.readers.bad_record import BadRecord, Found
-from moverank.indexer.readers.records import first_line
+from moverank.indexer.documents import Document
+from moverank.indexer.readers.bad_record import BadRecord, ReadResult
+from moverank.indexer.readers.records import first_line, parts_of
 from moverank.indexer.readers.streams import Stream, decode
+from moverank.indexer.titles import begins_with_title
 
 
-def read_text(stream: Stream) -> Iterator[Found]:
-    """Read the whole file as one document; its key is its path, its title its first line."""
+def read_text(stream: Stream) -> Iterator[ReadResult]:
+    """Read the whole file as one document; its key is its path, its title its first line; see `first_line`."""
     try:
         text = decode(stream.whole()).replace("\r\n", "\n")
-        yield 0, Document(stream.source.key, first_line(text), (Part(text),))
+        yield 0, _document(stream.source.key, text)
     except BadRecord as bad:
         bad.key = stream.source.key
         yield 0, bad
 
 
-def read_lines(stream: Stream) -> Iterator[Found]:
-    """Read one document a line; blank lines are passed over."""
+def read_lines(stream: Stream) -> Iterator[ReadResult]:
+    """Read one document per line; blank lines are skipped."""
     for line, text in _lines(stream):
-        yield line, text if isinstance(text, BadRecord) else _document(stream, line, text)
+        yield line, text if isinstance(text, BadRecord) else _document(f"{stream.source.key}:{line}", text)
 
 
-def read_labelled_lines(stream: Stream) -> Iterator[Found]:
-    """Read `label<TAB>text`, one document a line (the format of the data of Kusner et al. 2015)."""
+def read_labelled_lines(stream: Stream) -> Iterator[ReadResult]:
+    """Read one document `label<TAB>text` per line, the format of the data of Kusner et al. 2015."""
     for line, text in _lines(stream):
         if isinstance(text, BadRecord):
             yield line, text
             continue
         label, tab, rest = text.partition("\t")
         if tab and label.strip():
-            yield line, _document(stream, line, rest, label.strip())
+            yield line, _document(f"{stream.source.key}:{line}", rest, label.strip())
         else:
             yield line, BadRecord("the line must be a label, a tab and the text: its label or its tab is missing")
 
@@ -45,5 +46,7 @@ def _lines(stream: Stream) -> Iterator[tuple[int, str | BadRecord]]:
             yield stream.line, text.rstrip("\r\n")
 
 
-def _document(stream: Stream, line: int, text: str, label: str | None = None) -> Document:
-    return Document(f"{stream.source.key}:{line}", first_line(text), (Part(text),), label)
+def _document(key: str, text: str, label: str | None = None) -> Document:
+    title = first_line(text)
+    # A title cut within a word is only shown: part of a word must not count.
+    return Document(key, title, parts_of(text), label, title_counts=begins_with_title(text, title))

@@ -1,4 +1,4 @@
-"""From a record with named fields, as JSONL and CSV have them, to a document."""
+"""Makes documents of records with named fields, as in JSONL and CSV."""
 
 import json
 import math
@@ -9,11 +9,10 @@ from typing import NoReturn, TypeGuard
 
 from moverank.indexer.documents import Document, Part, Value
 from moverank.indexer.readers.bad_record import BadRecord
-from moverank.indexer.titles import begins_with_title
 
 Record = Mapping[str, object]
 Build = Callable[[Record, str], Document]
-"""Makes a document of a record; the string is its key if the record has none."""
+"""A function that makes a document of a record; the string is the key of a record without one."""
 
 KEY_FIELDS = ("id", "key", "_id", "docid", "doc_id", "docno")
 TITLE_FIELDS = ("title", "subject", "headline")
@@ -23,10 +22,10 @@ LABEL_FIELDS = ("label", "class", "category")
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Which fields of a record to use; None takes the first of the usual ones that is there.
+    """The names of the fields to use; None: the first default name that the record has.
 
-    The usual ones are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here must
-    be in every record; it may be empty or null where it is the title's or the label's.
+    The default names are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here
+    must be in every record; a title, a text or a label may be empty or null.
     """
 
     key: str | None = None
@@ -36,27 +35,28 @@ class Fields:
 
 
 def document_of(record: Record, default_key: str, fields: Fields) -> Document:
-    """Make a document of `record`; whatever else it holds becomes metadata, save for nested objects.
+    """Make a document of `record`; its other fields, except nested objects, become metadata.
 
-    Raises `BadRecord` where a field is missing or of the wrong type.
+    `default_key` is the key of a record without one; `fields` names the fields to use. Raises `BadRecord` if a field
+    is missing or has the wrong type.
     """
-    key_field = choose(record, fields.key, KEY_FIELDS)
+    key_field = choose_field(record, fields.key, KEY_FIELDS)
     key = key_of(record, key_field, default_key)
-    with about(key):
-        title_field = choose(record, fields.title, TITLE_FIELDS)
-        text_field = choose(record, fields.text, TEXT_FIELDS)
-        label_field = choose(record, fields.label, LABEL_FIELDS)
+    with attached_key(key):
+        title_field = choose_field(record, fields.title, TITLE_FIELDS)
+        text_field = choose_field(record, fields.text, TEXT_FIELDS)
+        label_field = choose_field(record, fields.label, LABEL_FIELDS)
         if text_field is None:
-            raise BadRecord(f"there is no field for the text ({', '.join(TEXT_FIELDS)}): {names_of(record)}")
+            raise BadRecord(f"there is no field for the text ({', '.join(TEXT_FIELDS)}): {field_names(record)}")
         title = string_of(record, title_field)
-        text = with_title(title, string_of(record, text_field))
+        text = string_of(record, text_field)
         metadata = metadata_of(record, {key_field, title_field, text_field, label_field})
-        return Document(key, one_line(title), (Part(text),), label_of(record, label_field), metadata)
+        return Document(key, one_line(title), parts_of(text), label_of(record, label_field), metadata)
 
 
 @contextmanager
-def about(key: str) -> Iterator[None]:
-    """Put the key into every `BadRecord` that is raised inside."""
+def attached_key(key: str) -> Iterator[None]:
+    """Set the key of every `BadRecord` raised in the block."""
     try:
         yield
     except BadRecord as bad:
@@ -64,33 +64,33 @@ def about(key: str) -> Iterator[None]:
         raise
 
 
-def choose(record: Record, named: str | None, usual: tuple[str, ...]) -> str | None:
-    """Choose the named field, which must be there, or else the first usual one that is there, or None."""
+def choose_field(record: Record, named: str | None, defaults: tuple[str, ...]) -> str | None:
+    """Return `named`, which `record` must have, or without it the first of `defaults` that `record` has, else None."""
     if named is None:
-        return next((name for name in usual if name in record), None)
+        return next((name for name in defaults if name in record), None)
     if named not in record:
-        raise BadRecord(f"there is no field {named!r}: {names_of(record)}")
+        raise BadRecord(f"there is no field {named!r}: {field_names(record)}")
     return named
 
 
-def names_of(record: Record) -> str:
-    """Say which fields a record has."""
+def field_names(record: Record) -> str:
+    """Describe which fields a record has."""
     return f"the record has {', '.join(map(repr, list(record)[:20]))}" if record else "the record has no fields"
 
 
-def wrong_type(name: str, wanted: str, value: object) -> NoReturn:
-    """Raise the `BadRecord` that says what the field `name` must be, and what it is."""
+def wrong_type(name: str, expected: str, value: object) -> NoReturn:
+    """Raise a `BadRecord` that gives the field's `name`, the `expected` type and the actual `value`."""
     if isinstance(value, list):
         shown = "a list"
     elif isinstance(value, dict):
         shown = "an object"
     else:
         shown = json.dumps(value)[:80]
-    raise BadRecord(f"{name} must be {wanted}, not {shown}")
+    raise BadRecord(f"{name} must be {expected}, not {shown}")
 
 
 def key_of(record: Record, name: str | None, default_key: str) -> str:
-    """Read the key: a string, or an integer as its decimal string; `default_key` where there is no field for it."""
+    """Return the key in the field `name` of `record`, a string or an integer; `default_key` if `name` is None."""
     if name is None:
         return default_key
     key = record[name]
@@ -102,7 +102,7 @@ def key_of(record: Record, name: str | None, default_key: str) -> str:
 
 
 def string_of(record: Record, name: str | None) -> str:
-    """Read a field of text; where there is none, or null, it is empty."""
+    """Return the string in the field `name`; empty if `name` is None or the field is null."""
     value = None if name is None else record[name]
     if value is None:
         return ""
@@ -112,7 +112,7 @@ def string_of(record: Record, name: str | None) -> str:
 
 
 def label_of(record: Record, name: str | None) -> str | None:
-    """Read the label: a string, or a number or truth value as JSON writes it; None where it is empty."""
+    """Return the label in the field `name`: a string, or a number or Boolean as JSON writes it; None if it is empty."""
     value = None if name is None else record[name]
     if value is None or isinstance(value, str):
         return (value or "").strip() or None
@@ -122,7 +122,7 @@ def label_of(record: Record, name: str | None) -> str | None:
 
 
 def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value | list[Value]]:
-    """Collect the fields that are not `used` and hold a scalar or a list of scalars; empty ones say nothing."""
+    """Return the fields that are not in `used` and hold a scalar or a list of scalars, but neither null nor ""."""
     metadata: dict[str, Value | list[Value]] = {}
     for name, value in record.items():
         if name in used or value is None or value == "":
@@ -133,7 +133,7 @@ def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value
 
 
 def _is_scalar(value: object, name: str) -> TypeGuard[Value]:
-    # JSON writes no infinity, but 1e999 is read as one.
+    # JSON has no infinity, but 1e999 is parsed as one.
     if isinstance(value, float) and not math.isfinite(value):
         raise BadRecord(f"{name!r} is too large a number: write it as a string")
     return value is None or isinstance(value, str | int | float)
@@ -143,19 +143,16 @@ def _is_list(value: object, name: str) -> TypeGuard[list[Value]]:
     return isinstance(value, list) and all(_is_scalar(item, name) for item in value)
 
 
-def with_title(title: str, text: str) -> str:
-    """Put the words of the title into the text, unless the text starts with them already (whatever their case)."""
-    title, start = title.strip(), text.lstrip()
-    if not start or not title:
-        return text if start else title
-    return text if begins_with_title(start, title) else f"{title}\n{text}"
+def parts_of(text: str) -> tuple[Part, ...]:
+    """Return the text as the only part of a document; none if it is blank."""
+    return (Part(text),) if text.strip() else ()
 
 
 def one_line(text: str) -> str:
-    """Make a title that fits on one line."""
+    """Return the text with each run of white space replaced by one space."""
     return " ".join(text.split())
 
 
 def first_line(text: str) -> str:
-    """Make a title of a text that has none: its first line with something on it, cut at 80 characters."""
+    """Return a title for a text without one: its first line that is not blank, cut at 80 characters."""
     return next(iter(text.lstrip()[:80].splitlines()), "").rstrip()

@@ -1,4 +1,4 @@
-"""From the paths that were named to the files that are read."""
+"""The files to read, found by the paths of the command line."""
 
 import glob
 import os
@@ -15,9 +15,9 @@ STDIN = "-"
 class Source:
     """One file to read.
 
-    `name` is what people are told; `key` stands for the file in the keys of its documents: its path below the
-    directory that was named, or else `name`. `folder` is the directory's own name where the file lies deeper than the
-    directory that was named. `explicit`: named itself, not found in a directory. `size` in bytes, None if unknown.
+    `name` is shown in messages; `key` is the normalised path, used in the keys of its documents. `folder` is the name
+    of the file's directory if that is a subdirectory of the given one. `explicit`: the file itself was given, not a
+    directory that holds it. `size` in bytes, None if unknown.
     """
 
     name: str
@@ -28,11 +28,11 @@ class Source:
 
 
 def find_sources(paths: Sequence[str]) -> list[Source]:
-    """List the files that `paths` mean, in their order: files, directories, patterns, `-` for standard input.
+    """Return the files of `paths` in order: files, directories, patterns, `-` for standard input.
 
-    A directory is searched through in sorted order; hidden files, links to directories and whatever is no regular
-    file are passed over. A pattern that the shell left alone means what the shell would have made of it. Raises
-    `UsageError` where nothing is named, `ReadError` where a path is missing, unreadable or has no file in it.
+    A directory is searched recursively in sorted order, without hidden files, links to directories and anything that is
+    not a regular file. A pattern matches as in the shell. Raises `UsageError` for an invalid list of paths, `ReadError`
+    if a path is missing or unreadable, or holds no file.
     """
     if isinstance(paths, str):
         raise UsageError(f"the paths must be a list, not one string: write [{paths!r}]")
@@ -40,21 +40,21 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
         raise UsageError("no path is named: name a file, a directory, a pattern or - for standard input")
     if list(paths).count(STDIN) > 1:
         raise UsageError("- (standard input) is named twice: it can be read only once")
-    return [source for path in paths for source in _find(path)]
+    return [source for path in paths for source in _sources_of(path)]
 
 
-def _find(path: str) -> Iterator[Source]:
+def _sources_of(path: str) -> Iterator[Source]:
     if path == STDIN:
         yield Source(STDIN, STDIN)
     elif _exists(path):
-        yield from _named(path)
+        yield from _existing(path)
     elif glob.has_magic(path):
-        # Path.glob would neither pass over hidden files nor take an absolute pattern.
+        # Path.glob neither skips hidden files nor accepts an absolute pattern.
         matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
         if not matches:
             raise ReadError(f"{path}: no file matches this pattern")
         for match in matches:
-            yield from _named(match)
+            yield from _existing(match)
     else:
         raise ReadError(f"{path}: there is no such file or directory")
 
@@ -66,7 +66,7 @@ def _exists(path: str) -> bool:
         raise ReadError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _named(path: str) -> Iterator[Source]:
+def _existing(path: str) -> Iterator[Source]:
     if Path(path).is_dir():
         yield from _below(Path(path))
     else:

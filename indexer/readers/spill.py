@@ -1,4 +1,4 @@
-"""Records set aside in temporary files until those that belong together can be put together."""
+"""Groups more records than fit into memory, in temporary files."""
 
 import json
 import tempfile
@@ -12,9 +12,9 @@ from moverank.indexer.errors import ReadError
 
 
 class Spill:
-    """Records by group, in `buckets` temporary files: reading the groups takes the memory of one bucket.
+    """Records by group, hashed into `buckets` temporary files: reading the groups takes the memory of one bucket.
 
-    Raises `ReadError` where the temporary files cannot be written.
+    Raises `ReadError` if the temporary files cannot be written.
     """
 
     def __init__(self, buckets: int = 64) -> None:
@@ -36,9 +36,9 @@ class Spill:
         self._stack.close()
 
     def add(self, group: str, record: object) -> None:
-        """Set a record aside: anything that JSON can write."""
+        """Store a record of JSON values."""
         line = json.dumps([group, record]).encode() + b"\n"
-        # hash() would put groups into other buckets, and so into another order, at every run.
+        # hash() would differ between runs, and so would the order of the groups.
         bucket = zlib.crc32(group.encode("utf-8", "surrogatepass")) % len(self._files)
         try:
             self._files[bucket].write(line)
@@ -46,13 +46,13 @@ class Spill:
             raise _unwritable(error) from error
 
     def records(self) -> Iterator[Any]:
-        """Hand out every record, in the order that they came within their bucket."""
+        """Yield every record, bucket by bucket, each bucket in the order of insertion."""
         for file in self._files:
             for _, record in _lines(file):
                 yield record
 
     def groups(self) -> Iterator[list[Any]]:
-        """Hand out the records group by group: bucket by bucket, and in the order that they came."""
+        """Yield the records of each group, bucket by bucket, in the order of insertion."""
         for file in self._files:
             groups: dict[str, list[Any]] = {}
             for group, record in _lines(file):

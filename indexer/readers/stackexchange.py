@@ -1,15 +1,16 @@
-"""The `Posts.xml` of a Stack Exchange data dump: questions with their answers by votes."""
+"""The `Posts.xml` of a Stack Exchange data dump: questions, and their answers ordered by votes."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
-from moverank.indexer.documents import Document
-from moverank.indexer.readers.bad_record import BadRecord, Found
+from moverank.indexer.documents import Document, Metadata
+from moverank.indexer.files.gzip_limit import DAMAGED
+from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.markup import text_of_html
-from moverank.indexer.readers.records import one_line, with_title
+from moverank.indexer.readers.records import one_line
 from moverank.indexer.readers.spill import Spill
-from moverank.indexer.readers.streams import DAMAGED, Stream
+from moverank.indexer.readers.streams import Stream
 from moverank.indexer.readers.threads import Comment, thread_parts
 from moverank.indexer.readers.xml_rows import Row, read_rows
 
@@ -19,7 +20,7 @@ _TAG = re.compile(r"[^<>|]+")
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """A row of the file: a question (`question` is its own id), or an answer to `question`."""
+    """A row of the file: a question, whose `question` is its own id, or an answer to `question`."""
 
     line: int
     id: str
@@ -31,12 +32,12 @@ class _Post:
     accepted: str
 
 
-def read_stackexchange(stream: Stream) -> Iterator[Found]:
-    """Read every question with its answers: the accepted one first, then by votes, then by order.
+def read_stackexchange(stream: Stream) -> Iterator[ReadResult]:
+    """Read every question with its answers: the accepted one first, the others by votes, ties in file order.
 
-    Answers may stand anywhere in the file, so all posts go through temporary files as large as their texts; the
-    threads come out in no particular order. Raises `ReadError` on a DTD: nothing in a dump needs one, and entities can
-    blow up the memory.
+    Answers may be anywhere in the file, so all posts are written to temporary files as large as their texts; the order
+    of the threads is unspecified. Raises `ReadError` on a DTD: no dump needs one, and its entities can exhaust
+    memory.
     """
     damage: Exception | None = None
     with Spill() as spill:
@@ -58,7 +59,7 @@ def read_stackexchange(stream: Stream) -> Iterator[Found]:
         raise damage
 
 
-def _thread(posts: list[_Post]) -> Iterator[Found]:
+def _thread(posts: list[_Post]) -> Iterator[ReadResult]:
     questions = [post for post in posts if post.id == post.question]
     answers = [post for post in posts if post.id != post.question]
     if not questions:
@@ -66,28 +67,24 @@ def _thread(posts: list[_Post]) -> Iterator[Found]:
             yield post.line, BadRecord(f"it answers the question {post.question}, which is not in the file")
     for post in questions:
         comments = [Comment(answer.text, None, answer.score, answer.id == post.accepted) for answer in answers]
-        parts = thread_parts(with_title(post.title, post.text), comments)
-        yield (
-            post.line,
-            Document(
-                post.id, one_line(post.title), parts, None, {"tags": _TAG.findall(post.tags), "score": post.score}
-            ),
-        )
-        answers = []  # a second question of the same id is a duplicate, not a second owner
+        title = one_line(post.title)
+        metadata: Metadata = {"tags": _TAG.findall(post.tags), "score": post.score}
+        yield post.line, Document(post.id, title, thread_parts(title, post.text, comments), None, metadata)
+        answers = []  # a second question of the same id is a duplicate, and gets no answers
 
 
 def _post(line: int, row: Row) -> _Post | None:
-    """Read a row; None for a post that is neither question nor answer (tag wikis and the like)."""
+    """Parse a row; None for a post that is neither question nor answer (such as a tag wiki)."""
     kind = row.get("PostTypeId")
     if kind is not None and kind not in {_QUESTION, _ANSWER}:
         return None
-    own = _number(row, "Id")
+    id_ = _number(row, "Id")
     if kind is None:
-        raise BadRecord("the row has no PostTypeId: 1 is a question, 2 an answer", own)
+        raise BadRecord("the row has no PostTypeId: 1 is a question, 2 an answer", id_)
     return _Post(
         line,
-        own,
-        own if kind == _QUESTION else _number(row, "ParentId"),
+        id_,
+        id_ if kind == _QUESTION else _number(row, "ParentId"),
         row.get("Title", ""),
         text_of_html(row.get("Body", "")),
         row.get("Tags", ""),

@@ -1,13 +1,16 @@
-"""Which words are left out: the default list, a file's, or none."""
+"""The stop words of a collection: the default list, those of a file, or none."""
 
 from pathlib import Path
 
 from moverank.indexer.errors import ReadError
-from moverank.rerank.words.tokenizer import default_stop_words, split_words
+from moverank.rerank.words.stop_words import default_stop_words, parse_stop_words
 
 
 def choose_stop_words(name: str | None) -> tuple[str, ...]:
-    """Return the stop words that a name stands for, sorted: None for the default list, "none", or a file of words."""
+    """Return sorted stop words: the default list for None, none for "none", else those of the file `name`.
+
+    Raises ReadError for a file that cannot be read, or is not UTF-8.
+    """
     if name is None:
         return tuple(sorted(default_stop_words()))
     if name == "none":
@@ -18,4 +21,4 @@ def choose_stop_words(name: str | None) -> tuple[str, ...]:
         raise ReadError(f"{name}: the stop words cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ReadError(f"{name}: the stop words are not UTF-8: save the file as UTF-8") from error
-    return tuple(sorted(split_words([text])))
+    return tuple(sorted(parse_stop_words(text)))

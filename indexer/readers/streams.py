@@ -1,16 +1,14 @@
-"""An opened source: its bytes, unzipped where they are zipped, and its numbered lines."""
+"""An open source: its bytes, decompressed if they are gzip, and its numbered lines."""
 
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moverank.indexer.errors import ReadError
-from moverank.indexer.files.gzip_limit import RATIO, blown_up
+from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.sources import STDIN, Source
@@ -19,69 +17,47 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 LIMIT = 64 << 20
-"""The longest record in bytes: whatever is longer is a broken file, and must not fill the memory."""
-
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
-"""What gzip raises on data that are cut short or changed."""
+"""The maximum length of a record in bytes: longer ones come from broken files, and must not exhaust memory."""
 
 _BUFFER = 1 << 16
 _BOM = b"\xef\xbb\xbf"
-
-
-class Bomb(EOFError):  # noqa: N818 - named after what it is
-    """Few zipped bytes that would become very many."""
-
-    def __str__(self) -> str:
-        """Say what to do about it."""
-        return f"unzipped it is over {RATIO} times as long, which no text is: unzip and look at it yourself"
-
-
-class _Unzipped:
-    """Unzips, and stops where the result grows beyond all measure."""
-
-    def __init__(self, data: "io.BufferedReader[_Filling]") -> None:
-        self._data, self._file = data, gzip.GzipFile(fileobj=data)
-        self._made = 0
-
-    def read1(self, size: int) -> bytes:
-        """Return up to `size` bytes."""
-        found = self._file.read1(size)
-        self._made += len(found)
-        if blown_up(self._made, self._data.raw.position()):
-            raise Bomb
-        return found
+_CONVERT = "convert the file, for example with iconv -t UTF-8"
 
 
 class Meter:
-    """Tells how many bytes of all sources, as they lie on the disk, have been read; at most every `step` bytes."""
+    """Calls `progress` with the number of bytes read from disk, of all sources, about every `step` bytes.
+
+    `total` is the size of all sources in bytes, None if unknown.
+    """
 
     def __init__(self, progress: Progress, total: int | None, step: int = 1 << 18) -> None:
         self._progress = progress
         self._total = total
         self._step = step
-        self._done = self._told = 0
+        self._done = self._reported = 0
 
     def add(self, count: int) -> None:
-        """Count `count` bytes more."""
+        """Count `count` more bytes."""
         self._done += count
-        if self._done - self._told >= self._step:
-            self.tell()
+        if self._done - self._reported >= self._step:
+            self.report()
 
-    def tell(self) -> None:
-        """Tell now."""
-        self._told = self._done
+    def report(self) -> None:
+        """Report the current count."""
+        self._reported = self._done
         self._progress("Reading", self._done, self._total, "B")
 
 
-class _Filling(io.RawIOBase):
-    """Fills the whole buffer it is given, and fails only between two: what came before a failure is never lost."""
+class _FullReads(io.RawIOBase):
+    """Fills every buffer completely, and raises errors only between buffers: no data before an error are lost.
 
-    _position = 0
+    `read(n)` returns up to n bytes; `count` is called with the number of bytes in each filled buffer.
+    """
 
     def __init__(self, read: Callable[[int], bytes], count: Callable[[int], None] | None = None) -> None:
         self._read = read
         self._count = count
-        self._failure: Exception | None = None
+        self._error: Exception | None = None
 
     def readable(self) -> bool:
         return True
@@ -89,49 +65,47 @@ class _Filling(io.RawIOBase):
     def readinto(self, buffer: "WriteableBuffer") -> int:
         with memoryview(buffer) as view:
             filled = 0
-            while filled < len(view) and self._failure is None:
+            while filled < len(view) and self._error is None:
                 try:
                     data = self._read(len(view) - filled)
                 except (OSError, *DAMAGED) as error:
-                    self._failure = error
+                    self._error = error
                     break
                 if not data:
                     break
                 view[filled : filled + len(data)] = data
                 filled += len(data)
-        if self._failure is not None and not filled:
-            raise self._failure
+        if self._error is not None and not filled:
+            raise self._error
         if self._count is not None:
             self._count(filled)
-        self._position += filled
         return filled
-
-    def position(self) -> int:
-        """Return how many bytes were handed out."""
-        return self._position
 
 
 class Stream:
-    """The unzipped bytes of one source, without a byte order mark; `line` is the number of the line read last."""
+    """The bytes of one source, without a byte order mark; `line` is the number of the last line read.
 
-    def __init__(self, source: Source, data: "io.BufferedReader[_Filling]") -> None:
+    `read(n)` returns up to n bytes, none at the end.
+    """
+
+    def __init__(self, source: Source, read: Callable[[int], bytes]) -> None:
         self.source = source
         self.line = 0
-        self._data = data
-        if data.peek(1).startswith(_BOM):
-            data.read(len(_BOM))
+        self._data = io.BufferedReader(_FullReads(read), _BUFFER)
+        if self._data.peek(1).startswith(_BOM):
+            self._data.read(len(_BOM))
 
     def head(self) -> bytes:
-        """Look at the next bytes, up to 64 KiB, without taking them."""
+        """Return the next bytes, up to 64 KiB, without advancing."""
         return self._data.peek(1)
 
     def chunks(self) -> Iterator[bytes]:
-        """Take all bytes in pieces."""
+        """Yield all bytes in pieces."""
         while data := self._data.read1(_BUFFER):
             yield data
 
     def whole(self) -> bytes:
-        """Take all bytes at once; `BadRecord` if they are more than `LIMIT`."""
+        """Return all bytes at once; raises `BadRecord` if they are more than `LIMIT`."""
         pieces, size = [], 0
         for piece in self.chunks():
             pieces.append(piece)
@@ -141,7 +115,7 @@ class Stream:
         return b"".join(pieces)
 
     def lines(self) -> Iterator[bytes | None]:
-        """Take line after line, with its line end; None stands for a line of more than `LIMIT` bytes."""
+        """Yield the lines with their line ends; None stands for a line of more than `LIMIT` bytes."""
         while line := self._data.readline(LIMIT + 1):
             self.line += 1
             if len(line) <= LIMIT:
@@ -152,18 +126,23 @@ class Stream:
                 yield None
 
     def texts(self) -> Iterator[str | BadRecord]:
-        """Take line after line as text, with its line end, or say why it is none."""
+        """Yield each line as text with its line end, or as a `BadRecord` if it is not text."""
         for line in self.lines():
-            if line is None:
-                yield BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")
-            else:
-                try:
-                    yield line.decode()
-                except UnicodeDecodeError as error:
-                    yield BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {_CONVERT}")
+            try:
+                text: str | BadRecord = decode_line(line)
+            except BadRecord as bad:
+                text = bad
+            yield text
 
 
-_CONVERT = "convert the file, for example with iconv -t UTF-8"
+def decode_line(line: bytes | None) -> str:
+    """Decode one of `Stream.lines`; raises `BadRecord` if it is too long or not UTF-8."""
+    if line is None:
+        raise BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {_CONVERT}") from error
 
 
 def decode(data: bytes) -> str:
@@ -176,19 +155,22 @@ def decode(data: bytes) -> str:
 
 
 @contextmanager
-def opened(source: Source, meter: Meter) -> Iterator[Stream]:
-    """Open `source`, unzipped if its first bytes or its name say gzip; raises `OSError` where it cannot be read."""
-    # Not in a `with`: standard input stays open.
+def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
+    """Open `source`, decompressed if its first bytes or its name indicate gzip; raises `OSError` if it is unreadable.
+
+    `meter` counts the bytes as stored on disk.
+    """
     if source.name == STDIN and sys.stdin is None:
         raise ReadError("standard input is closed: there is nothing to read")
+    # Not in a `with`: standard input stays open.
     file = sys.stdin.buffer if source.name == STDIN else Path(source.name).open("rb")  # noqa: SIM115
     try:
-        # Where the caller has replaced standard input, it may be any binary stream.
+        # Standard input may have been replaced by a binary stream without read1.
         read = file.read1 if hasattr(file, "read1") else file.read
-        data = io.BufferedReader(_Filling(read, meter.add), _BUFFER)
-        if data.peek(1).startswith(b"\x1f\x8b") or (source.name.endswith(".gz") and data.peek(1)):
-            data = io.BufferedReader(_Filling(_Unzipped(data).read1), _BUFFER)
-        yield Stream(source, data)
+        data = io.BufferedReader(_FullReads(read, None if meter is None else meter.add), _BUFFER)
+        head = data.peek(1)
+        zipped = is_gzip(head) or (head and source.name.endswith(".gz"))
+        yield Stream(source, Unzipped(data).read if zipped else data.read1)
     finally:
         if source.name != STDIN:
             file.close()

@@ -1,4 +1,4 @@
-"""Forum threads as JSON records: an opening post and its comments by rank."""
+"""Forum threads as JSON records: an opening post and its ranked comments."""
 
 import math
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.records import (
     KEY_FIELDS,
     Record,
-    about,
-    choose,
+    attached_key,
+    choose_field,
+    field_names,
     key_of,
     label_of,
     metadata_of,
-    names_of,
     one_line,
+    parts_of,
     string_of,
-    with_title,
     wrong_type,
 )
 
@@ -26,7 +26,7 @@ MAX_RANK = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """A post below the opening one: its rank if it has one, and what a rank can be made from."""
+    """A post other than the opening post: its text, and its rank, or the score and acceptance that determine it."""
 
     text: str
     rank: int | None = None
@@ -37,42 +37,45 @@ class Comment:
 def thread_of(record: Record, default_key: str) -> Document:
     """Make a thread of `{"id", "title", "body", "comments": [{"text", "rank", "score", "accepted"}]}`.
 
-    All but `comments` may be missing. `name` is a title that is only shown: its words do not count. Raises
-    `BadRecord` where a field is of the wrong type.
+    All fields but `comments` are optional; `default_key` is the key of a record without one. The field `name` replaces
+    a missing title: it is only shown, its words do not count. Raises `BadRecord` if a field has the wrong type.
     """
-    key_field = choose(record, None, KEY_FIELDS)
+    key_field = choose_field(record, None, KEY_FIELDS)
     key = key_of(record, key_field, default_key)
-    with about(key):
+    with attached_key(key):
         if "comments" not in record:
-            raise BadRecord(f"there is no field 'comments': {names_of(record)}")
+            raise BadRecord(f"there is no field 'comments': {field_names(record)}")
         title, name, body = (string_of(record, field if field in record else None) for field in _POST)
-        used = {key_field, "title", "body", "comments", "label"} | (set() if title.strip() else {"name"})
+        title, name = one_line(title), one_line(name)
+        used = {key_field, "title", "body", "comments", "label"} | (set() if title else {"name"})
         return Document(
             key,
-            one_line(title) or one_line(name),
-            thread_parts(with_title(title, body), _comments(record["comments"])),
+            title or name,
+            thread_parts(title, body, _comments(record["comments"])),
             label_of(record, "label" if "label" in record else None),
             metadata_of(record, used),
+            title_counts=bool(title) or not name,
         )
 
 
 _POST = ("title", "name", "body")
 
 
-def thread_parts(opening: str, comments: Sequence[Comment]) -> tuple[Part, ...]:
-    """Rank the posts of a thread: the opening post 0, then the comments in order of their ranks.
+def thread_parts(title: str, body: str, comments: Sequence[Comment]) -> tuple[Part, ...]:
+    """Return the ranked parts of a thread: `body`, the opening post, with rank 0, then `comments` in order of rank.
 
-    A comment without a rank is ranked by its place among all: the accepted one first, then by falling score, ties in
-    the given order. Places count from 1, or from 0 where there is no opening post. Empty posts are left out.
+    `title` is the title if its words count, else empty; it is not a part. A comment without a rank gets its position:
+    the accepted one first, then by falling score, ties in the given order. Positions count from 1 if there is a title
+    or a body, else from 0. Blank posts are omitted.
     """
-    parts = [Part(opening)] if opening.strip() else []
+    opening = parts_of(body)
     comments = [comment for comment in comments if comment.text.strip()]
     by_votes = sorted(comments, key=lambda comment: (not comment.accepted, -(comment.score or 0)))
     ranked = [
-        Part(comment.text, place if comment.rank is None else comment.rank)
-        for place, comment in enumerate(by_votes, start=len(parts))
+        Part(comment.text, position if comment.rank is None else comment.rank)
+        for position, comment in enumerate(by_votes, start=1 if title or opening else 0)
     ]
-    return (*parts, *sorted(ranked, key=lambda part: part.rank))
+    return (*opening, *sorted(ranked, key=lambda part: part.rank))
 
 
 def _comments(value: object) -> list[Comment]:
@@ -85,7 +88,7 @@ def _comment(where: str, comment: object) -> Comment:
     if not isinstance(comment, dict):
         wrong_type(where, 'an object {"text": ...}', comment)
     if "text" not in comment:
-        raise BadRecord(f"{where} has no field 'text': {names_of(comment)}")
+        raise BadRecord(f"{where} has no field 'text': {field_names(comment)}")
     text, rank = comment["text"], comment.get("rank")
     score, accepted = comment.get("score"), comment.get("accepted")
     if not isinstance(text, str | None):

@@ -1,4 +1,4 @@
-"""The last check of a document, whatever format it came in."""
+"""The final check of each document, common to all formats."""
 
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -6,55 +6,55 @@ from hashlib import blake2b
 from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.readers.bad_record import BadRecord
 
-MOST_PARTS = 100_000
-"""No thread that people wrote has so many posts."""
+MAX_PARTS = 100_000
+"""The maximum number of parts of a document, more than any real thread has."""
 
 
 class Validation:
-    """Lets documents pass that have a key of their own, some text, and nothing that is no Unicode text.
+    """Accepts documents with a unique key, some text, at most `MAX_PARTS` parts, and only valid characters except NUL.
 
-    Of every key it remembers 16 bytes and the place: about 150 bytes of memory a document. The first document of a
-    key passes, later ones are rejected.
+    The first document with a key is accepted, later ones are rejected. For each key a digest of 16 bytes and its
+    position are stored: about 150 bytes of memory per document.
     """
 
     def __init__(self) -> None:
-        self._places: dict[bytes, int] = {}
-        self._names: list[str] = []
+        self._positions: dict[bytes, int] = {}
+        self._sources: list[str] = []
 
-    def enter(self, name: str) -> None:
-        """Say the name of the source that the next documents come from."""
-        self._names.append(name)
+    def start_source(self, name: str) -> None:
+        """Set the name of the source that the next records come from."""
+        self._sources.append(name)
 
-    def admit(self, line: int, found: Document | BadRecord) -> Document | Rejection:
-        """Hand back the document, or why it cannot be one."""
-        name = self._names[-1]
-        if isinstance(found, BadRecord):
-            return Rejection(name, line, found.reason, found.key)
-        reason = _fault(found) or self._duplicate(line, found.key)
-        return Rejection(name, line, reason, found.key) if reason else found
+    def check(self, line: int, result: Document | BadRecord) -> Document | Rejection:
+        """Return the document read at `line` of the current source, or the reason why it is rejected."""
+        source = self._sources[-1]
+        if isinstance(result, BadRecord):
+            return Rejection(source, line, result.reason, result.key)
+        reason = _fault(result) or self._duplicate(line, result.key)
+        return Rejection(source, line, reason, result.key) if reason else result
 
     def _duplicate(self, line: int, key: str) -> str | None:
         digest = blake2b(key.encode(), digest_size=16).digest()
-        # One int, not a pair: it has half the size.
-        here = line << 32 | len(self._names) - 1
-        first = self._places.get(digest)
+        # An int takes half the memory of a tuple.
+        position = line << 32 | len(self._sources) - 1
+        first = self._positions.get(digest)
         if first is None:
-            self._places[digest] = here
+            self._positions[digest] = position
             return None
-        return f"the key {key!r} is already taken by {self._place(first)}: keys must be unique"
+        return f"the key {key!r} is already taken by {self._described(first)}: keys must be unique"
 
-    def _place(self, place: int) -> str:
-        line, name = place >> 32, self._names[place & 0xFFFFFFFF]
-        return f"{name}:{line}" if line else name
+    def _described(self, position: int) -> str:
+        line, source = position >> 32, self._sources[position & 0xFFFFFFFF]
+        return f"{source}:{line}" if line else source
 
 
 def _fault(document: Document) -> str | None:
     if not document.key.strip():
         return "the key is empty: give every record a key, or none"
-    if not any(part.text.strip() for part in document.parts):
+    if not _has_text(document):
         return "there is no text: give it some, or leave the record out"
-    if len(document.parts) > MOST_PARTS:
-        return f"it has {len(document.parts):,} posts, and may have {MOST_PARTS:,}: split it"
+    if len(document.parts) > MAX_PARTS:
+        return f"it has {len(document.parts):,} posts, over the limit of {MAX_PARTS:,}: split it"
     for text in _texts(document):
         if "\0" in text:
             return "it holds a NUL character: take it out"
@@ -64,6 +64,11 @@ def _fault(document: Document) -> str | None:
             except UnicodeEncodeError as error:
                 return f"it holds \\u{ord(text[error.start]):04x}, half of a surrogate pair: take it out"
     return None
+
+
+def _has_text(document: Document) -> bool:
+    counted_title = document.title if document.title_counts else ""
+    return any(text.strip() for text in (counted_title, *(part.text for part in document.parts)))
 
 
 def _texts(document: Document) -> Iterator[str]:

@@ -14,7 +14,7 @@ Row = dict[str, str]
 
 
 class _Handlers:
-    """What the parser calls: they gather rows, and refuse what is no such table."""
+    """Callbacks of the parser: they collect rows, and reject another root element and a DTD."""
 
     def __init__(self, stream: Stream, root: str) -> None:
         self.rows: list[tuple[int, Row]] = []
@@ -23,7 +23,7 @@ class _Handlers:
         self._inside = False
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start
-        self.parser.StartDoctypeDeclHandler = self._refuse
+        self.parser.StartDoctypeDeclHandler = self._refuse_dtd
 
     def _start(self, name: str, attributes: Row) -> None:
         if not self._inside and name != self._root:
@@ -32,7 +32,7 @@ class _Handlers:
         if name == "row":
             self.rows.append((self.parser.CurrentLineNumber, attributes))
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse_dtd(self, *_: object) -> NoReturn:
         raise ReadError(
             f"{self._source}:{self.parser.CurrentLineNumber}: the file has a DTD, which is not safe to read: take the"
             " line <!DOCTYPE ...> out"
@@ -40,9 +40,9 @@ class _Handlers:
 
 
 def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, Row | BadRecord]]:
-    """Take the attributes of row after row, each with its line; broken XML ends the file with a `BadRecord`.
+    """Yield the line and the attributes of each row of the table `root`; broken XML ends the rows with a `BadRecord`.
 
-    Raises `ReadError` on a DTD: no data dump needs one, and its entities can blow up the memory.
+    Raises `ReadError` on a DTD: no data dump needs one, and its entities can exhaust memory.
     """
     handlers = _Handlers(stream, root)
     parser, fed, bad = handlers.parser, 0, None

@@ -1,52 +1,27 @@
-"""Answers to questions, one or many: by a distance, by a scorer, or by both."""
+"""Answers one or many queries."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
-from itertools import chain, repeat
 
-from moverank.indexer.search.by_distance import search
-from moverank.indexer.search.by_score import blended, scored
-from moverank.indexer.search.query import Outcome, Request, Words
+from moverank.indexer.search.by_distance import search_by_distance
+from moverank.indexer.search.by_score import search_by_blend, search_by_score
+from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
-from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas, thread_pool
-
-_AHEAD = 4  # questions for each core that are begun before an answer is waited for
-
-Question = tuple[Words, Request]
+from moverank.rerank.runtime.look_ahead import map_ahead
 
 
-def answer(view: View, words: Words, request: Request, stage_gamma: float) -> Outcome:
-    """Answer a question; `stage_gamma` is the gamma that the first stage was made with."""
-    if request.scorer is not None:
-        return scored(view, words, request, request.scorer, stage_gamma)
-    if request.blend is not None:
-        return blended(view, words, request, request.blend, stage_gamma)
-    return search(view, words, request, stage_gamma)
+def answer(view: View, query: Query) -> Outcome:
+    """Answer a query by its scorer, its blend, or else its distance."""
+    if query.scorer is not None:
+        return search_by_score(view, query, query.scorer)
+    if query.blend is not None:
+        return search_by_blend(view, query, query.blend)
+    return search_by_distance(view, query)
 
 
-def search_many(
-    view: View, questions: Iterable[Question | str], stage_gamma: float
-) -> Iterator[tuple[Question | str, Outcome | None]]:
-    """Answer questions in order, several side by side; a text says why there is no question, and has no outcome.
+def answer_many(view: View, queries: Iterable[Query | str]) -> Iterator[tuple[Query | str, Outcome | None]]:
+    """Answer queries in order, in parallel; a string, the error of an invalid query, has the outcome None."""
 
-    The first is answered before others are begun, for it opens what they share.
-    """
-    opened = False
-    waiting: deque[tuple[Question | str, Future[Outcome] | None]] = deque()
-    for question in chain(questions, repeat(None)):
-        if question is not None:
-            begun = None if isinstance(question, str) else thread_pool().submit(_alone, view, question, stage_gamma)
-            waiting.append((question, begun))
-        while waiting and (len(waiting) > _AHEAD * core_count() or question is None or not opened):
-            told, found = waiting.popleft()
-            opened = opened or found is not None
-            yield told, found.result() if found else None
-        if question is None:
-            return
+    def work(query: Query | str) -> Outcome | None:
+        return None if isinstance(query, str) else answer(view, query)
 
-
-def _alone(view: View, question: Question, stage_gamma: float) -> Outcome:
-    """Answer a question on one core."""
-    with single_threaded(), single_threaded_blas():
-        return answer(view, *question, stage_gamma)
+    return map_ahead(work, queries, initialises=lambda query: not isinstance(query, str))

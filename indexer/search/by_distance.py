@@ -1,4 +1,4 @@
-"""From a query to the nearest documents: first stage, rerank, and what is proven of the result."""
+"""Search by a distance: first stage, reranking, and certificate."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,53 +9,53 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.search.candidates import allowed_rows, candidates, narrowed
-from moverank.indexer.search.query import Outcome, Request, Words
+from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
-from moverank.rerank.distance.cascade import never
+from moverank.rerank.distance.best_first import never_stop
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.ranking import StageCounts, largest_error
-from moverank.rerank.reranker import nearest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Ids and distances, nearest first, the stages' counts, and lower bounds of what was left undone."""
+    """Ids and distances, nearest first, the stages' counts, and lower bounds for documents that were not solved."""
 
     ids: NDArray[np.int64]
     distances: NDArray[np.float64]
     counts: StageCounts
-    possible: NDArray[np.float64]
+    unsolved_bounds: NDArray[np.float64]
 
-    def joined(self, other: "_Found", k: int) -> "_Found":
+    def merged(self, other: "_Found", k: int) -> "_Found":
         """Return the k nearest of both."""
         ids, distances = np.append(self.ids, other.ids), np.append(self.distances, other.distances)
         best = np.lexsort((ids, distances))[:k]
-        possible = np.append(self.possible, other.possible)
-        return _Found(ids[best], distances[best], self.counts + other.counts, possible)
+        unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
+        return _Found(ids[best], distances[best], self.counts + other.counts, unsolved_bounds)
 
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0), StageCounts(), np.empty(0))
 
 
-def search(view: View, words: Words, request: Request, stage_gamma: float) -> Outcome:
-    """Find the nearest documents of a view; `stage_gamma` is the gamma that the first stage's centroids have."""
+def search_by_distance(view: View, query: Query) -> Outcome:
+    """Find the documents of a view nearest to a query."""
     began = time.monotonic()
-    stop = partial(_over, began + request.budget) if request.budget is not None else never
-    chosen = [allowed_rows(part, request) for part in view.segments]
-    if not narrowed(request, chosen):
-        found, floor = _nearest(view, words, chosen, request, stop), np.inf
+    stop = partial(_over, began + query.budget) if query.budget is not None else never_stop
+    chosen = allowed_rows(view, query)
+    if not needs_candidates(query, chosen):
+        found, floor = _nearest(view, query, chosen, stop), np.inf
     else:
-        some, floor = candidates(view, words, chosen, request, stage_gamma)
-        found = _nearest(view, words, some, request, stop)
-        if not (request.own and request.distance != "rwmd"):
+        some, floor = candidates(view, query, chosen)
+        found = _nearest(view, query, some, stop)
+        if not (query.bounded and query.distance != "rwmd"):
             floor = 0.0
-        if request.prove and not _proven(found, floor, request.k):
+        if query.prove and not _proven(found, floor, query.k):
             rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
-            found = found.joined(_nearest(view, words, rest, request, stop, found), request.k)
+            found = found.merged(_nearest(view, query, rest, stop, found), query.k)
             floor = np.inf
-    proven = _proven(found, floor, request.k)
-    possible = np.append(found.possible, np.full(request.k if np.isfinite(floor) else 0, floor))
-    error = 0.0 if proven else largest_error(found.distances, possible, request.k)
+    proven = _proven(found, floor, query.k)
+    unsolved_bounds = np.append(found.unsolved_bounds, np.full(query.k if np.isfinite(floor) else 0, floor))
+    error = 0.0 if proven else largest_error(found.distances, unsolved_bounds, query.k)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
     return Outcome(found.ids, found.distances, proven, scope, found.counts, error, time.monotonic() - began)
 
@@ -65,29 +65,28 @@ def _over(deadline: float) -> bool:
 
 
 def _proven(found: _Found, floor: float, k: int) -> bool:
-    """Say whether nothing that is left can be nearer than the last hit: others are not nearer than `floor`."""
+    """Return whether no other document can be nearer than the last hit; none of them is nearer than `floor`."""
     complete = np.isinf(floor) or (len(found.distances) == k and floor >= found.distances[-1])
-    return bool(complete and largest_error(found.distances, found.possible, k) == 0.0)
+    return bool(complete and largest_error(found.distances, found.unsolved_bounds, k) == 0.0)
 
 
 def _nearest(
     view: View,
-    words: Words,
+    query: Query,
     chosen: Sequence[NDArray[np.int64]],
-    request: Request,
     stop: Callable[[], bool],
     before: _Found = _NOTHING,
 ) -> _Found:
-    """Rerank the chosen rows of each segment; what is farther than the k-th found `before` is of no interest."""
+    """Return the k nearest of the chosen rows of each segment, none farther than the k-th found `before`."""
     found = _NOTHING
     for part, rows in zip(view.segments, chosen, strict=True):
         if not len(rows):
             continue
-        known = before.joined(found, request.k).distances
-        within = float(known[-1]) if len(known) == request.k else np.inf
-        bags = part.bags(rows, request.gamma)
-        query, vectors = words.over(part.segment), part.segment.vectors
-        near = nearest(query, bags, vectors, request.k, request.distance, within, part.norms, stop)
+        known = before.merged(found, query.k).distances
+        within = float(known[-1]) if len(known) == query.k else np.inf
+        bags = part.bags(rows, query.gamma)
+        bag, vectors = query.words.over(part.segment), part.segment.vectors
+        near = nearest(bag, bags, vectors, query.k, query.distance, within, part.norms, stop)
         ids = part.segment.ids[rows[near.rows]]
-        found = found.joined(_Found(ids, near.distances, near.counts, near.possible), request.k)
+        found = found.merged(_Found(ids, near.distances, near.counts, near.unsolved_bounds), query.k)
     return found

@@ -1,86 +1,89 @@
-"""The first stage: which documents may be found, and which of them are worth a closer look."""
+"""The first stage: selects the documents that may be hits, and the candidates among them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.search.query import Request, Words
+from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import LiveSegment, View
-from moverank.rerank.distance.bounds import wcd_floor
+from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.scorers.fusion import reciprocal_ranks
 
+Rows = list[NDArray[np.int64]]
+"""Rows (m,) of each segment of a view."""
 
-def is_candidate(view: View, words: Words, request: Request, gamma: float, id_: int) -> bool:
-    """Say whether a document is among those that the first stage hands over, or is looked at anyway."""
-    chosen = [allowed_rows(part, request) for part in view.segments]
-    if narrowed(request, chosen) and not request.prove:
-        chosen, _ = candidates(view, words, chosen, request, gamma)
+
+def is_candidate(view: View, query: Query, id_: int) -> bool:
+    """Return whether the search for `query` in `view` computes the distance or a bound of the document `id_`."""
+    chosen = allowed_rows(view, query)
+    if needs_candidates(query, chosen) and not query.prove:
+        chosen, _ = candidates(view, query, chosen)
     return any(id_ in part.segment.ids[rows] for part, rows in zip(view.segments, chosen, strict=True))
 
 
-def allowed_rows(part: LiveSegment, request: Request) -> NDArray[np.int64]:
-    """Return the rows that may be found."""
-    live = part.live
-    if request.allowed is not None:
-        live = live & np.isin(part.segment.ids, request.allowed)
-    if request.without is not None:
-        live = live & (part.segment.ids != request.without)
-    return np.flatnonzero(live)
+def allowed_rows(view: View, query: Query) -> Rows:
+    """Return the rows of documents that may be hits."""
+    chosen = []
+    for part in view.segments:
+        live = part.live
+        if query.allowed is not None:
+            live = live & np.isin(part.segment.ids, query.allowed)
+        if query.without is not None:
+            live = live & (part.segment.ids != query.without)
+        chosen.append(np.flatnonzero(live))
+    return chosen
 
 
-def narrowed(request: Request, chosen: Sequence[NDArray[np.int64]]) -> bool:
-    """Say whether the first stage has to choose candidates: there are more documents than wanted."""
-    return request.depth is not None and request.depth < sum(map(len, chosen))
+def needs_candidates(query: Query, chosen: Sequence[NDArray[np.int64]]) -> bool:
+    """Return whether the first stage is needed: more rows are `chosen` than the query's depth."""
+    return query.depth is not None and query.depth < sum(map(len, chosen))
 
 
-def candidates(
-    view: View, words: Words, chosen: list[NDArray[np.int64]], request: Request, gamma: float
-) -> tuple[list[NDArray[np.int64]], float]:
-    """Cut the chosen rows down to the request's depth: the nearest by the first stage's vectors.
+def candidates(view: View, query: Query, chosen: Rows) -> tuple[Rows, float]:
+    """Reduce the `chosen` rows of `view` to the depth of `query`: the nearest by the first stage's vectors.
 
-    Where a scorer is joined, its best are as many candidates, and the best of both rankings are kept: documents with a
-    rare word of the query are not lost, but what was cut off may be as near as anything.
+    With a joined scorer, these and as many best documents of the scorer are fused by reciprocal rank: documents with a
+    rare word of the query are not lost, but there is no bound for the distances of the others.
 
-    Returns the rows of each segment, and a floor of the WMD of every row that was cut off: 0 where nothing is known, as
-    with any vectors but centroids of the same bags.
+    Returns the rows of each segment, and a lower bound of the WMD of every other row: 0 without one, as with any
+    vectors but centroids of the same bags.
     """
-    depth = request.depth or 0
-    near, floor = _nearest(view, words, chosen, depth, gamma)
-    if request.joined is not None:
-        scored = view.scoring.score(request.joined, gamma, words.counted())
-        best, _ = scored.best(depth, request.allowed, request.without)
-        near, floor = reciprocal_ranks([near, best])[0][:depth], 0.0
+    depth = query.depth or 0
+    nearest, floor = _nearest(view, query, chosen, depth)
+    if query.joined is not None:
+        scores = view.scores.score(query.joined, view.gamma, query.words.counted())
+        best, _ = scores.best(depth, query.allowed, query.without)
+        nearest, floor = reciprocal_ranks([nearest, best])[0][:depth], 0.0
     parts = zip(view.segments, chosen, strict=True)
-    return [rows[np.isin(part.segment.ids[rows], near)] for part, rows in parts], floor
+    return [rows[np.isin(part.segment.ids[rows], nearest)] for part, rows in parts], floor
 
 
-def _nearest(
-    view: View, words: Words, chosen: list[NDArray[np.int64]], depth: int, gamma: float
-) -> tuple[NDArray[np.int64], float]:
-    """Return the ids of the `depth` nearest by vectors, nearest first, and a floor of the WMD of all others."""
+def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArray[np.int64], float]:
+    """Return the ids of the `depth` nearest by vectors, nearest first, and a lower bound of the WMD of all others."""
     encoder = view.encoder()
-    vector = words.encoded(encoder)
+    vector = query.words.encoded(encoder)
     found = [
-        _stage(part, rows, encoder, vector, depth, gamma) for part, rows in zip(view.segments, chosen, strict=True)
+        _nearest_rows(part, rows, encoder, vector, depth, view.gamma)
+        for part, rows in zip(view.segments, chosen, strict=True)
     ]
     squares = np.concatenate([squared for _, squared in found])
-    kept = np.argsort(squares, kind="stable")[:depth]
-    proves = isinstance(encoder, Centroid) and encoder.is_bound
-    exact = proves and all(part.stage is None or part.stage.exact for part in view.segments)
+    order = np.argsort(squares, kind="stable")[:depth]
+    is_bound = isinstance(encoder, Centroid) and encoder.is_bound
+    exact = is_bound and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
-    if exact and len(kept):
+    if exact and len(order):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)
-        last = squares[kept[-1:]].astype(np.float32)
+        last = squares[order[-1:]].astype(np.float32)
         norm = np.float32(np.linalg.norm(vector))
-        floor = float(wcd_floor(last, np.array([longest], np.float32), norm, len(vector))[0])
+        floor = float(wcd_from_squares(last, np.array([longest], np.float32), norm, len(vector))[0])
     ids = np.concatenate([part.segment.ids[rows] for part, (rows, _) in zip(view.segments, found, strict=True)])
-    return ids[kept], floor
+    return ids[order], floor
 
 
-def _stage(
+def _nearest_rows(
     part: LiveSegment,
     rows: NDArray[np.int64],
     encoder: Encoder,
@@ -90,8 +93,8 @@ def _stage(
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return up to `depth` of a segment's rows with their squared distances from the query's vector.
 
-    Nearness by inner product is the same: vectors are of unit length then. The tail has no index: it is short, so every
-    distance is computed.
+    Vectors of encoders whose metric is the inner product have unit length, so the order is the same. The tail has no
+    index: it is short, so every distance is computed.
     """
     if part.stage is None or len(rows) <= depth:
         return rows, np.square(part.encoded(encoder, rows, gamma) - vector).sum(axis=1)

@@ -1,4 +1,4 @@
-"""What is asked of a collection, and what it answers, in numbers."""
+"""A resolved query, and its numeric outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,26 +8,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import Blend, ScorerChoice
-from moverank.indexer.search.term_scores import QueryTerms
 from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.ranking import Distance, StageCounts
-
-EXACT_UP_TO = 2_000_000
-"""Where nobody says how deep, collections of so many documents are searched exactly: mostly within a second."""
-
-DEFAULT_DEPTH = 20_000
-"""How many candidates the first stage hands over in a larger one."""
+from moverank.rerank.scorers import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Words:
-    """A query's words: texts, ids in the store (h,) int64 (0: no document ever had it), weights and vectors (h, d).
+class QueryTerms:
+    """All words of a query: ids in the store (h,) int64 (0: in no document), and counts (h,) > 0.
 
-    `length` is how many tokens they stand for. These are the words with a vector; `all_texts` and `terms` are all of
-    them, for scorers: missing where only bags are compared.
+    `word_vectors` are the vectors of those that have one.
+    """
+
+    ids: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    word_vectors: WordVectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryWords:
+    """A query's words with a vector: texts, ids in the store (h,) int64 (0: in no document), weights, vectors (h, d).
+
+    `length` is the number of their tokens. `all_texts` and `terms` are those of all words, for scorers; empty and None
+    if only bags are compared.
     """
 
     texts: tuple[str, ...]
@@ -38,24 +44,29 @@ class Words:
     all_texts: tuple[str, ...] = ()
     terms: QueryTerms | None = None
 
+    @classmethod
+    def none(cls, dim: int) -> "QueryWords":
+        """Return no words, of vectors of `dim` dimensions."""
+        return cls((), np.empty(0, np.int64), np.empty(0), np.empty((0, dim), np.float32), 0.0)
+
     def counted(self) -> QueryTerms:
-        """Return all words with their counts."""
+        """Return all words with their counts; ValueError if only bags are compared."""
         if self.terms is None:
-            raise ValueError("these words were made for bags only")
+            raise ValueError("these words have no counts: they are for bags only")
         return self.terms
 
     def over(self, segment: Segment) -> QueryBag:
-        """Give the words the ids that a segment has for them; those that it does not have get ids beyond its own."""
+        """Return the bag over a segment's word positions; words that the segment lacks get positions beyond its own."""
         v = len(segment.word_ids)
-        places = np.searchsorted(segment.word_ids, self.ids)
-        there = np.isin(self.ids, segment.word_ids)
-        words = np.where(there, places, v + np.arange(len(self.ids))).astype(np.int32)
+        positions = np.searchsorted(segment.word_ids, self.ids)
+        present = np.isin(self.ids, segment.word_ids)
+        words = np.where(present, positions, v + np.arange(len(self.ids))).astype(np.int32)
         order = np.argsort(words)
         return QueryBag(Bag(words[order], self.weights[order]), self.vectors[order])
 
     def encoded(self, encoder: Encoder) -> NDArray[np.float32]:
-        """Return the vector (dim,) that an encoder makes of the words."""
-        # Words that no document has are different ones all the same.
+        """Return the vector (dim,) that `encoder` computes for these words."""
+        # Words in no document all have id 0, but are distinct.
         ids = np.where(self.ids > 0, self.ids, -1 - np.arange(len(self.ids)))
         order = np.argsort(ids)
         bag = Bag(np.arange(len(ids), dtype=np.int32), self.weights[order])
@@ -65,22 +76,23 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request:
-    """What is wanted: `k` documents among the `depth` nearest by first stage (None: all), by a distance.
+class Query:
+    """Words, and how to search for them: the `k` nearest by a distance, among `depth` candidates (None: all documents).
 
-    `scorer` ranks instead of the distance. `joined`: the scorer whose best are candidates, too. `blend`: a scorer that
-    has a say in the order of the hits.
+    `scorer` ranks instead of the distance. `blend` combines a scorer with the distance. `joined` is a scorer whose best
+    documents are candidates, too.
 
-    `prove` goes on with all others when the candidates are done. `own` says that `gamma` and weights are those that the
-    first stage was made with, so that its distance is WCD. `allowed` (n,) are the only ids that may be found, None for
-    all; `without` is one that may not. After `budget` seconds the search ends with what it has.
+    `prove`: compare all other documents after the candidates. `bounded`: `gamma` and weights are those of the first
+    stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be hits, None for all;
+    `without` is an excluded id. After `budget` seconds the search ends with the hits found so far.
     """
 
+    words: QueryWords
     k: int
     depth: int | None
     distance: Distance
     gamma: float
-    own: bool
+    bounded: bool
     prove: bool = False
     allowed: NDArray[np.int64] | None = None
     without: int | None = None
@@ -89,13 +101,23 @@ class Request:
     joined: ScorerChoice | None = None
     blend: Blend | None = None
 
+    @property
+    def needs_bag(self) -> bool:
+        """Return whether the query must have a word with a vector."""
+        return self.scorer is None or self.depth is not None
+
+    @property
+    def needs_terms(self) -> bool:
+        """Return whether the counts of all words are needed."""
+        return bool(self.scorer or self.blend or self.joined)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Document ids (k,) with their distances, nearest first, and what is proven of them; see `Ranking`.
+    """Document ids (k,) with their distances, best first, and their certificate; see `Ranking`.
 
-    Where a scorer ranked them or had a say, `scores` (k,) say why they are in this order, and `parts` what they were
-    joined from. `distances` are nan where there are none.
+    If a scorer or a blend ranked them, `scores` (k,) determine the order, unless lower scores are better: these are
+    `distances`. `parts` are the components of a blend by name. Missing distances are nan.
     """
 
     ids: NDArray[np.int64]

@@ -1,126 +1,26 @@
-"""Ranking by word counts: scorers over the terms of a snapshot and its tail, with the statistics of both."""
+"""Scores documents by word counts: those of a snapshot and those of its tail, with common statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from pathlib import Path
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import ScorerChoice
-from moverank.indexer.snapshot.segment import Segment, Terms
+from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
+from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
-from moverank.rerank.bags.weights import ranked_counts
-from moverank.rerank.scorers import (
-    SCORERS,
-    Scorer,
-    Statistics,
-    TermCounts,
-    TermQuery,
-    WordVectors,
-    translation_normalisers,
-)
+from moverank.rerank.scorers import SCORERS, Scorer, TermCounts, TermQuery, WordVectors, translation_normalisers
 from moverank.rerank.scorers.translation import Translation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class QueryTerms:
-    """All words of a query: ids in the store (h,) int64 (0: no document ever had it), and counts (h,) > 0.
-
-    `word_vectors` are theirs, where they have one.
-    """
-
-    ids: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    word_vectors: WordVectors
-
-
-class LiveTerms:
-    """Documents by their words, without those whose ids (m,) are `gone`; `segment` has the words' vectors.
-
-    `place` is the collection's directory, where what takes long to compute is kept; None for the tail.
-    """
-
-    def __init__(self, terms: Terms, gone: NDArray[np.int64], segment: Segment, place: Path | None = None) -> None:
-        self.terms, self.segment, self.place = terms, segment, place
-        self._gone = gone
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """Return the rows (n,) that still stand for a document."""
-        return np.flatnonzero(~np.isin(self.terms.ids, self._gone))
-
-    @cached_property
-    def ids(self) -> NDArray[np.int64]:
-        """Return the ids (n,) of these documents."""
-        return self.terms.ids[self.rows]
-
-    @cached_property
-    def word_vectors(self) -> WordVectors:
-        """Return the vectors of the terms."""
-        return self.some_word_vectors(np.arange(len(self.terms.word_ids), dtype=np.int32))
-
-    def some_word_vectors(self, terms: NDArray[np.int32]) -> WordVectors:
-        """Return the vectors of some terms (h,)."""
-        ids, known = self.terms.word_ids[terms], self.segment.word_ids
-        there = np.isin(ids, known)
-        vectors = np.zeros((len(terms), self.segment.vectors.shape[1]), np.float32)
-        vectors[there] = self.segment.vectors[np.searchsorted(known, ids[there])]
-        return WordVectors(vectors, there)
-
-    def counted(self, gamma: float) -> TermCounts:
-        """Return the counts of the documents, each part's weighed by its rank."""
-        counts = self.terms.counts if len(self.rows) == len(self.terms.ids) else self.terms.counts.take(self.rows)
-        starts, terms, amounts = ranked_counts(counts, gamma)
-        if np.all(amounts > 0):
-            return TermCounts(starts, terms, amounts)
-        # A large gamma lets the words of late parts fall to zero.
-        kept = np.flatnonzero(amounts > 0)
-        return TermCounts(np.searchsorted(kept, starts).astype(np.int64), terms[kept], amounts[kept])
-
-    def query(self, asked: QueryTerms) -> NDArray[np.int32]:
-        """Return the places (h,) that a query's words have among the terms, -1 for others."""
-        places = np.searchsorted(self.terms.word_ids, asked.ids)
-        return np.where(np.isin(asked.ids, self.terms.word_ids), places, -1).astype(np.int32)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """The counts of each segment at one gamma, and of every word of the collection, by `word_ids` (t,), increasing."""
-
-    counts: tuple[TermCounts, ...]
-    word_ids: NDArray[np.int64]
-    statistics: Statistics
-
-    @classmethod
-    def of(cls, parts: Sequence[LiveTerms], documents: int, gamma: float) -> "_Counted":
-        counts = tuple(part.counted(gamma) for part in parts)
-        vocabularies = [part.terms.word_ids for part in parts]
-        word_ids = reduce(np.union1d, vocabularies) if parts else np.empty(0, np.int64)
-        frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
-        for own, vocabulary in zip(counts, vocabularies, strict=True):
-            places = np.searchsorted(word_ids, vocabulary)
-            frequencies[places] += np.bincount(own.terms, minlength=len(vocabulary))
-            amounts[places] += np.bincount(own.terms, own.counts, len(vocabulary))
-        return cls(counts, word_ids, Statistics(documents, float(amounts.sum()), frequencies, amounts))
-
-    def of_words(self, ids: NDArray[np.int64]) -> Statistics:
-        """Return the statistics of words by id, zeros for those that no document has."""
-        whole = self.statistics
-        places = np.searchsorted(self.word_ids, ids)
-        there = np.isin(ids, self.word_ids)
-        frequencies, amounts = np.zeros(len(ids), np.int64), np.zeros(len(ids))
-        frequencies[there] = whole.document_frequencies[places[there]]
-        amounts[there] = whole.collection_frequencies[places[there]]
-        return Statistics(whole.documents, whole.tokens, frequencies, amounts)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class ScoredDocuments:
-    """Documents' `ids` (n,) and `nearness` (n,), larger being nearer: a distance comes with its sign turned.
+    """Documents' `ids` (n,) and `nearness` (n,), larger being nearer: a distance is negated.
 
-    `unrelated` is what a document has that shares no word with the query, None where words are compared by meaning.
+    `unrelated` is the nearness of a document that shares no word with the query; None if words are compared by
+    meaning.
     """
 
     ids: NDArray[np.int64]
@@ -130,10 +30,9 @@ class ScoredDocuments:
     def best(
         self, k: int, allowed: NDArray[np.int64] | None = None, without: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the ids and the nearness of the k best documents, best first, equal ones in the order of ids.
+        """Return the ids and the nearness of the `k` best documents, best first, equal ones by id.
 
-        Only ids that are `allowed` are looked at, and not the one that is `without`. Documents that have nothing to do
-        with the query are no hits.
+        Only `allowed` ids (None: all) except `without` are considered. Unrelated documents are excluded.
         """
         wanted = np.ones(len(self.ids), bool) if self.unrelated is None else self.nearness > self.unrelated
         if allowed is not None:
@@ -148,39 +47,39 @@ class ScoredDocuments:
         return self.ids[order], self.nearness[order]
 
     def of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the nearness (m,) of documents (m,), all of which are there."""
+        """Return the nearness (m,) of the documents `ids` (m,), which must be scored."""
         order = np.argsort(self.ids)
-        found: NDArray[np.float64] = self.nearness[order[np.searchsorted(self.ids, ids, sorter=order)]]
-        return found
+        nearness: NDArray[np.float64] = self.nearness[order[np.searchsorted(self.ids, ids, sorter=order)]]
+        return nearness
 
 
 class TermScores:
-    """Scores the documents of a view; what a scorer needs is made when it is asked for first, and kept."""
+    """Scores the documents of a view; scorers are fitted on first use and cached."""
 
-    def __init__(self, parts: Sequence[LiveTerms], documents: int, dim: int) -> None:
-        self._parts, self._documents, self._dim = tuple(parts), documents, dim
-        self._counted: dict[float, _Counted] = {}
+    def __init__(self, parts: Sequence[LiveTerms], documents: int) -> None:
+        self._parts, self._documents = tuple(parts), documents
+        self._counted: dict[float, CountedTerms] = {}
         self._scorers: dict[tuple[ScorerChoice, float], tuple[Scorer, ...]] = {}
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
-        """Return the ids (n,) of the documents that are scored: all that have a word."""
+        """Return the ids (n,) of the scored documents: all live ones that have a word."""
         return np.concatenate([np.empty(0, np.int64), *(part.ids for part in self._parts)])
 
     def check(self) -> None:
-        """Look through the files behind it; DamagedFile names one that is not what was written."""
+        """Check the files of the counts; DamagedFile names a damaged one."""
         for part in self._parts:
             _ = part.terms.counts
 
     def score(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> ScoredDocuments:
-        """Score all documents for a query."""
+        """Score all documents for the words of `query` by the scorer `choice`, with parts weighted by `gamma`."""
         scorers = self._fitted(choice, gamma)
         sign = -1.0 if SCORERS[choice.name].ascending else 1.0
         statistics = self._counts(gamma).of_words(query.ids)
-        found = [
+        scores = [
             scorer.score(
                 TermQuery(
-                    part.query(query),
+                    part.positions(query.ids),
                     query.counts,
                     statistics.document_frequencies,
                     statistics.collection_frequencies,
@@ -190,11 +89,11 @@ class TermScores:
             for part, scorer in zip(self._parts, scorers, strict=True)
         ]
         unrelated = scorers[0].unrelated if scorers else None
-        nearness = sign * np.concatenate([np.empty(0), *found])
+        nearness = sign * np.concatenate([np.empty(0), *scores])
         return ScoredDocuments(self.ids, nearness, None if unrelated is None else sign * unrelated)
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
-        """Return the words of a document as a query, None where it has none."""
+        """Return the words of a document as a query; None if it has none."""
         for part, counts in zip(self._parts, self._counts(gamma).counts, strict=True):
             row = int(np.searchsorted(part.ids, id_))
             if row < len(part.ids) and part.ids[row] == id_:
@@ -203,13 +102,13 @@ class TermScores:
                 return QueryTerms(part.terms.word_ids[terms], counts.counts[entries], part.some_word_vectors(terms))
         return None
 
-    def _counts(self, gamma: float) -> _Counted:
+    def _counts(self, gamma: float) -> CountedTerms:
         if gamma not in self._counted:
-            self._counted = {gamma: _Counted.of(self._parts, self._documents, gamma)}
+            self._counted = {gamma: CountedTerms.of(self._parts, self._documents, gamma)}
         return self._counted[gamma]
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
-        """Return the scorer of each segment, fitted with the statistics of all."""
+        """Return the scorer of each segment, fitted with the statistics of all segments."""
         if (choice, gamma) not in self._scorers:
             counted = self._counts(gamma)
             self._scorers[choice, gamma] = tuple(
@@ -218,7 +117,7 @@ class TermScores:
             )
         return self._scorers[choice, gamma]
 
-    def _fit(self, choice: ScorerChoice, part: LiveTerms, counts: TermCounts, counted: _Counted) -> Scorer:
+    def _fit(self, choice: ScorerChoice, part: LiveTerms, counts: TermCounts, counted: CountedTerms) -> Scorer:
         scorer, options = SCORERS[choice.name], dict(choice.options)
         statistics = counted.of_words(part.terms.word_ids)
         if scorer.needs_vectors:
@@ -227,14 +126,15 @@ class TermScores:
             return Translation.fit(counts, statistics, options, self._normalisers(part, counted))
         return scorer.fit(counts, statistics, options)
 
-    def _normalisers(self, part: LiveTerms, counted: _Counted) -> NDArray[np.float64]:
-        """Return Z (t,) of a segment's terms over the words that documents have; see `translation_normalisers`.
+    def _normalisers(self, part: LiveTerms, counted: CountedTerms) -> NDArray[np.float64]:
+        """Return Z (t,) of a segment's terms over the words of all documents; see `translation_normalisers`.
 
-        It is a sum over words: those of other segments are added to what is kept, those without a document taken off.
+        Z is a sum over words: terms of words only in other segments are added to the cached sum, and terms of words in
+        no live document are subtracted.
         """
         words, seen = part.word_vectors, part.terms.word_ids
         alive = counted.of_words(seen).document_frequencies > 0
-        sums = cached_normalisers(part.place, words) - _sums(words, words, ~alive)
+        sums = cached_normalisers(part.directory, words) - _sums(words, words, ~alive)
         for other in self._parts:
             if other is not part:
                 ids = other.terms.word_ids
@@ -245,6 +145,6 @@ class TermScores:
 
 
 def _sums(words: WordVectors, others: WordVectors, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the normalisers of words over some of the others."""
+    """Return the normalisers of `words` over those of `others` that are `chosen` (t,)."""
     vocabulary = WordVectors(others.vectors[chosen], others.known[chosen])
     return translation_normalisers(words.vectors, words.known, vocabulary)

@@ -1,4 +1,7 @@
-"""Folding the tail into a new snapshot, now and then: adding costs what is added, and opening stays quick."""
+"""Compaction: a new snapshot replaces the newest one and a long tail of later changes.
+
+The tail is read from the store at each opening: with a short tail, changes are cheap and a collection opens quickly.
+"""
 
 import logging
 from collections.abc import Iterator
@@ -9,13 +12,14 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.progress import Progress
-from moverank.indexer.search.view import Frequencies, made_for, newest_snapshot
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot import snapshot_files
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
-from moverank.indexer.snapshot.segment import assemble, joined
+from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
+from moverank.indexer.snapshot.snapshot_reader import made_for, newest_snapshot
+from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
+from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader, Store
-from moverank.rerank.bags.weights import PartCounts, weigh
+from moverank.rerank.bags.weights import weigh
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose
@@ -24,27 +28,22 @@ from moverank.rerank.words.embedding import Embedding
 _log = logging.getLogger("moverank")
 
 SMALL_TAIL = 256
-"""A tail of so many documents is read faster than a snapshot is opened."""
+"""Number of changed documents up to which reading the tail is faster than opening a snapshot."""
+
 _SHARE = 20
 
-
 FIT_SAMPLE = 50_000
-"""So many documents, evenly spread, are what an encoder learns from where there are more."""
+"""An encoder is fitted to all documents up to this number, and of more to evenly spaced ones, under twice as many."""
 
 
 def compact_if_due(
-    store: Store,
-    directory: Path,
-    settings: Settings,
-    embedding: Embedding,
-    progress: Progress,
-    *,
-    refit: bool = False,
+    store: Store, directory: Path, settings: Settings, embedding: Embedding, progress: Progress, *, refit: bool = False
 ) -> None:
-    """Write a snapshot of the current revision when the tail is longer than a twentieth of the newest one.
+    """Write a snapshot of the current revision if the tail exceeds `SMALL_TAIL` and 1/20 of the newest snapshot.
 
-    So each document is written again some twenty times at the most while a collection doubles. The encoder of the
-    newest snapshot is kept; `refit` fits it again on all documents, due or not.
+    Thus each document is written at most some twenty times while a collection doubles in size. `store`, `directory`,
+    `settings` and `embedding` are the collection's; `progress` is called during writing. The encoder of the newest
+    snapshot is reused; `refit` fits it again to the current documents, and writes the snapshot even if it is not due.
     """
     with store.reading() as reader:
         revision = reader.revision()
@@ -53,22 +52,22 @@ def compact_if_due(
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
         if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
             if base:
-                snapshot_files.remove_others(directory, base.path)  # of a writer that was killed before it could
+                remove_other_snapshots(directory, base.path)  # left behind by a killed writer
             return
-        encoder = _kept(base.encoder) if base and not refit else None
+        encoder = _restored(base.encoder) if base and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
-    snapshot_files.remove_others(directory, path)
+    remove_other_snapshots(directory, path)
     with store.writing() as writer:
         writer.forget_removals(revision)
 
 
 def log_damage(damage: DamagedFile) -> None:
-    """Tell that a snapshot is not what was written, and what is done about it."""
-    _log.warning("%s: the snapshot is made again from the database", damage)
+    """Log that a snapshot is damaged and will be rebuilt."""
+    _log.warning("%s: the snapshot is rebuilt from the database", damage)
 
 
-def _kept(fitted: FittedEncoder) -> Encoder | None:
-    """Return the encoder of a snapshot, None where its file is damaged: then it is fitted again."""
+def _restored(fitted: FittedEncoder) -> Encoder | None:
+    """Return the encoder of a snapshot; None if its file is damaged, so that it is fitted again."""
     try:
         return fitted.restored()
     except DamagedFile as damage:
@@ -85,18 +84,20 @@ def _write(
     encoder: Encoder | None,
     progress: Progress,
 ) -> Path:
-    """Write the snapshot of what the reader sees; the encoder is fitted if there is none."""
+    """Write the snapshot of the reader's state; with `encoder` None, fit it first."""
     vocabulary = reader.vocabulary()
     word_ids = np.array([word.id for word in vocabulary], np.int64)
     rows = np.array([word.row for word in vocabulary], np.int64)
     vectors = embedding.gather([word.word for word in vocabulary], rows)
-    idf = Frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
+    idf = WordFrequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
     if encoder is None:
         encoder = _fitted(reader, word_ids, vectors, settings, idf)
-    every = np.array(reader.word_ids(), np.int64)
-    portions = _told(assemble(reader.counted_parts(), every), reader.document_count(), progress)
-    choices, token = made_for(settings, embedding), reader.token(revision) or ""
-    return snapshot_files.write(directory, revision, token, choices, portions, every, word_ids, vectors, idf, encoder)
+    all_ids = np.array(reader.word_ids(), np.int64)
+    portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
+    token = reader.token(revision) or ""
+    made = made_for(settings, embedding)
+    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, idf, encoder)
+    return write_snapshot(directory, content)
 
 
 def _fitted(
@@ -106,24 +107,22 @@ def _fitted(
     settings: Settings,
     idf: NDArray[np.float64] | None,
 ) -> Encoder:
-    """Fit the encoder of the settings to documents of the reader."""
+    """Fit the encoder that the settings name to a sample of documents."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
-    sample: list[tuple[NDArray[np.int64], PartCounts]] = []
+    sample: list[Portion] = []
     if settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options()):
         for ids, counts in assemble(reader.counted_parts(), word_ids):
             rows = np.arange(-first % stride, len(ids), stride)
             sample.append((ids[rows], counts.take(rows)))
             first += len(ids)
-    _, counts = joined(sample)
-    bags = weigh(counts, settings.gamma, idf)
-    documents = Documents(bags, counts.lengths(), word_ids, vectors)
+    _, counts = concatenated(sample)
+    bags = weigh(counts, settings.gamma, idf, settings.title_weight)
+    documents = Documents(bags, counts.lengths(settings.title_weight), word_ids, vectors)
     return choose(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 
-def _told(
-    portions: Iterator[tuple[NDArray[np.int64], PartCounts]], total: int, progress: Progress
-) -> Iterator[tuple[NDArray[np.int64], PartCounts]]:
-    """Tell how far the portions are."""
+def _counted(portions: Iterator[Portion], total: int, progress: Progress) -> Iterator[Portion]:
+    """Yield the portions, and report progress."""
     done = 0
     for ids, counts in portions:
         yield ids, counts

@@ -1,4 +1,4 @@
-"""The first stage: FAISS over one vector for each document. The only module that imports FAISS."""
+"""The first stage: a FAISS index of one vector per document. The only module that imports FAISS."""
 
 import os
 from collections.abc import Callable
@@ -10,21 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile, UsageError
+from moverank.indexer.files.atomic_write import durable_file
 from moverank.indexer.files.checksums import FileChecksum
 from moverank.indexer.files.open_file import OpenFile
 from moverank.rerank.runtime.threads import core_count, is_single_threaded, thread_pool
 
 FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
-_IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # others may not know how to look at some ids only
+_IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # scanned in parts; other indexes may not support a selection of ids
 _TRAINING_SAMPLE = 100_000
-_TRAINING_BYTES, _BLOCK_BYTES = 512 * 2**20, 64 * 2**20  # of vectors at a time: FAISS makes copies of them
-_LONG = 1024  # numbers in a vector
-_LARGE = 40_000_000  # bytes of an index that is worth two threads
+_TRAINING_BYTES, _BLOCK_BYTES = 512 * 2**20, 64 * 2**20  # of vectors per call: FAISS copies them
+_LONG = 1024  # dimensions
+_LARGE = 40_000_000  # bytes; a larger index is searched by several threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class Candidates:
     """Candidates: document `ids` (m,) int64, nearest first, and their `squares` (m,) float32.
 
     FAISS returns squared L2 distances: WCD is their root.
@@ -35,18 +36,18 @@ class Found:
 
 
 def check_factory(factory: str, dim: int | None = None) -> None:
-    """Refuse a factory string that FAISS cannot make, with UsageError.
+    """Raise UsageError for a factory string that FAISS cannot build.
 
-    Where the dimensions are not known yet, one that suits most divisions of a vector stands in.
+    If `dim`, the number of dimensions, is not known yet, a multiple of most product quantisers' parts is assumed.
     """
     _empty(factory, dim or 960)
 
 
 def build(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], path: Path, seed: int = 0) -> str:
-    """Write an index of `vectors` (n, d) under `ids` (n,) to `path`, and return the factory string that made it.
+    """Write an index of `vectors` (n, d) with `ids` (n,) to `path`, and return the factory string that was used.
 
-    An index that has to be trained is trained on a random sample. Where there are too few documents to train it on,
-    the exact flat index takes its place until there are enough.
+    It is built by `factory`, and if need be trained on a random sample, drawn by `seed`. With too few documents for
+    training, the exact flat index is built instead.
     """
     try:
         index = _filled(factory, ids, vectors, seed)
@@ -58,11 +59,11 @@ def build(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], pa
 
 
 def _write(index: Any, path: Path) -> None:
-    """Write an index, to the disk itself; OSError where that cannot be, which FAISS itself would not tell."""
+    """Write an index durably; raise the OSError of a failure, which FAISS hides."""
     from faiss import PyCallbackIOWriter, write_index  # type: ignore[attr-defined]  # FAISS's own types do not know it
 
     failures: list[OSError] = []
-    with path.open("wb") as file:
+    with durable_file(path) as file:
 
         def put(data: bytes) -> None:
             try:
@@ -77,12 +78,10 @@ def _write(index: Any, path: Path) -> None:
             if failures:
                 raise failures[0] from error
             raise
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int) -> Any:
-    """Make an index of vectors, trained on a sample of them if it has to be."""
+    """Return an index of vectors, trained on a sample of them if necessary."""
     n, dim = vectors.shape
     index = _empty(factory, dim)
     if not index.is_trained:
@@ -98,7 +97,7 @@ def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], 
 
 
 def _empty(factory: str, dim: int) -> Any:
-    """Make an index that takes ids of its own: one that does not is wrapped."""
+    """Return an empty index that stores ids, wrapped in an IDMap2 if necessary."""
     import faiss
 
     try:
@@ -111,7 +110,7 @@ def _empty(factory: str, dim: int) -> Any:
 
 
 def _inverted_lists(index: Any) -> Any:
-    """Return the inverted file within an index, None where it has none."""
+    """Return the inverted file of an index; None if it has none."""
     import faiss
 
     try:
@@ -121,20 +120,20 @@ def _inverted_lists(index: Any) -> Any:
 
 
 class FirstStage:
-    """An index on disk, read when the first candidates are asked for, once it is known to be what was written."""
+    """The index file at `path`, built by `factory`; compared with its `checksum` and read when first searched."""
 
-    def __init__(self, path: Path, factory: str, seal: FileChecksum | None = None) -> None:
-        self._file, self.factory = OpenFile(path, seal), factory
+    def __init__(self, path: Path, factory: str, checksum: FileChecksum | None = None) -> None:
+        self._file, self.factory = OpenFile(path, checksum), factory
         self._index: Any = None
         self._ids: NDArray[np.int64] | None = None
 
     @property
     def exact(self) -> bool:
-        """Say whether no vector is ever overlooked, so that what comes after the candidates is known to be farther."""
+        """Return whether the search is exact: no other vector is nearer than the last candidate."""
         return self.factory in _EXACT
 
     def check(self) -> None:
-        """Look through the file; DamagedFile where it is not what was written."""
+        """Compare the file with its checksum; DamagedFile if they differ."""
         if self._index is None:
             self._file.check()
 
@@ -153,8 +152,8 @@ class FirstStage:
                 raise DamagedFile(self._file.path, f"cannot be read by FAISS: {error}") from error
         return self._index
 
-    def held(self) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-        """Return the ids (n,) in the index, and the vectors (n, d) under them where it keeps them as they were."""
+    def stored(self) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+        """Return the ids (n,) in the index, and their vectors (n, d) if it stores them unchanged, else None."""
         import faiss
 
         index = self._opened()
@@ -168,10 +167,10 @@ class FirstStage:
 
     def nearest(
         self, vector: NDArray[np.float32], m: int, accept: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-    ) -> Found:
-        """Return the `m` nearest documents to a vector (d,) among those that `accept` says yes to.
+    ) -> Candidates:
+        """Return the `m` documents nearest to `vector` (d,) among the ids (i,) for which `accept` returns True (i,).
 
-        Not every index can leave out vectors, so more are asked for until enough are accepted or none is left.
+        Not every index can filter ids, so more are requested until enough are accepted or none is left.
         """
         index = self._opened()
         wanted = m + m // 4 + 16
@@ -181,15 +180,15 @@ class FirstStage:
             found, squared = self._search(index, vector, wanted)
             accepted = accept(found)
             if accepted.sum() >= m or wanted == index.ntotal:
-                return Found(found[accepted][:m], squared[accepted][:m])
+                return Candidates(found[accepted][:m], squared[accepted][:m])
             wanted *= 4
 
     def _search(
         self, index: Any, vector: NDArray[np.float32], wanted: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return ids and squares of up to `wanted` vectors, nearest first.
+        """Return ids and squared distances of up to `wanted` vectors, nearest first.
 
-        FAISS gives a query one thread: a large index without a structure is looked through in parts, one on each core.
+        FAISS uses one thread per query: a large index that is scanned is split into parts, one for each core.
         """
         import faiss
 
@@ -197,24 +196,24 @@ class FirstStage:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         parts = 1 if self._ids is None or is_single_threaded() else core_count()
         if self._ids is None or parts == 1:
-            squares, ids = _asked(index, vector, wanted)
+            squares, ids = _searched(index, vector, wanted)
         else:
             ends = [0, *(int(self._ids[len(self._ids) * i // parts]) for i in range(1, parts)), 2**62]
 
-            def some(i: int) -> Any:
-                among = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
-                return _asked(index, vector, wanted, among)
+            def part(i: int) -> Any:
+                selection = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
+                return _searched(index, vector, wanted, selection)
 
             squares, ids = (
-                np.concatenate(found, axis=1) for found in zip(*thread_pool().map(some, range(parts)), strict=True)
+                np.concatenate(found, axis=1) for found in zip(*thread_pool().map(part, range(parts)), strict=True)
             )
-        there = ids[0] >= 0  # an index that looks at a part only pads with -1
-        found, squared = ids[0][there].astype(np.int64), squares[0][there].astype(np.float32)
+        valid = ids[0] >= 0  # an approximate index pads with -1
+        found, squared = ids[0][valid].astype(np.int64), squares[0][valid].astype(np.float32)
         order = np.argsort(squared, kind="stable")[:wanted]
         return found[order], squared[order]
 
     def _widen(self, index: Any, wanted: int) -> None:
-        """Let approximate indexes look at enough to find that many."""
+        """Set how many vectors an approximate index visits, so that it can find `wanted` ones."""
         import faiss
 
         parameters = faiss.ParameterSpace()
@@ -228,24 +227,24 @@ class FirstStage:
             parameters.set_index_parameter(index, "efSearch", max(64, 2 * wanted))
 
 
-def _asked(index: Any, vector: NDArray[np.float32], wanted: int, among: Any = None) -> Any:
-    """Ask an index for the nearest to one vector.
+def _searched(index: Any, vector: NDArray[np.float32], wanted: int, selection: Any = None) -> Any:
+    """Search an index for the `wanted` vectors nearest to one, in one thread.
 
-    In one thread: FAISS would wake others that have nothing to do, and on a busy machine wait for each of them, thirty
-    times as long as the search takes. The number of threads is the caller's own: other threads keep theirs.
+    FAISS would wake idle threads and wait for each of them, on a busy machine thirty times as long as the search takes.
+    The number of threads is set for the calling thread only.
     """
     import faiss
 
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
-        return index.search(vector[None, :], wanted, params=among)
+        return index.search(vector[None, :], wanted, params=selection)
     finally:
         faiss.omp_set_num_threads(threads)
 
 
 def _reader(file: int) -> Any:
-    """Let FAISS read from an open file descriptor."""
+    """Return a FAISS reader for an open file descriptor."""
     from faiss import PyCallbackIOReader  # type: ignore[attr-defined]  # FAISS's own types do not know it
 
     return PyCallbackIOReader(lambda size: os.read(file, size), 2**20)

@@ -1,4 +1,4 @@
-"""The fitted encoder of a snapshot: a file of plain arrays beside the vectors that it made."""
+"""The fitted encoder of a snapshot, stored as a file of plain arrays."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.atomic_write import durable_file
 from moverank.indexer.files.checksums import FileChecksum
 from moverank.indexer.files.open_file import OpenFile
 from moverank.rerank.encoders.encoder import Encoder
@@ -15,19 +16,19 @@ from moverank.rerank.errors import EncoderError
 
 
 class FittedEncoder:
-    """An encoder on disk, restored when the first candidates are asked for."""
+    """The encoder `name` in the file `path`, compared with its `checksum` and restored on first use."""
 
-    def __init__(self, path: Path, name: str, seal: FileChecksum | None = None) -> None:
-        self._file, self._name = OpenFile(path, seal), name
+    def __init__(self, path: Path, name: str, checksum: FileChecksum | None = None) -> None:
+        self._file, self._name = OpenFile(path, checksum), name
         self._encoder: Encoder | None = None
 
     def check(self) -> None:
-        """Look through the file; DamagedFile where it is not what was written."""
+        """Compare the file with its checksum; DamagedFile if they differ."""
         if self._encoder is None:
             self._file.check()
 
     def restored(self) -> Encoder:
-        """Return the encoder; DamagedFile where the file does not hold one."""
+        """Return the encoder; DamagedFile if the file does not hold one."""
         if self._encoder is None:
             self.check()
             try:
@@ -39,9 +40,7 @@ class FittedEncoder:
         return self._encoder
 
 
-def save(encoder: Encoder, path: Path) -> None:
-    """Write an encoder's state, to the disk itself."""
-    with path.open("wb") as file:
-        np.savez(file, **encoder.state())  # type: ignore[arg-type]  # its stub takes the arrays' names for its own
-        file.flush()
-        os.fsync(file.fileno())
+def save_encoder(encoder: Encoder, path: Path) -> None:
+    """Write an encoder's state durably."""
+    with durable_file(path) as file:
+        np.savez(file, **encoder.state())  # type: ignore[arg-type]  # the stub confuses array names with parameters

@@ -1,4 +1,4 @@
-"""Word counts of many documents in the form that searching needs: arrays, held in memory or mapped from files."""
+"""Word counts of many documents as arrays, in memory or mapped from files."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,57 +9,60 @@ from numpy.typing import NDArray
 from moverank.indexer.store import CountedPart
 from moverank.rerank.bags.weights import PartCounts
 
-_CHUNK = 50_000  # parts assembled at a time
+_CHUNK = 50_000  # parts assembled together
+
+Portion = tuple[NDArray[np.int64], PartCounts]
+"""Document ids (n,), and counts with a row for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """Documents with their own vocabulary.
+    """Documents that have a word with a vector, and their vocabulary of such words.
 
     `ids` (n,) int64: the documents' ids in the store, increasing; row i of `counts` belongs to `ids[i]`. Words of
-    `counts` are places in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32. Counts may be
-    `given` by a function, for they may be large, and not every search needs them.
+    `counts` are positions in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32. `source` is the
+    counts, or a function that loads them: they may be large, and not every search needs them.
     """
 
     ids: NDArray[np.int64]
-    given: PartCounts | Callable[[], PartCounts]
+    source: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
 
     @property
     def counts(self) -> PartCounts:
-        """Return the counts; DamagedFile where their files are not what was written."""
-        return self.given if isinstance(self.given, PartCounts) else self.given()
+        """Return the counts; DamagedFile if their files are damaged."""
+        return self.source if isinstance(self.source, PartCounts) else self.source()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """Documents by all of their words, also those without a vector: what scorers rank by.
+    """Documents by all of their words, including those without a vector, for scorers.
 
-    `ids` (n,) int64, increasing, are of all documents that have a word; words of `counts` are places in `word_ids` (t,)
-    int64, increasing. Counts may be `given` by a function.
+    `ids` (n,) int64, increasing, are those of all documents that have a word; words of `counts` are positions in
+    `word_ids` (t,) int64, increasing. `source` is the counts, or a function that loads them.
     """
 
     ids: NDArray[np.int64]
-    given: PartCounts | Callable[[], PartCounts]
+    source: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
 
     @property
     def counts(self) -> PartCounts:
-        """Return the counts; DamagedFile where their files are not what was written."""
-        return self.given if isinstance(self.given, PartCounts) else self.given()
+        """Return the counts; DamagedFile if their files are damaged."""
+        return self.source if isinstance(self.source, PartCounts) else self.source()
 
 
-def among(
+def keep_words(
     ids: NDArray[np.int64], counts: PartCounts, word_ids: NDArray[np.int64], kept: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], PartCounts]:
-    """Leave of counts over `word_ids` (t,) those of the words `kept` (v,), and of the documents who has any of them.
+) -> Portion:
+    """Keep only the words `kept` (v,) of `counts` over `word_ids` (t,), both increasing; drop documents left empty.
 
-    Both are increasing; the counts returned are over the places in `kept`.
+    `ids` (n,) are the documents of the counts. Words of the returned counts are positions in `kept`.
     """
-    place = np.searchsorted(kept, word_ids).astype(np.int32)
-    place[~np.isin(word_ids, kept)] = -1
-    words = place[counts.words]
+    position_of = np.searchsorted(kept, word_ids).astype(np.int32)
+    position_of[~np.isin(word_ids, kept)] = -1
+    words = position_of[counts.words]
     entries = np.flatnonzero(words >= 0)
     starts = np.searchsorted(entries, counts.starts).astype(np.int64)
     rows = np.flatnonzero(np.diff(starts))
@@ -68,35 +71,33 @@ def among(
     )
 
 
-def assemble(
-    parts: Iterable[CountedPart], word_ids: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[np.int64], PartCounts]]:
-    """Turn stored parts, ordered by document, into portions of (document ids, counts over the places in `word_ids`).
+def assemble(parts: Iterable[CountedPart], word_ids: NDArray[np.int64]) -> Iterator[Portion]:
+    """Assemble stored parts, ordered by document, into portions whose words are positions in `word_ids` (t,).
 
-    Words that are not in `word_ids` are left out, and so are documents that have no other.
+    Words that are not in `word_ids` are dropped, and documents left without a word.
     """
-    place_of = np.full(int(word_ids[-1]) + 1 if len(word_ids) else 1, -1, np.int32)
-    place_of[word_ids] = np.arange(len(word_ids), dtype=np.int32)
+    position_of = np.full(int(word_ids[-1]) + 1 if len(word_ids) else 1, -1, np.int32)
+    position_of[word_ids] = np.arange(len(word_ids), dtype=np.int32)
     portion: list[CountedPart] = []
     for part in parts:
         if len(portion) >= _CHUNK and part.document_id != portion[-1].document_id:
-            yield _portion(portion, place_of)
+            yield _portion(portion, position_of)
             portion = []
         portion.append(part)
     if portion:
-        yield _portion(portion, place_of)
+        yield _portion(portion, position_of)
 
 
-def _portion(parts: list[CountedPart], place_of: NDArray[np.int32]) -> tuple[NDArray[np.int64], PartCounts]:
+def _portion(parts: list[CountedPart], position_of: NDArray[np.int32]) -> Portion:
     """Assemble whole documents."""
     lengths = np.array([len(part.words) // 4 for part in parts])
     stored = np.frombuffer(b"".join(part.words for part in parts), "<i4")
     counts = np.frombuffer(b"".join(part.counts for part in parts), "<i4")
     documents = np.repeat(np.array([part.document_id for part in parts], np.int64), lengths)
     ranks = np.repeat(np.array([part.rank for part in parts], np.int32), lengths)
-    # Words stored after the vocabulary was read have ids beyond it.
-    words = place_of[np.minimum(stored, len(place_of) - 1)]
-    words[stored >= len(place_of)] = -1
+    # Words stored after the vocabulary was read have larger ids.
+    words = position_of[np.minimum(stored, len(position_of) - 1)]
+    words[stored >= len(position_of)] = -1
     known = np.flatnonzero(words >= 0)
     order = known[np.lexsort((ranks[known], words[known], documents[known]))]
     ids, first = np.unique(documents[order], return_index=True)
@@ -105,7 +106,7 @@ def _portion(parts: list[CountedPart], place_of: NDArray[np.int32]) -> tuple[NDA
 
 
 def _merge_equal(counts: PartCounts) -> PartCounts:
-    """Add up the entries of one word in several parts of the same rank."""
+    """Sum the counts of a word in several parts of the same rank."""
     first = np.ones(len(counts.words), bool)
     first[1:] = (counts.words[1:] != counts.words[:-1]) | (counts.ranks[1:] != counts.ranks[:-1])
     first[counts.starts[:-1]] = True
@@ -120,8 +121,8 @@ def _merge_equal(counts: PartCounts) -> PartCounts:
     )
 
 
-def joined(portions: list[tuple[NDArray[np.int64], PartCounts]]) -> tuple[NDArray[np.int64], PartCounts]:
-    """Join portions into one."""
+def concatenated(portions: list[Portion]) -> Portion:
+    """Concatenate portions."""
     if not portions:
         empty = np.empty(0, np.int32)
         return np.empty(0, np.int64), PartCounts(np.zeros(1, np.int64), empty, empty, empty)

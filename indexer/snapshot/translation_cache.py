@@ -1,56 +1,47 @@
-"""The normalisers of the translation model, which take work of the vocabulary squared: kept in the collection."""
+"""Caches the translation model's normalisers in the collection: computing them is quadratic in the vocabulary."""
 
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.files.checksums import checksum
 from moverank.rerank.scorers import WordVectors, translation_normalisers
 
-NAME = "normalisers"
-_HEAD = 96  # hexadecimal digits of three checksums: vectors, which are known, and the result
+_FILE = "normalisers"
+_HEADER = 96  # hexadecimal digits of three checksums: of both arrays of the word vectors, and of the normalisers
 
 
-def cached_normalisers(place: Path | None, words: WordVectors) -> NDArray[np.float64]:
-    """Return Z (t,) of words among themselves, computed only where the collection does not hold them yet.
+def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np.float64]:
+    """Return the normalisers Z (t,) of words among themselves, cached in a collection's `directory`.
 
-    The file says for which vectors it was made, and with what result: one that is damaged, or of another vocabulary, is
-    made again. Where it cannot be written, as in a read-only place, they are computed each time; without a `place`,
-    too.
+    The file stores checksums of the word vectors and of its content: it is computed again if it is damaged or if the
+    vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
     """
-    if place is None:
+    if directory is None:
         return translation_normalisers(words.vectors, words.known)
-    made_for = checksum(words.vectors) + checksum(words.known)
-    found = _read(place / NAME, made_for)
-    if found is None:
-        found = translation_normalisers(words.vectors, words.known)
-        _write(place / NAME, made_for, found.astype("<f8").tobytes())
-    return found
+    key = checksum(words.vectors) + checksum(words.known)
+    cached = _read(directory / _FILE, key)
+    if cached is not None:
+        return cached
+    normalisers = translation_normalisers(words.vectors, words.known)
+    content = normalisers.astype("<f8").tobytes()
+    with suppress(OSError), atomic_file(directory / _FILE) as file:  # the directory may be read-only, or the disk full
+        file.write(_header(key, content) + content)
+    return normalisers
 
 
-def _read(path: Path, made_for: str) -> NDArray[np.float64] | None:
+def _read(path: Path, key: str) -> NDArray[np.float64] | None:
+    """Return the cached normalisers; None unless the file is intact and its key is `key`."""
     try:
         stored = path.read_bytes()
     except OSError:
         return None
-    head, sums = stored[:_HEAD], stored[_HEAD:]
-    return np.frombuffer(sums, "<f8") if head == _head(made_for, sums) else None
+    header, content = stored[:_HEADER], stored[_HEADER:]
+    return np.frombuffer(content, "<f8") if header == _header(key, content) else None
 
 
-def _head(made_for: str, sums: bytes) -> bytes:
-    return (made_for + checksum(sums)).encode()
-
-
-def _write(path: Path, made_for: str, sums: bytes) -> None:
-    """Put the whole file in its place at once, if that can be done: the place may be read-only, or full."""
-    with suppress(OSError), NamedTemporaryFile(prefix=f".{NAME}.", dir=path.parent, delete=False) as file:
-        try:
-            file.write(_head(made_for, sums) + sums)
-            file.flush()
-            Path(file.name).rename(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+def _header(key: str, content: bytes) -> bytes:
+    return (key + checksum(content)).encode()

@@ -1,4 +1,4 @@
-"""Questions about the database itself: whether all of it is there, and what it holds."""
+"""Queries over all rows, for checks and repairs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -8,13 +8,13 @@ from sqlalchemy import select
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, WORDS
 from moverank.indexer.store.writer import Row, Writer
 
-_TOLD = 20
+_MOST_FAULTS = 20
 _DOCUMENT = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
 _PART = ("document_id", "id", "position", "rank", "text", "digest", "words", "counts")
 
 
 class StoredDocument(NamedTuple):
-    """A document as it was stored; `parts` are rows (id, position, rank, text, digest, words, counts)."""
+    """A stored document; `parts` are rows (id, position, rank, text, digest, words, counts), the title first."""
 
     id: int
     key: str
@@ -28,39 +28,39 @@ class StoredDocument(NamedTuple):
 
 
 class Auditor(Writer):
-    """Looks through everything, and writes what can be derived from the rest."""
+    """Reads all rows, and rewrites columns that can be derived from the others."""
 
     def faults(self) -> list[str]:
-        """Return what SQLite itself finds wrong with pages, indexes, constraints and foreign keys."""
+        """Return the faults that SQLite itself finds in pages, indexes, constraints and foreign keys."""
         if self._connection.dialect.name != "sqlite":
             return []
-        found = self._connection.exec_driver_sql(f"PRAGMA integrity_check({_TOLD})").fetchall()
-        told = [str(line) for (line,) in found if line != "ok"]
-        orphans = self._connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_TOLD)
-        return told + [f"row {row} of {name} belongs to no document" for name, row, *_ in orphans]
+        found = self._connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_FAULTS})").fetchall()
+        faults = [str(line) for (line,) in found if line != "ok"]
+        orphans = self._connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MOST_FAULTS)
+        return faults + [f"row {row} of {name} belongs to no document" for name, row, *_ in orphans]
 
     def stored(self) -> Iterator[StoredDocument]:
-        """Go through all documents with their parts, by id."""
+        """Iterate over all documents with their parts, by id."""
         order = (PARTS.c.document_id, PARTS.c.position)
         parts = self._stream(select(*(PARTS.c[name] for name in _PART)).order_by(*order))
-        waiting = next(parts, None)
+        pending = next(parts, None)
         for row in self._stream(select(*(DOCUMENTS.c[name] for name in _DOCUMENT)).order_by(DOCUMENTS.c.id)):
             own: list[Any] = []
-            while waiting is not None and waiting.document_id <= row.id:
-                if waiting.document_id == row.id:
-                    own.append(waiting)
-                waiting = next(parts, None)
+            while pending is not None and pending.document_id <= row.id:
+                if pending.document_id == row.id:
+                    own.append(pending)
+                pending = next(parts, None)
             yield StoredDocument(**row._mapping, parts=own)  # noqa: SLF001 - SQLAlchemy has no other name for it
 
     def all_fields(self) -> dict[int, set[tuple[str, str]]]:
-        """Return (name, value) of everything that documents are found by, by document."""
+        """Return the filter fields (name, value) of every document, by document id."""
         found: dict[int, set[tuple[str, str]]] = {}
         for id_, name, value in self._stream(select(FIELDS.c.document_id, FIELDS.c.name, FIELDS.c.value)):
             found.setdefault(id_, set()).add((name, value))
         return found
 
     def all_frequencies(self) -> dict[int, int]:
-        """Return how many documents each word is said to have, by id."""
+        """Return the stored document frequency of every word, by id."""
         return dict(map(tuple, self._stream(select(WORDS.c.id, WORDS.c.frequency))))
 
     def set_counts(self, rows: Sequence[Row]) -> None:
@@ -72,12 +72,12 @@ class Auditor(Writer):
         self._update(WORDS, [{"id": id_, "frequency": frequency} for id_, frequency in frequencies.items()])
 
     def set_wordless(self, flags: dict[int, bool], revision: int) -> None:
-        """Write which documents have no known word, by id."""
+        """Write whether documents are wordless (`flags`, by id); they change at `revision`."""
         rows = [{"id": id_, "wordless": flag, "revision": revision} for id_, flag in flags.items()]
         self._update(DOCUMENTS, rows)
 
     def forget_digests(self, document_ids: list[int]) -> None:
-        """Forget what documents were, so that the next run over their source writes them again."""
+        """Clear the digests of documents and their parts, so that the next run over their source writes them again."""
         self._update(DOCUMENTS, [{"id": id_, "digest": b""} for id_ in document_ids])
         part_ids = [part.id for parts in self.parts(document_ids).values() for part in parts]
         self._update(PARTS, [{"id": id_, "digest": b""} for id_ in part_ids])

@@ -1,8 +1,7 @@
-"""A SQLite file in a place where nothing can be written: on a read-only file system, or another user's.
+"""A SQLite file without write permission: on a read-only file system, or another user's.
 
-SQLite in WAL mode needs two files beside the database, and makes them. Where it cannot, and there is no log of a
-writer, the file is whole by itself and may be read as one that does not change (`immutable`): whether that held is
-asked later.
+SQLite in WAL mode creates two files beside the database. If it cannot, and there is no write-ahead log, the file is
+complete by itself and is opened as `immutable`; SQLite then assumes that it does not change, so `changed` checks it.
 """
 
 import os
@@ -16,14 +15,14 @@ from sqlalchemy import make_url
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyFile:
-    """A database file to be read only, with size and time if nobody was writing to it."""
+    """A database file; `state` is its size and modification time (ns) if there is no write-ahead log, else None."""
 
     path: Path
     state: tuple[int, int] | None
 
     @classmethod
     def of(cls, url: str) -> "ReadOnlyFile | None":
-        """Return what is at a URL, None where it can be written to or is no file."""
+        """Return the file of a URL; None if it is writable, or the URL names no SQLite file."""
         made = make_url(url)
         path = Path(made.database or "")
         if made.get_backend_name() != "sqlite" or not made.database or not path.is_file():
@@ -35,12 +34,12 @@ class ReadOnlyFile:
         return cls(path, None if written else _state(path))
 
     def connect(self) -> sqlite3.Connection:
-        """Open the file; where a writer has a log there, with the files that it has made."""
-        how = "mode=ro" if self.state is None else "mode=ro&immutable=1"
-        return sqlite3.connect(f"file:{quote(str(self.path.absolute()))}?{how}", uri=True, check_same_thread=False)
+        """Open the file read-only; as immutable unless there is a write-ahead log."""
+        mode = "mode=ro" if self.state is None else "mode=ro&immutable=1"
+        return sqlite3.connect(f"file:{quote(str(self.path.absolute()))}?{mode}", uri=True, check_same_thread=False)
 
-    def moved(self) -> bool:
-        """Say whether the file was changed though it was read as one that nobody changes."""
+    def changed(self) -> bool:
+        """Return whether the file has changed since it was opened as immutable."""
         return self.state is not None and self.state != _state(self.path)
 
 

@@ -1,19 +1,22 @@
-"""Questions to the database."""
+"""Read queries to the database."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from moverank.indexer.titles import counted_texts
+from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
 
-FORGOTTEN = "removals_forgotten"
+REMOVALS_FORGOTTEN = "removals_forgotten"
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
 
-class Known(NamedTuple):
-    """What a document was when it was last written."""
+class StoredState(NamedTuple):
+    """The stored state of a document that a new version is compared with."""
 
     id: int
     digest: bytes
@@ -21,7 +24,7 @@ class Known(NamedTuple):
 
 
 class CountedPart(NamedTuple):
-    """A part's counts: `words` and `counts` are int32 arrays as bytes."""
+    """The counts of a part, or of a title (rank `TITLE`): `words` and `counts` are int32 arrays as bytes."""
 
     document_id: int
     rank: int
@@ -37,8 +40,8 @@ class StoredWord(NamedTuple):
     row: int
 
 
-class Shown(NamedTuple):
-    """What people are shown of a document."""
+class DisplayFields(NamedTuple):
+    """The fields of a document that are displayed with a hit."""
 
     key: str
     title: str
@@ -46,7 +49,7 @@ class Shown(NamedTuple):
 
 
 class Reader:
-    """Questions to one consistent state of the database."""
+    """Read queries to one consistent state of the database."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -60,28 +63,28 @@ class Reader:
         return self._scalar(select(func.max(REVISIONS.c.number)))
 
     def token(self, revision: int) -> str | None:
-        """Return what tells a revision from one of the same number in another history, None where it never was."""
+        """Return the token that distinguishes a revision from the same number of another history; None if absent."""
         return self._connection.scalar(select(REVISIONS.c.token).where(REVISIONS.c.number == revision))
 
     def forgotten(self) -> int:
-        """Return the revision up to which removals are no longer known."""
-        value = self._connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == FORGOTTEN))
+        """Return the revision up to which removals are no longer recorded."""
+        value = self._connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == REMOVALS_FORGOTTEN))
         return int(value or 0)
 
     def document_count(self) -> int:
-        """Return how many documents there are."""
+        """Return the number of documents."""
         return self._scalar(select(func.count()).select_from(DOCUMENTS))
 
     def wordless_count(self) -> int:
-        """Return how many documents have no known word."""
+        """Return the number of documents without any known word."""
         return self._scalar(select(func.count()).select_from(DOCUMENTS).where(DOCUMENTS.c.wordless))
 
     def part_count(self) -> int:
-        """Return how many parts all documents have."""
-        return self._scalar(select(func.count()).select_from(PARTS))
+        """Return the number of parts of all documents, titles not counted."""
+        return self._scalar(select(func.count()).select_from(PARTS).where(PARTS.c.rank != TITLE))
 
     def word_count(self, *, known: bool = False, unused: bool = False) -> int:
-        """Return how many different words there are, only the known, or also those that no document has any more."""
+        """Return the number of words. `known`: only those with a vector; `unused`: also those of no document."""
         statement = select(func.count()).select_from(WORDS)
         if not unused:
             statement = statement.where(WORDS.c.frequency > 0)
@@ -90,39 +93,36 @@ class Reader:
     def _scalar(self, statement: Any) -> int:
         return int(self._connection.scalar(statement) or 0)
 
-    def known(self, keys: Sequence[str]) -> dict[str, Known]:
-        """Return what is stored under those keys, as far as they are known."""
+    def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
+        """Return the stored documents among those with the given keys, by key."""
         columns = (DOCUMENTS.c.key, DOCUMENTS.c.id, DOCUMENTS.c.digest, DOCUMENTS.c.wordless)
-        return {key: Known(*rest) for key, *rest in self._within(select(*columns), DOCUMENTS.c.key, keys)}
+        return {key: StoredState(*rest) for key, *rest in self._within(select(*columns), DOCUMENTS.c.key, keys)}
 
-    def shown(self, ids: Sequence[int]) -> dict[int, Shown]:
-        """Return keys, titles and labels of documents."""
+    def shown(self, ids: Sequence[int]) -> dict[int, DisplayFields]:
+        """Return keys, titles and labels of documents, by id."""
         columns = (DOCUMENTS.c.id, DOCUMENTS.c.key, DOCUMENTS.c.title, DOCUMENTS.c.label)
-        return {id_: Shown(*rest) for id_, *rest in self._within(select(*columns), DOCUMENTS.c.id, ids)}
+        return {id_: DisplayFields(*rest) for id_, *rest in self._within(select(*columns), DOCUMENTS.c.id, ids)}
 
     def texts(self, ids: Sequence[int]) -> dict[int, list[str]]:
-        """Return the texts of documents' parts, in the order of the parts."""
-        statement = select(PARTS.c.document_id, PARTS.c.text).order_by(PARTS.c.document_id, PARTS.c.position)
+        """Return the texts of documents' parts, in the order of the parts, without titles."""
+        statement = select(PARTS.c.document_id, PARTS.c.text).where(PARTS.c.rank != TITLE)
+        statement = statement.order_by(PARTS.c.document_id, PARTS.c.position)
         found: dict[int, list[str]] = {}
         for id_, text in self._within(statement, PARTS.c.document_id, ids):
             found.setdefault(id_, []).append(text)
         return found
 
     def all_texts(self) -> Iterator[list[str]]:
-        """Go through the texts of every document, document by document."""
-        statement = select(PARTS.c.document_id, PARTS.c.text).order_by(PARTS.c.document_id, PARTS.c.position)
-        current, texts = None, list[str]()
-        for id_, text in self._stream(statement):
-            if id_ != current and texts:
-                yield texts
-                texts = []
-            current = id_
-            texts.append(text)
-        if texts:
-            yield texts
+        """Iterate over the texts whose words count, by document: its title, if that counts, and its parts."""
+        columns = (PARTS.c.document_id, PARTS.c.rank, PARTS.c.text)
+        rows = self._stream(select(*columns).order_by(PARTS.c.document_id, PARTS.c.position))
+        for _, group in groupby(rows, key=lambda row: row.document_id):
+            own = list(group)
+            title = own.pop(0).text if own[0].rank == TITLE else ""
+            yield [*([title] if title else []), *counted_texts(title, [(row.rank, row.text) for row in own])]
 
     def parts(self, ids: Sequence[int]) -> dict[int, list[Any]]:
-        """Return parts (id, position, rank, digest, words, counts) of documents, in the order of the parts."""
+        """Return the rows (id, position, rank, digest, words, counts) of documents' titles and parts, in order."""
         columns = (PARTS.c[name] for name in ("document_id", "id", "position", "rank", "digest", "words", "counts"))
         statement = select(*columns).order_by(PARTS.c.document_id, PARTS.c.position)
         found: dict[int, list[Any]] = {}
@@ -131,7 +131,7 @@ class Reader:
         return found
 
     def counted_parts(self, since: int = 0) -> Iterator[CountedPart]:
-        """Go through the counts of every part of the documents changed after a revision, in the order of their ids."""
+        """Iterate over the counts of all titles and parts of the documents changed after a revision, by document id."""
         statement = select(PARTS.c.document_id, PARTS.c.rank, PARTS.c.words, PARTS.c.counts)
         if since:
             statement = statement.join(DOCUMENTS, DOCUMENTS.c.id == PARTS.c.document_id)
@@ -149,11 +149,11 @@ class Reader:
         return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)))
 
     def ids(self) -> Iterator[int]:
-        """Go through all ids."""
+        """Iterate over all document ids."""
         return (row.id for row in self._stream(select(DOCUMENTS.c.id)))
 
     def words(self, words: Sequence[str]) -> list[StoredWord]:
-        """Return ids and vector rows of those words that any document ever had."""
+        """Return the stored ones of some words, with ids and vector rows."""
         statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row)
         return [StoredWord(*row) for row in self._within(statement, WORDS.c.word, words)]
 
@@ -171,11 +171,11 @@ class Reader:
         return list(self._connection.execute(statement.order_by(WORDS.c.id)))
 
     def word_ids(self) -> list[int]:
-        """Return the ids of all words, in their order."""
+        """Return the ids of all words, increasing."""
         return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)))
 
     def all_words(self) -> Iterator[StoredWord]:
-        """Go through all words, in the order of their ids."""
+        """Iterate over all words, in the order of their ids."""
         statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row).order_by(WORDS.c.id)
         return (StoredWord(*row) for row in self._stream(statement))
 
@@ -194,10 +194,10 @@ class Reader:
         return list(self._connection.scalars(select(FIELDS.c.name).distinct().order_by(FIELDS.c.name)))
 
     def _within(self, statement: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
-        """Ask for the rows whose column has one of many values, in portions that the database allows."""
+        """Select the rows whose column has one of many values, by several statements of at most `CHUNK` values."""
         for start in range(0, len(values), CHUNK):
             yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK])))
 
     def _stream(self, statement: Any) -> Iterator[Any]:
-        """Go through rows without holding them all."""
+        """Iterate over rows without holding them all in memory."""
         yield from self._connection.execution_options(yield_per=1000).execute(statement)

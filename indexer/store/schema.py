@@ -1,4 +1,4 @@
-"""The tables of a collection, and how a database gets to have them."""
+"""The tables of a collection's database, and migrations to the current schema."""
 
 from importlib import import_module
 from pathlib import Path
@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    insert,
     inspect,
     select,
     text,
@@ -24,11 +25,11 @@ from sqlalchemy import (
 
 from moverank.indexer.errors import CollectionError
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The revision of the schema that this version writes: the newest file of `migrations/versions`."""
 
 
-# Not mapped classes: nothing is loaded as an object, and importing the ORM would be a tenth of a second at each start.
+# Not mapped classes: no row is loaded as an object, and importing the ORM would cost a tenth of a second at each start.
 METADATA = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -37,7 +38,7 @@ METADATA = MetaData(
         "pk": "pk_%(table_name)s",
     }
 )
-"""All tables. Every constraint gets a name, so that a later migration can drop it."""
+"""All tables. Every constraint has a name, so that a later migration can drop it."""
 
 SETTINGS = Table(
     "settings",
@@ -45,7 +46,7 @@ SETTINGS = Table(
     Column("name", String, primary_key=True),
     Column("value", JSON, nullable=False),
 )
-"""The choices made for the collection: names and JSON values."""
+"""The settings of the collection: names and JSON values."""
 
 DOCUMENTS = Table(
     "documents",
@@ -60,9 +61,9 @@ DOCUMENTS = Table(
     Column("revision", Integer, nullable=False, index=True),
     sqlite_autoincrement=True,
 )
-"""Documents. Ids are never used twice, so that derived files may keep them.
+"""Documents. Ids are never reused, so derived files may refer to them.
 
-`digest` is of everything the document holds; `revision` is the one that last changed it.
+`digest` covers all content of the document but its key; `revision` is the one that last changed it.
 """
 
 PARTS = Table(
@@ -78,7 +79,11 @@ PARTS = Table(
     Column("counts", LargeBinary, nullable=False),
     UniqueConstraint("document_id", "position"),
 )
-"""Parts of documents: `words` are ids of `words`, increasing, `counts` how often each occurs; both int32."""
+"""Parts of documents: `words` are ids of `words`, increasing, `counts` the number of occurrences of each; both int32.
+
+A title whose words count is a row of position -1 and rank -1. Where the first part begins with that title, the counts
+of the part are those of the rest.
+"""
 
 WORDS = Table(
     "words",
@@ -89,7 +94,7 @@ WORDS = Table(
     Column("row", Integer, nullable=False),
     sqlite_autoincrement=True,
 )
-"""Words of any document: in how many of them, and the row of the vector (negative: see `rerank.words.embedding`)."""
+"""Words: the number of documents that have each, and its vector's row (negative: see `rerank.words.embedding`)."""
 
 FIELDS = Table(
     "fields",
@@ -99,7 +104,7 @@ FIELDS = Table(
     Column("value", String, primary_key=True),
     Index(None, "name", "value"),
 )
-"""Values that documents can be filtered by: the label, and each scalar of the metadata, as text."""
+"""Filter fields of documents: the label, and each scalar of the metadata, as text."""
 
 REVISIONS = Table(
     "revisions",
@@ -107,7 +112,7 @@ REVISIONS = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("token", String, nullable=False),
 )
-"""The changes that were committed: a `number`, and a random `token` that no other history has for it."""
+"""Committed changes: a `number`, and a random `token` that distinguishes it from the same number of another history."""
 
 REMOVALS = Table(
     "removals",
@@ -115,35 +120,44 @@ REMOVALS = Table(
     Column("document_id", Integer, primary_key=True, autoincrement=False),
     Column("revision", Integer, nullable=False, index=True),
 )
-"""Documents that are gone, for derived files that still hold them."""
+"""Removed documents that derived files may still contain."""
+
+
+# The same table that Alembic creates.
+_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False))
+_VERSION.primary_key.name = "alembic_version_pkc"
 
 
 def schema_of(connection: Connection) -> str | None:
-    """Return the schema revision of a database, None where it has none of our tables."""
+    """Return the schema revision of a database; None if it is new."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(select(text("version_num")).select_from(text("alembic_version"))).scalar()
 
 
 def is_current(connection: Connection) -> bool:
-    """Say whether a database has this version's schema."""
+    """Return whether a database has this version's schema."""
     return schema_of(connection) == SCHEMA
 
 
 def migrate(connection: Connection) -> None:
-    """Bring a database to this version's schema, in the connection's own transaction; a new one gets all tables.
+    """Migrate a database to this version's schema in the connection's own transaction; a new one gets all tables.
 
-    Raises CollectionError for a schema that this version does not know.
+    Raises CollectionError for an unknown schema.
     """
     found = schema_of(connection)
     if found == SCHEMA:
         return
-    if found is not None and found > SCHEMA:
+    if found is None:  # without Alembic, whose import takes half a second
+        METADATA.create_all(connection)
+        _VERSION.create(connection, checkfirst=True)
+        connection.execute(insert(_VERSION).values(version_num=SCHEMA))
+        return
+    if found > SCHEMA:
         raise CollectionError(
             f"the collection has schema {found}, this moverank knows schemas up to {SCHEMA}: "
             "it was written by a newer version; upgrade moverank to open it"
         )
-    # Half a second: only for who has something to migrate.
     from alembic import command
     from alembic.util import CommandError
 
@@ -154,21 +168,21 @@ def migrate(connection: Connection) -> None:
 
 
 def orphans(connection: Connection) -> list[str]:
-    """Return the names of tables with rows that refer to nothing; of other engines than SQLite, which tell, none."""
+    """Return the names of tables with orphaned rows; none on engines other than SQLite, which enforce foreign keys."""
     if connection.dialect.name != "sqlite":
         return []
     return sorted({str(row[0]) for row in connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(100)})
 
 
 def enforce_keys(connection: Connection) -> None:
-    """Let SQLite enforce foreign keys on a connection from now on; no transaction may be open."""
+    """Enable foreign keys on a SQLite connection, which must have no open transaction."""
     driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "sqlite":
         driver.execute("PRAGMA foreign_keys = ON").close()
 
 
 def alembic_config(connection: Connection) -> "Any":
-    """Return Alembic's configuration for one open connection: the scripts are part of the package."""
+    """Return Alembic's configuration for one open connection; the migrations are part of the package."""
     from alembic.config import Config
 
     config = Config()

@@ -1,4 +1,4 @@
-"""Changes to the database."""
+"""Write queries to the database."""
 
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from moverank.indexer.store.reader import CHUNK, FORGOTTEN, Reader
+from moverank.indexer.store.reader import CHUNK, REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 
 Row = Mapping[str, Any]
@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 
 
 class Writer(Reader):
-    """Changes within one transaction."""
+    """Reads and writes within one transaction."""
 
     def set_settings(self, settings: Mapping[str, Any]) -> None:
         """Write settings, new or changed."""
@@ -22,7 +22,7 @@ class Writer(Reader):
         self._insert(SETTINGS, [{"name": name, "value": value} for name, value in settings.items()])
 
     def next_revision(self) -> int:
-        """Begin the next revision and return it."""
+        """Start the next revision and return its number."""
         revision = self.revision() + 1
         self._insert(REVISIONS, [{"number": revision, "token": token_hex(8)}])
         return revision
@@ -59,7 +59,7 @@ class Writer(Reader):
         self._update(WORDS, [{"id": id_, "row": row} for id_, row in rows.items()])
 
     def mark_wordless(self, known_ids: Sequence[int], revision: int) -> int:
-        """Mark every document but the given ones as wordless; return how many are."""
+        """Mark every document but `known_ids` as wordless; return their number. All documents change at `revision`."""
         self._connection.execute(update(DOCUMENTS).values(wordless=True, revision=revision))
         self._update(DOCUMENTS, [{"id": id_, "wordless": False} for id_ in known_ids])
         return self.wordless_count()
@@ -77,28 +77,28 @@ class Writer(Reader):
         self._delete(PARTS, PARTS.c.document_id, document_ids)
 
     def replace_fields(self, document_ids: Sequence[int], rows: Sequence[Row]) -> None:
-        """Write all fields of documents anew."""
+        """Replace all filter fields of documents."""
         self._delete(FIELDS, FIELDS.c.document_id, document_ids)
         self._insert(FIELDS, rows)
 
     def remove_documents(self, ids: Sequence[int], revision: int) -> None:
-        """Delete documents with all that belongs to them, and leave word that they are gone."""
+        """Delete documents with all their rows, and record the removals at `revision`."""
         self._delete(DOCUMENTS, DOCUMENTS.c.id, ids)
         self._insert(REMOVALS, [{"document_id": id_, "revision": revision} for id_ in ids])
 
     def forget_removals(self, until: int) -> None:
-        """Drop the word of removals that no derived file needs any more."""
+        """Delete the records of removals up to revision `until`, which no derived file needs any more."""
         self._connection.execute(delete(REMOVALS).where(REMOVALS.c.revision <= until))
-        self.set_settings({FORGOTTEN: until})
+        self.set_settings({REMOVALS_FORGOTTEN: until})
 
     def _insert(self, into: Any, rows: Sequence[Row]) -> None:
         if rows:
             self._connection.execute(insert(into), list(rows))
 
     def _many(self, statement: Any, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Execute a statement for many rows of plain numbers and texts, past SQLAlchemy's work on every value.
+        """Execute a statement for many rows of plain numbers and texts, without SQLAlchemy's processing of each value.
 
-        That work takes longer than the database itself, and words come by the hundred thousand.
+        That processing takes longer than the database itself, and there are hundreds of thousands of words.
         """
         if not rows:
             return

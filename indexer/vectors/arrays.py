@@ -1,73 +1,74 @@
-"""Arrays in `.npy` files: written a piece at a time, mapped into memory without trusting what the file says."""
+"""Arrays in `.npy` files: written piece by piece, and memory-mapped only if the header is exactly the expected one."""
 
 import hashlib
 import io
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.block_checksums import MEND
+from moverank.indexer.files.atomic_write import durable_file
+from moverank.indexer.vectors.block_checksums import REPAIR_HINT
 
 
-class ArrayFile:
-    """An array that grows along its first axis by plain writes: no more memory than the piece in hand.
+class ArrayWriter:
+    """Appends items to an array file and hashes them; see `array_file`."""
 
-    `shape` is that of one item, `()` for a vector's. The header is written last, so an unfinished file cannot be
-    mistaken for a whole one. Used as a context; `digest` is the SHA-256 of the data once that is left.
-    """
-
-    def __init__(self, path: Path, dtype: str, shape: tuple[int, ...] = ()) -> None:
-        self.dtype, self.shape, self.count = dtype, shape, 0
+    def __init__(self, file: BinaryIO, dtype: str) -> None:
+        self.count = 0
+        self._file, self._dtype = file, dtype
         self._sha256 = hashlib.sha256()
-        self._file = path.open("xb")
-
-    def __enter__(self) -> Self:
-        self._file.write(b"\0" * len(_header(self.dtype, (0, *self.shape))))
-        return self
 
     def write(self, items: NDArray[Any]) -> None:
-        """Add items (n, *shape)."""
-        data = np.ascontiguousarray(items, self.dtype)
+        """Append items (n, *shape)."""
+        data = np.ascontiguousarray(items, self._dtype)
         self._sha256.update(data.data)
         self._file.write(data.data)
         self.count += len(data)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self._file:
-            if kind is None:
-                self._file.seek(0)
-                self._file.write(_header(self.dtype, (self.count, *self.shape)))
-                self._file.flush()
-                os.fsync(self._file.fileno())
-
     @property
     def digest(self) -> bytes:
-        """Return the SHA-256 of all the items."""
+        """Return the SHA-256 of all items so far."""
         return self._sha256.digest()
 
 
+@contextmanager
+def array_file(path: Path, dtype: str, shape: tuple[int, ...] = ()) -> Iterator[ArrayWriter]:
+    """Create the array file `path`, which grows along its first axis; only the piece being written is in memory.
+
+    The header is written last: an unfinished file cannot be mistaken for a complete one. Raises OSError.
+
+    `dtype` is that of the items, with byte order; `shape` is that of one item, `()` for scalars.
+    """
+    with durable_file(path, "xb") as file:
+        file.write(b"\0" * len(_header(dtype, (0, *shape))))
+        writer = ArrayWriter(file, dtype)
+        yield writer
+        file.seek(0)
+        file.write(_header(dtype, (writer.count, *shape)))
+
+
 def map_array(path: Path, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Map the array of this type and shape into memory, read-only; VectorsError where the file is anything else."""
-    header = _header(dtype, shape)
+    """Map the array file `path` read-only; VectorsError if it differs from this `dtype` and `shape`."""
+    expected = _header(dtype, shape)
     try:
         with path.open("rb") as file:
-            found = file.read(len(header))
-        size = path.stat().st_size
-        if found != header or size != len(header) + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize:
-            raise VectorsError(f"{path} is damaged: {MEND}")
-        # A plain view: np.memmap's own type would stick to whatever is computed from it.
-        return np.asarray(np.memmap(path, dtype, "r", len(header), shape))
+            header = file.read(len(expected))
+        data_size = path.stat().st_size - len(expected)
+        if header != expected or data_size != int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize:
+            raise VectorsError(f"{path} is damaged: {REPAIR_HINT}")
+        # A plain view: computations on an np.memmap would return np.memmap, too.
+        return np.asarray(np.memmap(path, dtype, "r", len(expected), shape))
     except OSError as error:
-        raise VectorsError(f"{path} cannot be read ({error.strerror}): {MEND}") from error
+        raise VectorsError(f"{path} cannot be read ({error.strerror}): {REPAIR_HINT}") from error
 
 
 def _header(dtype: str, shape: tuple[int, ...]) -> bytes:
-    """Return numpy's header; it leaves room for a longer first axis, so that its own length depends on nothing."""
+    """Return numpy's header; its padding makes its length independent of the size of the first axis."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": dtype, "fortran_order": False, "shape": shape})
     return file.getvalue()

@@ -1,4 +1,4 @@
-"""fastText's binary models: words, n-gram buckets, and a word's vector as the mean of its own and its n-grams'."""
+"""fastText's binary models: a word's vector is the mean of its own row and its n-grams' bucket rows."""
 
 import itertools
 import struct
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.progress import Progress
-from moverank.indexer.vectors.arrays import ArrayFile, map_array
-from moverank.indexer.vectors.vector_file import Source
-from moverank.indexer.vectors.vector_rows import MAX_DIM, MAX_WORD, Chunk, Table, word_number
+from moverank.indexer.vectors.arrays import array_file, map_array
+from moverank.indexer.vectors.vector_file import VectorFile
+from moverank.indexer.vectors.vector_rows import MAX_DIM, MAX_WORD, Chunk, VectorTable, word_label
 from moverank.rerank.words.embedding import Subwords, unusable_rows
 
 MAGIC = struct.pack("<i", 793712314)
@@ -23,7 +23,7 @@ _VERSIONS = (11, 12)
 _SUPERVISED = 3
 _END_OF_LINE = b"</s>"  # fastText gives it no n-grams
 _BLOCK = 1 << 20
-_COMPOSED_AT_ONCE = 256
+_CHUNK_WORDS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +35,26 @@ class _Model:
     words: list[bytes]
 
 
-def read_fasttext(source: Source, folder: Path, progress: Progress) -> Table:
-    """Read a model, supervised or not; its words' own rows and its buckets go to disk first, into `folder`.
+def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> VectorTable:
+    """Read the model in `source`, supervised or not. Raises VectorsError.
 
-    Buckets can be gigabytes: they are memory-mapped for composing the words. Raises VectorsError.
+    Its words' own rows and its buckets, which can be gigabytes, are first copied to `directory` and memory-mapped; the
+    word vectors are composed from them. `progress` is called after each block of rows.
     """
     model = _read_model(source)
-    own, count, dim = folder / "own.npy", len(model.words), model.dim
-    _copy_rows(source, own, count, dim, word_number, progress)
+    own, count, dim = directory / "own.npy", len(model.words), model.dim
+    _copy_rows(source, own, count, dim, word_label, progress)
     subwords, digest = None, b""
     if model.max_n > 0 and model.buckets:
-        path = folder / "subwords.npy"
+        path = directory / "subwords.npy"
         digest = _copy_rows(source, path, model.buckets, dim, lambda i: f"n-gram bucket {i}", progress)
         subwords = Subwords(map_array(path, "<f4", (model.buckets, dim)), model.min_n, model.max_n)
     chunks = _chunks(own, model, subwords)
-    return Table("fastText binary", dim, count, word_number, chunks, subwords, digest)
+    return VectorTable("fastText binary", dim, count, word_label, chunks, subwords, digest)
 
 
-def _read_model(source: Source) -> _Model:
-    """Read everything before the numbers of the input matrix."""
+def _read_model(source: VectorFile) -> _Model:
+    """Read everything before the values of the input matrix."""
     _, version = struct.unpack("<2i", source.take(8, "its first numbers"))
     if version not in _VERSIONS:
         raise VectorsError(f"{source.path} is a fastText model of version {version}: only 11 and 12 are known")
@@ -73,53 +74,54 @@ def _read_model(source: Source) -> _Model:
             f"{source.path} has an input matrix of {rows} x {columns}, but its header promises "
             f"{count + bucket} x {dim}: it is damaged, get it again"
         )
-    if version < 12 and kind == _SUPERVISED:  # such models were trained without n-grams whatever they say
+    if version < 12 and kind == _SUPERVISED:  # such models were trained without n-grams, despite their max_n
         max_n = 0
     return _Model(dim, bucket, min_n, max_n, words)
 
 
-def _quantised(source: Source) -> VectorsError:
+def _quantised(source: VectorFile) -> VectorsError:
     return VectorsError(
         f"{source.path} is a quantised fastText model, whose vectors are not stored: give the .bin it was made from"
     )
 
 
-def _read_dictionary(source: Source, size: int) -> list[bytes]:
-    """Read `size` entries: a word that ends in a zero byte, its count (8 bytes) and its type (1 byte)."""
+def _read_dictionary(source: VectorFile, size: int) -> list[bytes]:
+    """Read the words of `size` entries: a word that ends in a zero byte, its count (8 bytes) and its type (1 byte)."""
     words: list[bytes] = []
-    buffer, at = b"", 0
+    buffer, start = b"", 0
     while len(words) < size:
-        end = buffer.find(b"\0", at)
+        end = buffer.find(b"\0", start)
         if end >= 0 and end + 10 <= len(buffer):
-            words.append(buffer[at:end])
-            at = end + 10
+            words.append(buffer[start:end])
+            start = end + 10
             continue
-        if len(buffer) - at > MAX_WORD + 10:
-            raise VectorsError(
-                f"{source.path}, {word_number(len(words))} has no end: the file is damaged, get it again"
-            )
+        if len(buffer) - start > MAX_WORD + 10:
+            raise VectorsError(f"{source.path}, {word_label(len(words))} has no end: the file is damaged, get it again")
         more = source.read(_BLOCK)
         if not more:
             raise VectorsError(f"{source.path} ends after {len(words)} of {size} words: it is cut short, get it again")
-        buffer, at = buffer[at:] + more, 0
-    source.unread(buffer[at:])
+        buffer, start = buffer[start:] + more, 0
+    source.unread(buffer[start:])
     return words
 
 
 def _copy_rows(
-    source: Source, path: Path, count: int, dim: int, place: Callable[[int], str], progress: Progress
+    source: VectorFile, path: Path, count: int, dim: int, row_label: Callable[[int], str], progress: Progress
 ) -> bytes:
-    """Copy `count` rows to a file, and return their SHA-256."""
+    """Copy `count` rows of `dim` numbers to an array file at `path`, and return their SHA-256.
+
+    `row_label` names a row in errors; `progress` is called after each block. Raises VectorsError.
+    """
     step = max(1, _BLOCK // (4 * dim))
-    with ArrayFile(path, "<f4", (dim,)) as file:
+    with array_file(path, "<f4", (dim,)) as file:
         for start in range(0, count, step):
             n = min(step, count - start)
-            rows = np.frombuffer(source.take(4 * dim * n, place(start)), "<f4").reshape(n, dim)
+            rows = np.frombuffer(source.take(4 * dim * n, row_label(start)), "<f4").reshape(n, dim)
             bad = unusable_rows(rows).tolist()
             if bad:
-                where = place(start + bad[0])
+                row = row_label(start + bad[0])
                 raise VectorsError(
-                    f"{source.path}, {where} has a number that is not finite, or beyond 1e15: get the file again"
+                    f"{source.path}, {row} has a number that is not finite, or beyond 1e15: get the file again"
                 )
             file.write(rows)
             progress("Reading subwords", start + n, count, "rows")
@@ -127,24 +129,26 @@ def _copy_rows(
 
 
 def _chunks(own: Path, model: _Model, subwords: Subwords | None) -> Iterator[Chunk]:
-    for start in range(0, len(model.words), _COMPOSED_AT_ONCE):
-        words = model.words[start : start + _COMPOSED_AT_ONCE]
-        # Mapped anew each time, so that the pages behind do not pile up.
+    """Yield the words with their vectors, and remove the file of their own rows at the end."""
+    for start in range(0, len(model.words), _CHUNK_WORDS):
+        words = model.words[start : start + _CHUNK_WORDS]
+        # A new mapping for each chunk releases the pages of the previous ones.
         rows = map_array(own, "<f4", (len(model.words), model.dim))[start : start + len(words)]
         yield words, _composed(words, rows, subwords) if subwords else rows
     own.unlink()
 
 
 def _composed(words: list[bytes], own: NDArray[np.float32], subwords: Subwords) -> NDArray[np.float32]:
-    """Return the mean of each word's own row (n, d) and those of its n-grams."""
+    """Return the mean (n, d) of each word's own row and its n-grams' rows."""
     hashes = [
         [] if word == _END_OF_LINE else subwords.hashes(word.decode("utf-8", "backslashreplace")) for word in words
     ]
     sums = own.astype(np.float64)
     counts = np.fromiter(map(len, hashes), np.int64, len(words))
-    some = np.flatnonzero(counts)
-    if len(some):
+    with_ngrams = np.flatnonzero(counts)
+    if len(with_ngrams):
         rows = subwords.buckets[list(itertools.chain.from_iterable(hashes))]
-        sums[some] += np.add.reduceat(rows, (np.cumsum(counts) - counts)[some], axis=0, dtype=np.float64)
+        starts = (np.cumsum(counts) - counts)[with_ngrams]
+        sums[with_ngrams] += np.add.reduceat(rows, starts, axis=0, dtype=np.float64)
     mean: NDArray[np.float32] = (sums / (counts + 1)[:, None]).astype(np.float32)
     return mean

@@ -1,4 +1,4 @@
-"""gensim's own files: pickles, which run whatever code they hold when they are read."""
+"""gensim's own files: pickles, which can run any code when they are loaded."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,23 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.arrays import ArrayFile, map_array
-from moverank.indexer.vectors.vector_rows import Chunk, Table, word_number
+from moverank.indexer.vectors.arrays import array_file, map_array
+from moverank.indexer.vectors.vector_rows import Chunk, VectorTable, word_label
 from moverank.rerank.words.embedding import Subwords
 
-_AT_ONCE = 4096
+_CHUNK_ROWS = 4096
 
 
-def read_pickled(path: Path, folder: Path) -> Table:
-    """Let gensim load a model or its vectors, and hand over its rows; fastText's buckets go into `folder`.
+def read_pickled(path: Path, directory: Path) -> VectorTable:
+    """Load a model or its vectors with gensim, and return the rows; fastText's buckets are written to `directory`.
 
-    Only for files whose author is trusted as a program's would be. Raises VectorsError.
+    Only for files from trusted authors: loading can run any code. Raises VectorsError.
     """
     from gensim.utils import SaveLoad
 
     try:
         model = SaveLoad.load(str(path))
-    except Exception as error:  # a pickle can raise anything at all
+    except Exception as error:  # a pickle can raise any exception
         raise VectorsError(f"gensim cannot load {path}: {type(error).__name__}: {error}") from error
     vectors = getattr(model, "wv", model)
     words, matrix = getattr(vectors, "index_to_key", None), getattr(vectors, "vectors", None)
@@ -32,25 +32,26 @@ def read_pickled(path: Path, folder: Path) -> Table:
         raise VectorsError(f"{path} holds a {type(model).__name__}, not word vectors of gensim")
     if len(words) != len(matrix) or not all(isinstance(word, str) for word in words):
         raise VectorsError(f"{path} has {len(matrix)} vectors for {len(words)} words, or words that are not text")
-    subwords, digest = _subwords(vectors, folder)
+    subwords, digest = _subwords(vectors, directory)
     dim = int(matrix.shape[1])
-    return Table("gensim", dim, len(words), word_number, rows_of(words, matrix), subwords, digest)
+    return VectorTable("gensim", dim, len(words), word_label, chunks_of(words, matrix), subwords, digest)
 
 
-def rows_of(words: list[str], matrix: NDArray[Any]) -> Iterator[Chunk]:
-    """Yield words and vectors in memory a chunk at a time."""
-    for start in range(0, len(words), _AT_ONCE):
-        some = [word.encode("utf-8", "surrogatepass") for word in words[start : start + _AT_ONCE]]
-        with np.errstate(over="ignore"):  # told later, as a number that is not finite
-            yield some, np.asarray(matrix[start : start + _AT_ONCE], np.float32)
+def chunks_of(words: list[str], matrix: NDArray[Any]) -> Iterator[Chunk]:
+    """Yield words (v) and vectors (v, d), both in memory, chunk by chunk."""
+    for start in range(0, len(words), _CHUNK_ROWS):
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words[start : start + _CHUNK_ROWS]]
+        with np.errstate(over="ignore"):  # `write_vectors` rejects infinite numbers
+            yield encoded, np.asarray(matrix[start : start + _CHUNK_ROWS], np.float32)
 
 
-def _subwords(vectors: Any, folder: Path) -> tuple[Subwords | None, bytes]:
+def _subwords(vectors: Any, directory: Path) -> tuple[Subwords | None, bytes]:
+    """Write the n-gram buckets of fastText's vectors; return them mapped, with their SHA-256."""
     buckets = getattr(vectors, "vectors_ngrams", None)
     if not isinstance(buckets, np.ndarray) or not len(buckets):
         return None, b""
-    path = folder / "subwords.npy"
-    with ArrayFile(path, "<f4", buckets.shape[1:]) as file:
-        for start in range(0, len(buckets), _AT_ONCE):
-            file.write(buckets[start : start + _AT_ONCE])
+    path = directory / "subwords.npy"
+    with array_file(path, "<f4", buckets.shape[1:]) as file:
+        for start in range(0, len(buckets), _CHUNK_ROWS):
+            file.write(buckets[start : start + _CHUNK_ROWS])
     return Subwords(map_array(path, "<f4", buckets.shape), int(vectors.min_n), int(vectors.max_n)), file.digest

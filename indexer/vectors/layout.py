@@ -1,16 +1,17 @@
 """The directory that holds an embedding.
 
 vectors.npy            (v, d) float32, row i for word i
-words.npy ends.npy     the words' UTF-8 in a row (bytes,) uint8, and where each ends (v,) int64
+words.npy ends.npy     the words' UTF-8 concatenated (bytes,) uint8, and the end of each (v,) int64
 order.npy              the rows sorted by word (v,) int32
-subwords.npy           fastText's n-gram buckets (b, d) float32, where there are any
+subwords.npy           fastText's n-gram buckets (b, d) float32, if there are any
 vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
-embedding.json         where all this came from, its sizes, its fingerprint, and the seals of the other files
+embedding.json         the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
 
-What is missing, foreign or of another size, and damage to the words, is noticed on opening; damage to the numbers when
-a block of them is first read.
+Opening detects missing and unexpected files, wrong sizes, and damage to the words. Damage to the numbers is detected
+when a block of them is first read.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,90 +21,92 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, read_checksummed_json
 from moverank.indexer.vectors.arrays import map_array
-from moverank.indexer.vectors.block_checksums import MEND, Blocks, block_count
+from moverank.indexer.vectors.block_checksums import REPAIR_HINT, BlockChecker, block_count
 from moverank.rerank.errors import EmbeddingError
 from moverank.rerank.words.embedding import Embedding, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
 VERSION = 2
-"""Of the directory's layout."""
+"""Version of the directory's layout."""
 
-ABOUT = "embedding.json"
+MANIFEST = "embedding.json"
 MATRICES = ("vectors.npy", "subwords.npy")
 
 
-def sums_of(name: str) -> str:
-    """Name the file with the checksums of a matrix."""
-    return name.replace(".npy", "-sums.npy")
+def checksums_name(matrix: str) -> str:
+    """Return the name of the file with the block checksums of a matrix."""
+    return matrix.replace(".npy", "-sums.npy")
 
 
-def read_about(directory: Path) -> dict[str, Any]:
-    """Return what embedding.json says: sizes, source, options, fingerprint, seals. Raises VectorsError."""
-    path = directory / ABOUT
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return the content of embedding.json: sizes, source, options, fingerprint, checksums. Raises VectorsError."""
+    path = directory / MANIFEST
     try:
-        about = read_checksummed_json(path)
+        manifest = read_checksummed_json(path)
     except OSError as error:
-        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {MEND}") from error
+        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {REPAIR_HINT}") from error
     except DamagedFile as error:
-        raise VectorsError(f"{path} is damaged: {MEND}") from error
-    if about.get("version") != VERSION:
-        raise VectorsError(f"{path} is damaged or of another version: {MEND}")
-    return about
+        raise VectorsError(f"{path} is damaged: {REPAIR_HINT}") from error
+    if manifest.get("version") != VERSION:
+        raise VectorsError(f"{path} is damaged or of another version: {REPAIR_HINT}")
+    return manifest
 
 
 def open_vectors(directory: Path) -> Embedding:
     """Open the embedding of `directory`, memory-mapped and read-only, in milliseconds.
 
-    Words are looked through, vectors only as they are read: `check_vectors` reads all of them. Raises VectorsError
-    where anything is missing or damaged.
+    The words are checked now, the vectors when they are read; `check_vectors` checks all of them. Raises VectorsError
+    if anything is missing or damaged.
     """
-    about = read_about(directory)
+    manifest = read_manifest(directory)
     try:
-        seals = about["files"]
-        check_names(directory, seals, ABOUT)
-        v, d = int(about["words"]), int(about["dim"])
+        checksums = manifest["files"]
+        check_names(directory, checksums, MANIFEST)
+        v, d = int(manifest["words"]), int(manifest["dim"])
         words = Vocabulary(
-            _whole(directory / "words.npy", "|u1", int(about["word_bytes"]), seals),
-            _whole(directory / "ends.npy", "<i8", v, seals),
-            _whole(directory / "order.npy", "<i4", v, seals),
+            _checked_array(directory / "words.npy", "|u1", int(manifest["word_bytes"]), checksums),
+            _checked_array(directory / "ends.npy", "<i8", v, checksums),
+            _checked_array(directory / "order.npy", "<i4", v, checksums),
         )
-        subwords, n = None, about["subwords"]
-        if n:
-            buckets, check = _matrix(directory / "subwords.npy", int(n["buckets"]), d, seals)
-            subwords = Subwords(buckets, int(n["min_n"]), int(n["max_n"]), check.check)
-        vectors, check = _matrix(directory / "vectors.npy", v, d, seals)
-        unit, fingerprint = bool(about["normalized"]), str(about["fingerprint"])
-        return Embedding(words, vectors, fingerprint, subwords, unit, check.check)
+        subwords, sizes = None, manifest["subwords"]
+        if sizes:
+            buckets, checker = _matrix(directory / "subwords.npy", int(sizes["buckets"]), d, checksums)
+            subwords = Subwords(buckets, int(sizes["min_n"]), int(sizes["max_n"]), checker.check)
+        vectors, checker = _matrix(directory / "vectors.npy", v, d, checksums)
+        unit, fingerprint = bool(manifest["normalized"]), str(manifest["fingerprint"])
+        return Embedding(words, vectors, fingerprint, subwords, unit, checker.check)
     except VectorsError:
         raise
     except DamagedFile as error:
-        raise VectorsError(f"the word vectors are damaged: {error}; {MEND}") from error
+        raise VectorsError(f"the word vectors are damaged: {error}; {REPAIR_HINT}") from error
     except OSError as error:
-        raise VectorsError(f"{directory} cannot be read ({error.strerror}): {MEND}") from error
+        raise VectorsError(f"{directory} cannot be read ({error.strerror}): {REPAIR_HINT}") from error
     except (KeyError, TypeError, ValueError, OverflowError, EmbeddingError) as error:
-        raise VectorsError(f"{directory / ABOUT} is damaged: {MEND}") from error
+        raise VectorsError(f"{directory / MANIFEST} is damaged: {REPAIR_HINT}") from error
 
 
 def check_vectors(directory: Path) -> None:
-    """Read all of `directory` and raise VectorsError where the content is not that of its fingerprint."""
+    """Read all of `directory`; VectorsError if its content does not match its checksums and fingerprint."""
     stored = open_vectors(directory)
     if stored.before:
         stored.before(np.arange(len(stored.vectors)))
     if stored.subwords and stored.subwords.before:
         stored.subwords.before(np.arange(len(stored.subwords.buckets)))
     if Embedding(stored.words, stored.vectors, "", stored.subwords, stored.unit).fingerprint != stored.fingerprint:
-        raise VectorsError(f"{directory} is damaged: its content is not that of its fingerprint; {MEND}")
+        raise VectorsError(f"{directory} is damaged: its content does not match its fingerprint; {REPAIR_HINT}")
 
 
-def _whole(path: Path, kind: str, size: int, seals: dict[str, FileChecksum]) -> NDArray[Any]:
-    """Map an array and look through its file."""
-    array = map_array(path, kind, (size,))
-    check_data(path, path.read_bytes(), seals[path.name])
+def _checked_array(path: Path, dtype: str, size: int, checksums: Mapping[str, FileChecksum]) -> NDArray[Any]:
+    """Map an array (size,), and compare its file with its checksum."""
+    array = map_array(path, dtype, (size,))
+    check_data(path, path.read_bytes(), checksums[path.name])
     return array
 
 
-def _matrix(path: Path, n: int, d: int, seals: dict[str, FileChecksum]) -> tuple[NDArray[np.float32], Blocks]:
-    """Map a matrix, and make what looks through its blocks."""
+def _matrix(
+    path: Path, n: int, d: int, checksums: Mapping[str, FileChecksum]
+) -> tuple[NDArray[np.float32], BlockChecker]:
+    """Map a matrix (n, d), and return it with a checker of its blocks."""
     matrix = map_array(path, "<f4", (n, d))
-    sums = path.with_name(sums_of(path.name))
-    return matrix, Blocks(path, matrix, _whole(sums, "<u8", block_count(matrix), seals))
+    blocks = _checked_array(path.with_name(checksums_name(path.name)), "<u8", block_count(matrix), checksums)
+    return matrix, BlockChecker(path, matrix, blocks)

@@ -1,4 +1,4 @@
-"""Word vectors of a small corpus by latent semantic indexing."""
+"""Word vectors for a small corpus by latent semantic indexing."""
 
 from array import array
 from collections import Counter
@@ -7,20 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moverank.indexer.errors import TooFewWords
-from moverank.indexer.files.atomic_directory import building
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.vectors.gensim_pickle import rows_of
+from moverank.indexer.vectors.gensim_pickle import chunks_of
 from moverank.indexer.vectors.layout import open_vectors
 from moverank.indexer.vectors.training_options import check_options
-from moverank.indexer.vectors.vector_rows import Table, word_number
-from moverank.indexer.vectors.vectors_writer import write_about, write_vectors
+from moverank.indexer.vectors.vector_rows import VectorTable, word_label
+from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
+from moverank.rerank.encoders.truncated_svd import truncated_svd
 from moverank.rerank.words.embedding import Embedding
-
-# Singular values below this share of the largest are rounding errors, when they come as roots of eigenvalues.
-_NOISE = 1e-6
 
 
 def train_lsi(
@@ -33,25 +29,28 @@ def train_lsi(
     normalize: bool = True,
     progress: Progress = silent,
 ) -> Embedding:
-    """Decompose the term-document matrix of `documents` (word counts), called twice, into `directory`, and open it.
+    """Decompose the term-document matrix of a corpus, write the words' vectors to `directory`, and open them.
 
-    A word's vector is its row of U S of the truncated SVD A = U S V' (Deerwester et al. 1990); such are compared by
-    cosine, hence `normalize`. A holds (1 + ln count) (1 + ln(n / df)), each document brought to unit length so that
-    long ones do not rule. Words that occur fewer than `min_count` times are left out; the default of 1 keeps rare
-    words findable, though those of one and the same document get the same direction. There are at most `dim`
-    dimensions, fewer where the rank of A is lower; they come by falling singular value, with signs such that each
-    one's largest entry is positive. Raises VectorsError for a corpus without words, UsageError for an option out of
-    its range.
+    A word's vector is its row of U S of the truncated SVD A = U S V' (Deerwester et al. 1990); these are compared by
+    cosine, hence `normalize`. A holds (1 + ln count) (1 + ln(n / df)), with each document scaled to unit length so that
+    long ones do not dominate. Dimensions are ordered by falling singular value, with signs such that the largest entry
+    of each is positive. Raises TooFewWords for a corpus without words, UsageError for an option out of its range.
+
+    `documents` is called twice, and yields the word counts of each document; `directory` is created or replaced. There
+    are at most `dim` dimensions, fewer if the rank of A is lower. Words that occur fewer than `min_count` times get no
+    vector; the default keeps rare words searchable, though rare words of the same document get the same direction.
+    `seed` is that of the SVD's start vector; `normalize` scales vectors to unit length; `progress` is called after each
+    document is counted, and before and after the decomposition.
     """
     options: dict[str, int | float] = {"dim": dim, "min_count": min_count, "seed": seed}
     check_options("lsi", options)
-    with building(directory) as folder:
+    with vectors_directory(directory) as temporary:
         words, matrix = _matrix(documents, min_count, progress)
         progress("Training vectors", 0, None, "words")
-        vectors = _word_vectors(matrix, dim, seed)
-        table = Table("trained", vectors.shape[1], len(words), word_number, rows_of(words, vectors))
-        sizes = write_vectors(folder, table, "the training", normalize=normalize)
-        write_about(folder, {**sizes, "source": "lsi", "training": {"method": "lsi", **options}})
+        vectors, values = truncated_svd(matrix.T, dim, seed)
+        table = VectorTable("trained", len(values), len(words), word_label, chunks_of(words, vectors * values))
+        sizes = write_vectors(temporary, table, "the training", normalize=normalize)
+        write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **options}})
         progress("Training vectors", len(words), len(words), "words")
     return open_vectors(directory)
 
@@ -59,7 +58,7 @@ def train_lsi(
 def _matrix(
     documents: Callable[[], Iterable[Mapping[str, int]]], min_count: int, progress: Progress
 ) -> tuple[list[str], Any]:
-    """Return the words by falling count, and the weighted terms x documents matrix, sparse float64."""
+    """Return the words by falling count, and the weighted term-document matrix A (v, n), sparse float64."""
     import scipy.sparse
 
     total: Counter[str] = Counter()
@@ -85,27 +84,3 @@ def _matrix(
     lengths = np.sqrt(np.add.reduceat(weights**2, np.array(starts[:-1])))
     weights /= np.repeat(lengths, np.diff(np.array(starts)))
     return words, scipy.sparse.csc_array((weights, ids, np.array(starts)), shape=(len(words), n))
-
-
-def _word_vectors(matrix: Any, dim: int, seed: int) -> NDArray[np.float64]:
-    """Return U S (v, k) of the truncated SVD, k at most `dim` and the rank."""
-    if min(matrix.shape) > dim:
-        from scipy.sparse.linalg import svds
-
-        start = np.random.default_rng(seed).standard_normal(min(matrix.shape))
-        u, s, _ = svds(matrix, dim, v0=start, return_singular_vectors="u")
-        vectors = u * s
-    elif matrix.shape[0] <= matrix.shape[1]:
-        # Too small a side for Lanczos: the eigenvectors of A A' are U, its eigenvalues the squares of S.
-        squares, u = np.linalg.eigh((matrix @ matrix.T).toarray())
-        s = np.sqrt(np.maximum(squares, 0))
-        vectors = u * s
-    else:
-        squares, v = np.linalg.eigh((matrix.T @ matrix).toarray())
-        s = np.sqrt(np.maximum(squares, 0))
-        vectors = matrix @ v  # = U S
-    falling = np.argsort(-s, kind="stable")
-    vectors = vectors[:, falling[s[falling] > _NOISE * s.max()]]
-    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    signed: NDArray[np.float64] = vectors * np.sign(peaks)
-    return signed

@@ -7,19 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.vector_file import Source
-from moverank.indexer.vectors.vector_rows import Chunk, Table, line_after
+from moverank.indexer.vectors.vector_file import VectorFile
+from moverank.indexer.vectors.vector_rows import Chunk, VectorTable, line_label
 
-# A megabyte of text is tens of megabytes while its numbers are being read.
+# Parsing a megabyte of text takes tens of megabytes.
 _BLOCK = 1 << 20
 MAX_LINE = 1 << 24
-"""Bytes. A longer line is no line of word vectors."""
+"""Maximum length of a line in bytes: a file with a longer one does not hold word vectors."""
 
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
 def numbers_at_end(line: bytes) -> int:
-    """Return how many numbers the line ends in, its first field not counted: the dimension of a file without header."""
+    """Return how many fields at the end of a line, its first excepted, are numbers: the dimension without a header."""
     fields = line.rstrip(b" \r\n").split(b" ")[1:]
     for count, field in enumerate(reversed(fields)):
         if not _NUMBER.fullmatch(field):
@@ -27,25 +27,27 @@ def numbers_at_end(line: bytes) -> int:
     return len(fields)
 
 
-def read_text(source: Source, count: int | None, dim: int) -> Table:
-    """Read the lines after the header, or all of them where there was none (`count` None).
+def read_text(source: VectorFile, count: int | None, dim: int) -> VectorTable:
+    """Read the `count` lines of `source` after the header, or all lines without one (None). Raises VectorsError.
 
-    The last `dim` fields of a line are the vector, so that a word may hold spaces, as in GloVe's 840B. Only the space
-    and the newline divide: the other white space of Unicode is found in words. Raises VectorsError.
+    The last `dim` fields of a line are the vector, so a word may contain spaces, as in GloVe's 840B. Only space and
+    newline separate fields: words may contain other white space.
     """
     if count is None:
-        return Table("GloVe text", dim, None, line_after(0), _chunks(source, None, dim))
-    return Table("word2vec text", dim, count, line_after(1), _chunks(source, count, dim))
+        return VectorTable("GloVe text", dim, None, line_label(0), _chunks(source, None, dim))
+    return VectorTable("word2vec text", dim, count, line_label(1), _chunks(source, count, dim))
 
 
-def _chunks(source: Source, count: int | None, dim: int) -> Iterator[Chunk]:
-    done, header = 0, 0 if count is None else 1
+def _chunks(source: VectorFile, count: int | None, dim: int) -> Iterator[Chunk]:
+    done, row_label = 0, line_label(0 if count is None else 1)
     for lines in _blocks(source):
-        places = [f"{source.path}, line {done + header + i + 1}" for i in range(len(lines))]
+        labels = [f"{source.path}, {row_label(done + i)}" for i in range(len(lines))]
         if count is not None and done + len(lines) > count:
-            raise VectorsError(f"{places[count - done]} is beyond the {count} words that the header promises: mend it")
-        divided = [_divided(line, dim, place) for line, place in zip(lines, places, strict=True)]
-        yield [word for word, _ in divided], _parsed([numbers for _, numbers in divided], dim, places)
+            raise VectorsError(
+                f"{labels[count - done]} is beyond the {count} words that the header promises: correct it"
+            )
+        rows = [_split(line, dim, label) for line, label in zip(lines, labels, strict=True)]
+        yield [word for word, _ in rows], _parse([numbers for _, numbers in rows], dim, labels)
         done += len(lines)
     if count is not None and done < count:
         raise VectorsError(
@@ -54,8 +56,8 @@ def _chunks(source: Source, count: int | None, dim: int) -> Iterator[Chunk]:
         )
 
 
-def _blocks(source: Source) -> Iterator[list[bytes]]:
-    """Yield the lines, without their ends, some at a time; empty ones at the end of the file are none."""
+def _blocks(source: VectorFile) -> Iterator[list[bytes]]:
+    """Yield the lines without their ends, block by block; empty lines at the end of the file are skipped."""
     rest, blank = b"", 0
     while True:
         block = source.read(_BLOCK)
@@ -74,27 +76,27 @@ def _blocks(source: Source) -> Iterator[list[bytes]]:
             return
 
 
-def _divided(line: bytes, dim: int, place: str) -> tuple[bytes, bytes]:
-    """Return the word of a line, and its numbers with a space between each."""
+def _split(line: bytes, dim: int, label: str) -> tuple[bytes, bytes]:
+    """Return the word of a line, and its numbers separated by single spaces; `label` names the line in errors."""
     word, _, numbers = line.partition(b" ")
     if numbers.count(b" ") == dim - 1 and numbers:
         return word, numbers
     fields = line.rsplit(b" ", dim)
-    found = numbers_at_end(line)
-    # A word of several parts may hold a number, but not end in one: then the line has a number too many.
-    if len(fields) <= dim or found != dim:
-        raise VectorsError(f"{place} has {found} numbers, not {dim}: remove or mend it")
+    numbers_found = numbers_at_end(line)
+    # A word with spaces may contain a number, but not end with one: such a line has one number too many.
+    if len(fields) <= dim or numbers_found != dim:
+        raise VectorsError(f"{label} has {numbers_found} numbers, not {dim}: remove or correct it")
     return fields[0], b" ".join(fields[1:])
 
 
-def _parsed(rows: list[bytes], dim: int, places: list[str]) -> NDArray[np.float32]:
-    """Return the vectors (n, dim) written in `rows`."""
+def _parse(rows: list[bytes], dim: int, labels: list[str]) -> NDArray[np.float32]:
+    """Return the vectors (n, dim) of the text `rows`; `labels` name them in errors."""
     try:
-        with np.errstate(over="ignore"):  # told later, as a number that is not finite
+        with np.errstate(over="ignore"):  # `write_vectors` rejects infinite numbers
             return np.array(b" ".join(rows).split(b" "), np.float32).reshape(-1, dim)
     except ValueError:
-        for row, place in zip(rows, places, strict=True):
+        for row, label in zip(rows, labels, strict=True):
             for field in row.split(b" "):
                 if not _NUMBER.fullmatch(field):
-                    raise VectorsError(f"{place}: {field[:40]!r} is not a number: remove or mend it") from None
+                    raise VectorsError(f"{label}: {field[:40]!r} is not a number: remove or correct it") from None
         raise

@@ -1,25 +1,24 @@
-"""A file of word vectors as a stream of bytes, gunzipped on the way."""
+"""A file of word vectors as a stream of bytes, decompressed if it is gzip."""
 
-import gzip
 import hashlib
 import io
 import os
-import zlib
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.files.gzip_limit import RATIO, blown_up
+from moverank.indexer.files.gzip_limit import DAMAGED, MAX_RATIO, GzipBomb, Unzipped, is_gzip
 
 _BLOCK = 1 << 20
 
 
-class Source:
-    """A file that is read once, from its start to its end, and the SHA-256 of what was read of it.
+class VectorFile:
+    """A file that is read once, from start to end, and hashed as it is on disk.
 
-    `size` is the file's own, in bytes, `modified` its time in nanoseconds; `zipped` says that it is gzip, told by its
-    content. Whatever goes wrong below is a VectorsError that names the file.
+    `size` is its size on disk in bytes, `modified` its modification time in nanoseconds; `zipped`: it is gzip, detected
+    by content. Every failure to read is a VectorsError that names the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -27,15 +26,14 @@ class Source:
         try:
             self._file = path.open("rb")
             state = os.fstat(self._file.fileno())
-            self.zipped = self._file.read(2) == b"\x1f\x8b"
+            self.zipped = is_gzip(self._file.read(2))
             self._file.seek(0)
         except OSError as error:
             raise VectorsError(f"{path} cannot be read: {error.strerror or error}") from error
         self.size, self.modified = state.st_size, state.st_mtime_ns
-        self._raw = _Hashing(self._file)
-        self._stream = gzip.GzipFile(fileobj=self._raw) if self.zipped else self._raw
+        self._raw = _Hashed(self._file)
+        self._read: Callable[[int], bytes | None] = Unzipped(self._raw).read if self.zipped else self._raw.read
         self._head = b""
-        self._made = 0
 
     def __enter__(self) -> Self:
         return self
@@ -63,42 +61,42 @@ class Source:
         return b"".join(parts)
 
     def take(self, count: int, what: str) -> bytes:
-        """Return the next `count` bytes; `what` they are names the place where the file turns out to be cut short."""
+        """Return the next `count` bytes; raise a VectorsError that calls them `what` if the file ends before."""
         data = self.read(count)
         if len(data) < count:
             raise VectorsError(f"{self.path} ends in {what}: it is cut short, get it again")
         return data
 
     def peek(self, count: int) -> bytes:
-        """Return the next `count` bytes without going past them."""
+        """Return the next `count` bytes without advancing."""
         data = self.read(count)
         self.unread(data)
         return data
 
     def unread(self, data: bytes) -> None:
-        """Put back what was read last."""
+        """Put back `data`, the bytes that were read last."""
         self._head = data + self._head
 
     def digest(self) -> str:
-        """Read to the end, and return the SHA-256 of the whole file as it lies on disk."""
-        self._stream = self._raw  # what nobody asked for need not be gunzipped
+        """Read to the end, and return the SHA-256 of the whole file as it is on disk."""
+        self._read = self._raw.read  # the rest is only hashed, so it need not be decompressed
         while self._next(_BLOCK):
             pass
         return self._raw.sha256.hexdigest()
 
     def _next(self, count: int) -> bytes:
         try:
-            found = self._stream.read(count) or b""
-        except (OSError, EOFError, zlib.error) as error:
+            return self._read(count) or b""
+        except GzipBomb as error:
+            raise VectorsError(
+                f"{self.path} is over {MAX_RATIO} times as long when unzipped: no word vectors are"
+            ) from error
+        except (OSError, *DAMAGED) as error:
             raise VectorsError(f"{self.path} is damaged or cut short ({error}): get it again") from error
-        self._made += len(found)
-        if blown_up(self._made, self._file.tell()):
-            raise VectorsError(f"{self.path} is over {RATIO} times as long when unzipped: no word vectors are")
-        return found
 
 
-class _Hashing(io.RawIOBase):
-    """Another file's bytes, hashed as they pass."""
+class _Hashed(io.RawIOBase):
+    """A file whose bytes are hashed as they are read."""
 
     def __init__(self, file: io.BufferedReader) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""What every reader of word vectors hands over: rows in order, a chunk at a time."""
+"""The common result of all readers of word vectors: rows in order, chunk by chunk."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,37 +9,37 @@ from numpy.typing import NDArray
 from moverank.rerank.words.embedding import Subwords
 
 Chunk = tuple[list[bytes], NDArray[np.float32]]
-"""Words (n) as the file spells them, and their vectors (n, d)."""
+"""Words (n) as the bytes in the file, and their vectors (n, d)."""
 
 MAX_DIM = 100_000
-"""More dimensions than this are a broken header: the buffers for them could not be had anyway."""
+"""Maximum number of dimensions; more mean a broken header, and their buffers might not fit into memory."""
 
 MAX_WORD = 65_536
-"""Bytes. Real files hold words of some thousands; what is longer is a reader that lost its place."""
+"""Maximum length of a word in bytes: real files have up to some thousands; a longer one means a broken file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """Word vectors on their way in: `dim` numbers for each word, `count` words (None: not known before the end).
+class VectorTable:
+    """Word vectors being read: `dim` numbers for each word, `count` words (None: unknown until the end).
 
-    `place` says where a row stands in the file: a line, or a word's number. fastText's `subwords` are already on disk,
-    and `subwords_digest` is the SHA-256 of their buckets.
+    `chunks` yields them in order. `row_label` names a row in error messages: by line, or by the number of its word.
+    fastText's `subwords` are already on disk, and `subwords_digest` is the SHA-256 of their buckets.
     """
 
     format: str
     dim: int
     count: int | None
-    place: Callable[[int], str]
+    row_label: Callable[[int], str]
     chunks: Iterator[Chunk]
     subwords: Subwords | None = None
     subwords_digest: bytes = b""
 
 
-def line_after(lines: int) -> Callable[[int], str]:
-    """Name rows by their lines in a file that has so many `lines` before the first."""
-    return lambda row: f"line {row + lines + 1}"
+def line_label(header_lines: int) -> Callable[[int], str]:
+    """Return a function that names a row by its line in a file with `header_lines` lines before the first row."""
+    return lambda row: f"line {row + header_lines + 1}"
 
 
-def word_number(row: int) -> str:
-    """Name a row by its word's number, counted from 1."""
+def word_label(row: int) -> str:
+    """Return the name of a row by the number of its word, from 1."""
     return f"word {row + 1}"

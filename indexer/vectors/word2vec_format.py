@@ -5,28 +5,29 @@ from collections.abc import Iterator
 import numpy as np
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.vector_file import Source
-from moverank.indexer.vectors.vector_rows import MAX_WORD, Chunk, Table, word_number
+from moverank.indexer.vectors.vector_file import VectorFile
+from moverank.indexer.vectors.vector_rows import MAX_WORD, Chunk, VectorTable, word_label
 
 _BLOCK = 1 << 22
 
 
-def read_binary(source: Source, count: int, dim: int) -> Table:
-    """Read what follows the header, with or without a newline after each vector. Raises VectorsError."""
-    return Table("word2vec binary", dim, count, word_number, _chunks(source, count, dim))
+def read_binary(source: VectorFile, count: int, dim: int) -> VectorTable:
+    """Read `count` words of `dim` numbers from `source`, after its header. Raises VectorsError.
+
+    A newline may follow each vector.
+    """
+    return VectorTable("word2vec binary", dim, count, word_label, _chunks(source, count, dim))
 
 
-def _chunks(source: Source, count: int, dim: int) -> Iterator[Chunk]:
+def _chunks(source: VectorFile, count: int, dim: int) -> Iterator[Chunk]:
     stride, done, buffer = 4 * dim, 0, b""
     while done < count:
-        words, vectors, used = _whole(buffer, stride, count - done)
+        words, vectors, used = _complete_rows(buffer, stride, count - done)
         if words:
             yield words, np.frombuffer(b"".join(vectors), "<f4").reshape(-1, dim)
             done += len(words)
         elif len(buffer) > MAX_WORD + stride:
-            raise VectorsError(
-                f"{source.path}, {word_number(done)} has no end: the header is wrong or the file damaged"
-            )
+            raise VectorsError(f"{source.path}, {word_label(done)} has no end: the header is wrong or the file damaged")
         if done < count:
             more = source.read(max(_BLOCK, stride))
             if not more:
@@ -36,20 +37,23 @@ def _chunks(source: Source, count: int, dim: int) -> Iterator[Chunk]:
                 )
             buffer = buffer[used:] + more
     if (buffer[used:] + source.read(2)).strip(b"\n"):
-        raise VectorsError(f"{source.path} goes on after the {count} words of {dim} numbers that its header promises")
+        raise VectorsError(f"{source.path} continues after the {count} words of {dim} numbers that its header promises")
 
 
-def _whole(buffer: bytes, stride: int, limit: int) -> tuple[list[bytes], list[memoryview], int]:
-    """Return the words and vectors that are complete in `buffer`, and the number of bytes they take."""
+def _complete_rows(buffer: bytes, stride: int, limit: int) -> tuple[list[bytes], list[memoryview], int]:
+    """Return the words and vectors of up to `limit` complete rows in `buffer`, and the number of bytes they take.
+
+    `stride` is the length of a vector in bytes.
+    """
     words: list[bytes] = []
     vectors: list[memoryview] = []
-    view, at = memoryview(buffer), 0
+    view, start = memoryview(buffer), 0
     while len(words) < limit:
-        space = buffer.find(b" ", at, at + MAX_WORD + 2)
+        space = buffer.find(b" ", start, start + MAX_WORD + 2)
         end = space + 1 + stride
         if space < 0 or end > len(buffer):
             break
-        words.append(buffer[at:space].removeprefix(b"\n"))
+        words.append(buffer[start:space].removeprefix(b"\n"))
         vectors.append(view[space + 1 : end])
-        at = end
-    return words, vectors, at
+        start = end
+    return words, vectors, start

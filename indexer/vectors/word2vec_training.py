@@ -1,24 +1,23 @@
-"""Word vectors learned from the corpus by word2vec."""
+"""Word vectors trained on the corpus by word2vec."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from moverank.indexer.errors import TooFewWords
-from moverank.indexer.files.atomic_directory import building
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.vectors.gensim_pickle import rows_of
+from moverank.indexer.vectors.gensim_pickle import chunks_of
 from moverank.indexer.vectors.layout import open_vectors
 from moverank.indexer.vectors.training_options import check_options
-from moverank.indexer.vectors.vector_rows import Table, word_number
-from moverank.indexer.vectors.vectors_writer import write_about, write_vectors
+from moverank.indexer.vectors.vector_rows import VectorTable, word_label
+from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
 from moverank.rerank.runtime.gensim_log import without_gensim_log
 from moverank.rerank.words.embedding import Embedding
 
-# gensim silently drops what goes beyond this in a sentence.
+# gensim silently drops the words of a sentence beyond this number.
 _LONGEST_SENTENCE = 10_000
-# Few texts need many rounds, many texts few: as many words as give usable vectors in about half a minute.
-_WORDS_WANTED = 10_000_000
+# Small corpora need many epochs: this many training words give usable vectors, in about half a minute.
+_TRAINING_WORDS = 10_000_000
 
 
 def train_vectors(
@@ -36,30 +35,34 @@ def train_vectors(
     normalize: bool = True,
     progress: Progress = silent,
 ) -> Embedding:
-    """Train vectors on the words of `sentences`, which is called anew for each round, into `directory`, and open them.
+    """Train vectors by word2vec with negative sampling (Mikolov et al. 2013), write them to `directory`, and open them.
 
-    Negative sampling and subsampling of frequent words (Mikolov et al. 2013). Words that occur fewer than `min_count`
-    times get no vector. `epochs` None: as many rounds as make ten million words, at least 5 and at most 20. One worker
-    and a `seed` make the result the same every time. Raises VectorsError where the corpus is too small, UsageError for
+    One worker and a `seed` make the result reproducible. Raises TooFewWords if the corpus is too small, UsageError for
     an option out of its range.
+
+    `sentences` is called once for each pass over the corpus; `directory` is created or replaced. `method` is the model,
+    `dim` the dimension, `window` the largest distance between a word and a word of its context, `negative` the number
+    of noise words for each word, `subsample` the threshold for subsampling frequent words (0: none). Words that occur
+    fewer than `min_count` times get no vector. `epochs` None: enough for ten million training words, from 5 to 20.
+    `normalize` scales vectors to unit length; `progress` is called after each epoch.
     """
     options: dict[str, int | float] = {"dim": dim, "window": window, "negative": negative, "subsample": subsample}
     options |= {"min_count": min_count, "seed": seed}
     check_options(method, options if epochs is None else {**options, "epochs": epochs})
-    with building(directory) as folder, without_gensim_log:
-        vectors, rounds = _trained(_Sentences(sentences), method, options, epochs, progress)
-        chunks = rows_of(vectors.index_to_key, vectors.vectors)
-        table = Table("trained", dim, len(vectors), word_number, chunks)
-        sizes = write_vectors(folder, table, "the training", normalize=normalize)
-        training = {"method": method, **options, "epochs": rounds}
-        write_about(folder, {**sizes, "source": "train", "training": training})
+    with vectors_directory(directory) as temporary, without_gensim_log:
+        vectors, epochs = _train(_Sentences(sentences), method, options, epochs, progress)
+        chunks = chunks_of(vectors.index_to_key, vectors.vectors)
+        table = VectorTable("trained", dim, len(vectors), word_label, chunks)
+        sizes = write_vectors(temporary, table, "the training", normalize=normalize)
+        training = {"method": method, **options, "epochs": epochs}
+        write_manifest(temporary, {**sizes, "source": "train", "training": training})
     return open_vectors(directory)
 
 
-def _trained(
+def _train(
     sentences: "_Sentences", method: str, options: dict[str, int | float], epochs: int | None, progress: Progress
 ) -> tuple[Any, int]:
-    """Return gensim's vectors and the number of rounds."""
+    """Return gensim's vectors and the number of epochs."""
     from gensim.models import Word2Vec
 
     model = Word2Vec(
@@ -74,29 +77,29 @@ def _trained(
             "vectors cannot be trained on it; index more text, or name a file of word vectors"
         )
     total = model.corpus_total_words
-    rounds = epochs or min(max(-(-_WORDS_WANTED // total), 5), 20)
-    progress("Training vectors", 0, rounds, "epochs")
-    model.train(sentences, total_words=total, epochs=rounds, callbacks=[_callback(rounds, progress)])
-    return model.wv, rounds
+    epochs = epochs or min(max(-(-_TRAINING_WORDS // total), 5), 20)
+    progress("Training vectors", 0, epochs, "epochs")
+    model.train(sentences, total_words=total, epochs=epochs, callbacks=[_callback(epochs, progress)])
+    return model.wv, epochs
 
 
-def _callback(rounds: int, progress: Progress) -> Any:
+def _callback(epochs: int, progress: Progress) -> Any:
     from gensim.models.callbacks import CallbackAny2Vec
 
-    class Rounds(CallbackAny2Vec):  # type: ignore[misc]
-        """Tells of each round that is done."""
+    class EpochProgress(CallbackAny2Vec):  # type: ignore[misc]  # gensim ships no types
+        """Reports each completed epoch."""
 
         done = 0
 
         def on_epoch_end(self, model: Any) -> None:  # noqa: ARG002 - gensim's signature
             self.done += 1
-            progress("Training vectors", self.done, rounds, "epochs")
+            progress("Training vectors", self.done, epochs, "epochs")
 
-    return Rounds()
+    return EpochProgress()
 
 
 class _Sentences:
-    """The corpus as gensim wants it: started anew for each round, no sentence longer than gensim takes."""
+    """The corpus as gensim requires it: iterable repeatedly, without sentences longer than gensim's limit."""
 
     def __init__(self, sentences: Callable[[], Iterable[list[str]]]) -> None:
         self._sentences = sentences

@@ -1,1 +1,1 @@
-"""One module for each schema."""
+"""The migrations, one module for each schema version."""

@@ -9,8 +9,8 @@ branch_labels = None
 depends_on = None
 
 
-def upgrade() -> None:
-    """Go to this schema."""
+def upgrade() -> None:  # long: one statement for each table
+    """Create all tables."""
     op.create_table(
         "settings",
         sa.Column("name", sa.String(), nullable=False),
@@ -59,7 +59,7 @@ def upgrade() -> None:
 
 
 def _create_dependents() -> None:
-    """Create what belongs to a document and goes with it."""
+    """Create the tables whose rows are deleted with their document."""
     op.create_table(
         "parts",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -90,6 +90,6 @@ def _create_dependents() -> None:
 
 
 def downgrade() -> None:
-    """Go back to an empty database."""
+    """Drop all tables."""
     for name in ("fields", "parts", "removals", "revisions", "words", "documents", "settings"):
         op.drop_table(name)

@@ -1,1 +1,1 @@
-"""."""
+"""Bags of words, and the weights of their words."""

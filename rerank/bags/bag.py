@@ -1,7 +1,8 @@
-"""Bags of words: what a document is to every distance."""
+"""Bags of words, the input of the distances: one bag, many as compressed sparse rows, and the difference of two."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,7 @@ from moverank.rerank.errors import BagError
 class Bag:
     """One document: word ids `words` (n,) int32, strictly increasing, and `weights` (n,) float64 > 0 that sum to 1.
 
-    Raises BagError where the arrays break these rules.
+    Raises BagError for any other arrays.
     """
 
     words: NDArray[np.int32]
@@ -34,9 +35,9 @@ class Bag:
 
     @classmethod
     def of(cls, words: ArrayLike, weights: ArrayLike) -> "Bag":
-        """Make a bag of word ids (n,) in any order, repeated or not, and weights (n,) >= 0 of any scale.
+        """Return a bag of word ids (n,) in any order, repeated or not, and weights (n,) >= 0 of any scale.
 
-        Weights are made relative to the largest first, so that neither overflow nor underflow can spoil their sum.
+        Weights are divided by the largest first, so that their sum neither overflows nor underflows.
         """
         given, amounts = np.asarray(words), np.asarray(weights, np.float64)
         if given.size and not (np.issubdtype(given.dtype, np.integer) and 0 <= given.min() <= given.max() < 2**31):
@@ -45,10 +46,10 @@ class Bag:
         if ids.shape != amounts.shape or ids.ndim != 1:
             raise BagError(f"a bag needs as many weights as words, not {amounts.shape} and {ids.shape}")
         if not np.all(np.isfinite(amounts)) or np.any(amounts < 0) or not np.any(amounts > 0):
-            raise BagError("weights must be finite, none negative, and one positive")
-        distinct, place = np.unique(ids, return_inverse=True)
+            raise BagError("weights must be finite, none negative, and at least one positive")
+        distinct, positions = np.unique(ids, return_inverse=True)
         summed: NDArray[np.float64] = np.zeros(len(distinct))
-        np.add.at(summed, place, amounts / amounts.max())
+        np.add.at(summed, positions, amounts / amounts.max())
         summed /= summed.sum()
         kept = summed > 0
         return cls(distinct[kept], summed[kept])
@@ -58,8 +59,8 @@ class Bag:
 class Bags:
     """Many bags as compressed sparse rows: bag i is the slice `starts[i]:starts[i + 1]` of `words` and `weights`.
 
-    `starts` (n + 1,) int64, `words` (nnz,) int32, `weights` (nnz,) float64. A row keeps the rules of `Bag`; it is not
-    checked again, for there may be millions.
+    `starts` (n + 1,) int64, `words` (nnz,) int32, `weights` (nnz,) float64. Every row must be a valid `Bag`, which is
+    not checked, because there may be millions.
     """
 
     starts: NDArray[np.int64]
@@ -77,13 +78,13 @@ class Bags:
         return (self[i] for i in range(len(self)))
 
     def take(self, rows: NDArray[np.int64]) -> "Bags":
-        """Return the bags of rows (m,) only, in that order."""
-        starts, places = row_entries(self.starts, rows)
-        return Bags(starts, self.words[places], self.weights[places])
+        """Return only the bags `rows` (m,), in that order."""
+        starts, entries = row_entries(self.starts, rows)
+        return Bags(starts, self.words[entries], self.weights[entries])
 
     @classmethod
     def of(cls, bags: "list[Bag]") -> "Bags":
-        """Pack bags into rows, in the order given."""
+        """Pack bags, in the order given."""
         starts = np.zeros(len(bags) + 1, np.int64)
         np.cumsum([len(bag) for bag in bags], out=starts[1:])
         if not bags:
@@ -93,11 +94,12 @@ class Bags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rest:
-    """What two bags have to move when the mass that both have on the same word stays where it is.
+class ResidualMass:
+    """The mass that remains to be moved between two bags; the mass that both have on the same word stays in place.
 
-    `common` (c,) are the places of shared words in the first and in the second bag and the mass that stays, `sources`
-    (n,) and `targets` (m,) the places of words with a rest, and `left` and `right` their rests.
+    `common` are three arrays (c,): the positions of the shared words in the first bag and in the second, and the mass
+    that stays. `sources` (n,) and `targets` (m,) are the positions of the words with mass to move in the first and in
+    the second bag; `left` (n,) and `right` (m,) are that mass.
     """
 
     common: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]
@@ -107,24 +109,26 @@ class Rest:
     right: NDArray[np.float64]
 
     @classmethod
-    def of(cls, source: Bag, target: Bag) -> "Rest":
-        """Take the smaller weight of each shared word off both: nothing is lost, for the ground cost is a metric."""
-        _, here, there = np.intersect1d(source.words, target.words, assume_unique=True, return_indices=True)
-        stays = np.minimum(source.weights[here], target.weights[there])
+    def of(cls, source: Bag, target: Bag) -> "ResidualMass":
+        """Subtract the smaller weight of each shared word from both: no change of the distance, as cost is a metric."""
+        _, first, second = np.intersect1d(source.words, target.words, assume_unique=True, return_indices=True)
+        stays = np.minimum(source.weights[first], target.weights[second])
         left, right = source.weights.copy(), target.weights.copy()
-        left[here] -= stays
-        right[there] -= stays
+        left[first] -= stays
+        right[second] -= stays
         sources, targets = np.flatnonzero(left > 0), np.flatnonzero(right > 0)
-        return cls((here, there, stays), sources, targets, left[sources], right[targets])
+        return cls((first, second, stays), sources, targets, left[sources], right[targets])
 
 
-def row_entries(starts: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Say where the entries of chosen `rows` (m,) lie in compressed sparse rows.
+def row_entries(
+    starts: NDArray[np.int64], rows: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Select `rows` (m,) of compressed sparse rows with these `starts` (n + 1,).
 
-    Returns the chosen rows' own starts (m + 1,) and the places (nnz of them,) of their entries.
+    Returns the starts (m + 1,) of the selected rows, and the indices of their entries in the arrays of all rows.
     """
     lengths = starts[rows + 1] - starts[rows]
-    chosen = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=chosen[1:])
-    places = np.arange(chosen[-1]) + np.repeat(starts[rows] - chosen[:-1], lengths)
-    return chosen, places
+    selected = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=selected[1:])
+    entries = np.arange(selected[-1]) + np.repeat(starts[rows] - selected[:-1], lengths)
+    return selected, entries

@@ -1,4 +1,4 @@
-"""Word counts of ranked parts, and the weights made of them."""
+"""Word counts of titles and ranked parts, and the weights computed from them."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,17 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bags, row_entries
 from moverank.rerank.errors import BagError
 
+TITLE = -1
+"""The rank that marks the words of a title: they count `title_weight` times, independently of gamma."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartCounts:
-    """Word counts of documents with ranked parts, as compressed sparse rows.
+    """Word counts of documents with a title and ranked parts, as compressed sparse rows.
 
-    Document i is the slice `starts[i]:starts[i + 1]` of `words`, `ranks` and `counts` (nnz,) int32: the word occurs so
-    often in the part of that rank. Within a document the entries are sorted by word; a word stands once for each rank.
+    Document i is the slice `starts[i]:starts[i + 1]` of `words`, `ranks` and `counts` (nnz,) int32: the count of a word
+    in the parts of that rank (0 is the top), or in the title (rank `TITLE`). The entries of a document are sorted by
+    word; a word has one entry for each rank.
     """
 
     starts: NDArray[np.int64]
@@ -25,64 +29,77 @@ class PartCounts:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def lengths(self) -> NDArray[np.float64]:
-        """Return how many tokens (n,) each document has."""
+    def lengths(self, title_weight: float = 1.0) -> NDArray[np.float64]:
+        """Return the number of tokens (n,) of each document; a token of the title counts `title_weight` times."""
         if not len(self):
             return np.empty(0)
-        return np.add.reduceat(self.counts, self.starts[:-1]).astype(np.float64)
+        return np.add.reduceat(self.titled(title_weight), self.starts[:-1])
+
+    def titled(self, title_weight: float) -> NDArray[np.float64]:
+        """Return the counts (nnz,), those of title words multiplied by `title_weight`."""
+        counts = self.counts.astype(np.float64)
+        return counts if title_weight == 1 else np.where(self.ranks == TITLE, title_weight * counts, counts)
 
     def take(self, rows: NDArray[np.int64]) -> "PartCounts":
-        """Return the documents `rows` (m,) only, in that order."""
-        starts, places = row_entries(self.starts, rows)
-        return PartCounts(starts, self.words[places], self.ranks[places], self.counts[places])
+        """Return only the documents `rows` (m,), in that order."""
+        starts, entries = row_entries(self.starts, rows)
+        return PartCounts(starts, self.words[entries], self.ranks[entries], self.counts[entries])
 
 
 def inverse_document_frequency(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
-    """Return idf_i = ln((1 + N) / (1 + n_i)) + 1 for words found in n_i of N documents: always positive.
+    """Return idf_i = ln((1 + N) / (1 + n_i)) + 1 (v,) for words found in n_i of N documents.
 
-    The smoothed form of scikit-learn's TfidfVectorizer: no word, however common, may lose all its mass, or a document
-    made of common words would have none.
+    `frequencies` (v,) are n_i, `documents` is N. This is the smoothed idf of scikit-learn's TfidfVectorizer. It is
+    always positive, so that a document which has only common words keeps its mass.
     """
     idf: NDArray[np.float64] = np.log((1.0 + documents) / (1.0 + frequencies)) + 1.0
     return idf
 
 
-def weigh(counts: PartCounts, gamma: float = 0.0, idf: NDArray[np.float64] | None = None) -> Bags:
-    """Make bags: `w_i ~ idf_i * sum_p b_p c_pi` with b_p = (1 / (1 + r_p))^gamma (Trapp et al. 2017, eq. 3 and 4).
+def weigh(
+    counts: PartCounts, gamma: float = 0.0, idf: NDArray[np.float64] | None = None, title_weight: float = 1.0
+) -> Bags:
+    """Return bags: `w_i ~ idf_i * sum_p b_p c_pi` with b_p = (1 / (1 + r_p))^gamma (Trapp et al. 2017, eq. 3 and 4).
 
-    `gamma` >= 0 is the sensitivity to rank: 0 gives the plain WMD. `idf` (v,) is indexed by word id. Ranks are taken
-    relative to each document's best, which changes nothing in the result and keeps a large gamma from losing all.
-    A document whose row is empty raises BagError.
+    `counts` are the c_pi with their ranks r_p. `gamma` >= 0 is the sensitivity to rank: 0 gives the plain WMD. `idf`
+    (v,) is indexed by word id. `title_weight` > 0 is the b_p of a title. Ranks are taken relative to the best rank of
+    the document: the result is the same, and a large gamma does not underflow. Raises BagError for an empty row and
+    for an invalid `gamma`.
     """
-    bags = _normalised(Bags(*ranked_counts(counts, gamma)))
+    bags = _normalised(Bags(*ranked_counts(counts, gamma, title_weight)))
     return bags if idf is None else with_idf(bags, idf)
 
 
-def ranked_counts(counts: PartCounts, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Return starts, words and amounts `sum_p b_p c_pi`, each word of a document once: the counts, where gamma is 0.
+def ranked_counts(
+    counts: PartCounts, gamma: float, title_weight: float = 1.0
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Return starts, words and amounts `sum_p b_p c_pi` > 0, each word of a document once; parameters as in `weigh`.
 
-    See `weigh`, whose weights are these brought to a sum of 1. An empty row raises BagError.
+    With `gamma` 0 and `title_weight` 1 the amounts are the counts, summed over ranks. With a large gamma the amounts of
+    late parts underflow to zero: these words are dropped. Raises BagError for an empty row and for an invalid `gamma`.
     """
     check_gamma(gamma)
     lengths = np.diff(counts.starts)
-    amounts = counts.counts.astype(np.float64)
+    amounts = counts.titled(title_weight)
     if not len(lengths):
         return counts.starts, counts.words, amounts
     if not np.all(lengths):
         raise BagError(f"document {int(np.argmin(lengths))} has no word: it has no bag")
-    if gamma and counts.ranks.any():
-        best = np.repeat(np.minimum.reduceat(counts.ranks, counts.starts[:-1]), lengths)
-        amounts *= ((1.0 + best) / (1.0 + counts.ranks)) ** gamma
-    return _merge_ranks(counts, amounts)
+    if gamma and np.any(counts.ranks > 0):
+        ranks = np.maximum(counts.ranks, 0)  # a title counts as a part of rank 0
+        best = np.repeat(np.minimum.reduceat(ranks, counts.starts[:-1]), lengths)
+        amounts *= ((1.0 + best) / (1.0 + ranks)) ** gamma
+    ranked = _drop_weightless(Bags(*_merge_ranks(counts, amounts)))
+    return ranked.starts, ranked.words, ranked.weights
 
 
 def with_idf(bags: Bags, idf: NDArray[np.float64]) -> Bags:
-    """Multiply the weights of bags by the idf (v,) of their words, and let each sum to 1 again."""
+    """Multiply the weights of bags by the idf (v,) of their words, and scale each bag to a sum of 1."""
     return _normalised(Bags(bags.starts, bags.words, bags.weights * idf[bags.words]))
 
 
 def _normalised(bags: Bags) -> Bags:
-    """Let the weights of each bag sum to 1."""
+    """Scale the weights of each bag to a sum of 1."""
     if not len(bags):
         return bags
     sums = np.add.reduceat(bags.weights, bags.starts[:-1])
@@ -90,7 +107,7 @@ def _normalised(bags: Bags) -> Bags:
 
 
 def check_gamma(gamma: float) -> None:
-    """Refuse a sensitivity that is negative or no number."""
+    """Raise BagError if `gamma` is negative or not finite."""
     if not (np.isfinite(gamma) and gamma >= 0):
         raise BagError(f"gamma must be a number of 0 or more, not {gamma}")
 
@@ -98,7 +115,7 @@ def check_gamma(gamma: float) -> None:
 def _merge_ranks(
     counts: PartCounts, amounts: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Add up the entries of one word of one document."""
+    """Sum the entries of each word of a document; return starts, words and sums."""
     first = np.ones(len(counts.words), bool)
     first[1:] = counts.words[1:] != counts.words[:-1]
     first[counts.starts[:-1]] = True
@@ -110,7 +127,7 @@ def _merge_ranks(
 
 
 def _drop_weightless(bags: Bags) -> Bags:
-    """Leave out words whose weight fell to zero in floating point: a bag's weights are positive."""
+    """Drop words whose weight underflowed to zero."""
     if np.all(bags.weights > 0):
         return bags
     kept = np.flatnonzero(bags.weights > 0)

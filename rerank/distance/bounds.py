@@ -1,13 +1,17 @@
-"""Bounds of the Word DistanceRanker's Distance, for many documents at once.
+"""Bounds of the Word Mover's Distance, for many documents at once, and the margin of each bound.
 
-Lower bounds are computed from `cost_floor`, which is never above the exact ground cost, so they are bounds of the exact
-distance. What is left is the rounding of the sums, for documents of up to n = 100,000 words, c being the largest cost:
+All lower bounds are computed from `cost_floor`, which is never above the exact ground cost, so in exact arithmetic they
+are bounds of the exact distance. The margin of a bound, a factor or a difference, covers the rounding of its sums. For
+documents of up to n = 100,000 words, with c the largest cost:
 
-- RWMD: float64 sums of n non-negative terms are off by n 2^-53 of their value: `SUM_MARGIN`.
-- One-pass dual: potentials are float32 differences, off by 2^-24 of their value, and so is their sum: `DUAL_MARGIN`.
-- QuantisedCost dual: its costs are put together in float32 with two roundings more: `COARSE_MARGIN`.
-- Sinkhorn: no potential is larger than c, so sums are off by 2 n 2^-53 c, and the masses of both sides, which agree to
-  n 2^-53, add as much again: `ABSOLUTE_MARGIN` times c.
+- RWMD: a float64 sum of n non-negative terms has a relative error of at most n 2^-53: `SUM_MARGIN`, a factor.
+- One-pass dual: potentials are float32 differences, of relative error 2^-24, and so is their sum: `DUAL_MARGIN`, a
+  factor.
+- Quantised dual: its costs are assembled in float32 with two more roundings: `QUANTISED_MARGIN`, a factor.
+- Sinkhorn: no potential exceeds c, so sums are off by at most 2 n 2^-53 c; the masses of both sides, equal up to
+  n 2^-53, add as much again: the lower bound is multiplied by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times c is
+  subtracted; the upper bound is divided by the one and raised by the other.
+- WCD: see `wcd_from_squares`.
 """
 
 from dataclasses import dataclass
@@ -17,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance.ground_cost import cost_floor, squared_error, squared_slack, vector_norms, widest
+from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_error, squared_slack, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.threads import parallel_for
@@ -27,24 +31,24 @@ _Arrays = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
 
 SUM_MARGIN = 1 - 1e-9
 DUAL_MARGIN = 1 - 2.0**-22
-COARSE_MARGIN = 1 - 2.0**-21
+QUANTISED_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
-_STEPS = 12
+_STEPS = 12  # iterations of Sinkhorn's scaling at each of two regularisations
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
     """A query against many bags: `cost` (v, h) is the cost floor, 0 where the word is the same.
 
-    `place` (v,) is the query's place of each word, -1 where it does not have it; `slack` how much the square of a cost
-    can be above that of its floor, and `largest` no less than any cost.
+    `query_index` (v,) is the column of each word in `cost`, -1 for words that the query lacks; the square of an exact
+    cost exceeds that of its floor by at most `slack`; no exact cost is above `largest`.
     """
 
     query: Bag
     bags: Bags
     cost: NDArray[np.float32]
-    place: NDArray[np.int32]
+    query_index: NDArray[np.int32]
     slack: float
     largest: float
 
@@ -52,31 +56,37 @@ class Problem:
     def of(
         cls, query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
     ) -> "Problem":
-        """Compute the cost floor of a query and a vocabulary (v, d) with its `norms`."""
+        """Compute the cost floor of `query` over word vectors (v, d) of the vocabulary of `bags`.
+
+        `norms` (v,) are the lengths of `vectors`, if already computed.
+        """
         lengths = vector_norms(vectors) if norms is None else norms
         cost = query_cost(query, vectors, lengths)
-        largest = widest(lengths, vector_norms(query.vectors))
+        largest = cost_ceiling(lengths, vector_norms(query.vectors))
         slack = squared_slack(largest, vectors.shape[1])
-        return cls(query.bag, bags, cost, query.places(len(vectors)), slack, largest)
+        return cls(query.bag, bags, cost, query.index_of_words(len(vectors)), slack, largest)
 
     def arrays(self, rows: NDArray[np.int64]) -> _Arrays:
-        """Return what a kernel needs to look at the documents `rows`."""
+        """Return the arguments of a kernel that bounds the documents `rows`."""
         bags = self.bags
-        return bags.starts, bags.words, bags.weights, rows, self.cost, self.place, self.query.weights
+        return bags.starts, bags.words, bags.weights, rows, self.cost, self.query_index, self.query.weights
 
 
 def query_cost(
     query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32] | None = None
 ) -> NDArray[np.float32]:
-    """Return the cost floor (v, h) of a vocabulary (v, d) and the query's words; 0 where the word is the same."""
+    """Return the cost floor (v, h) of `vectors` (v, d) and the words of `query`, 0 where the word is the same.
+
+    `norms` (v,) are the lengths of the vectors, if already computed.
+    """
     cost = cost_floor(vectors, query.vectors, norms)
-    shared = query.shared(len(vectors))
-    cost[query.bag.words[shared], shared] = 0
+    known = query.known(len(vectors))
+    cost[query.bag.words[known], known] = 0
     return cost
 
 
 def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the least cost (v,) of each word of the vocabulary."""
+    """Return the minimum (v,) of each row of `cost` (v, h): the cost of each word to the nearest query word."""
     from moverank.rerank.kernels.costs import row_minima
 
     nearest = np.empty(len(cost), np.float32)
@@ -85,7 +95,7 @@ def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the bound (n,) in which every word moves to the nearest query word: one pass over the bags."""
+    """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
     from moverank.rerank.kernels.relaxed_sides import document_sides
 
     bound = np.empty(len(bags))
@@ -96,7 +106,10 @@ def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float6
 
 
 def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the bound (m,) of the documents `rows` (m,) in which every query word moves to their nearest word."""
+    """Return RWMD's query side (m,) of the documents `rows` (m,): every word of `query` moves to their nearest word.
+
+    `cost` (v, h) is the cost floor of the vocabulary of `bags`.
+    """
     from moverank.rerank.kernels.relaxed_sides import query_sides
 
     bound = np.empty(len(rows))
@@ -106,73 +119,78 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
     return bound
 
 
-def coarse_dual(
-    coarse: QuantisedCost, query: Bag, bags: Bags, rows: NDArray[np.int64], enough: float = np.inf
+def quantised_dual(
+    cost: QuantisedCost, query: Bag, bags: Bags, rows: NDArray[np.int64], threshold: float = np.inf
 ) -> NDArray[np.float64]:
-    """Return `one_pass_dual` (m,) of the documents `rows` by coarse costs."""
-    from moverank.rerank.kernels.duals import coarse_duals
+    """Return `one_pass_dual` (m,) of `query` and the documents `rows` (m,) of `bags`, from the quantised `cost`.
+
+    The second direction is skipped where the first exceeds `threshold`.
+    """
+    from moverank.rerank.kernels.duals import quantised_duals
 
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, bags.weights, rows)
-    costs = (coarse.base, coarse.above, coarse.step, coarse.where, coarse.place)
+    costs = (cost.base, cost.above, cost.step, cost.base_column, cost.query_index)
     parallel_for(
-        lambda first, last: coarse_duals(first, last, *packed, *costs, query.weights, enough, bound), len(rows)
+        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, threshold, bound), len(rows)
     )
-    bound *= COARSE_MARGIN
+    bound *= QUANTISED_MARGIN
     return bound
 
 
-def one_pass_dual(problem: Problem, rows: NDArray[np.int64], enough: float = np.inf) -> NDArray[np.float64]:
-    """Return a dual bound (m,) of the documents `rows`, never below RWMD, after mass on shared words was taken off.
+def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: float = np.inf) -> NDArray[np.float64]:
+    """Return a dual bound (m,) of the documents `rows` (m,) of `problem`, after removing shared mass.
 
-    With u_i = min_j C_ij the potentials v_j = min_i (C_ij - u_i) are feasible; the other direction begins with the
-    columns, and is left out where the first is above `enough`. Taking off what both bags have on a word changes
-    nothing, for the ground cost is a metric.
+    With u_i = min_j C_ij the potentials v_j = min_i (C_ij - u_i) are feasible. The second direction begins with the
+    columns, and is skipped where the first exceeds `threshold`; the larger value of both directions is never below
+    RWMD. Removing the mass that both bags have on a word does not change the distance, because the ground cost is a
+    metric.
     """
     from moverank.rerank.kernels.duals import one_pass_duals
 
-    bound, posed = np.empty(len(rows)), problem.arrays(rows)
-    parallel_for(lambda first, last: one_pass_duals(first, last, *posed, enough, bound), len(rows))
+    bound, arrays = np.empty(len(rows)), problem.arrays(rows)
+    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, threshold, bound), len(rows))
     bound *= DUAL_MARGIN
     return bound
 
 
 def sinkhorn(
-    problem: Problem, rows: NDArray[np.int64], enough: float = np.inf
+    problem: Problem, rows: NDArray[np.int64], threshold: float = np.inf
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return bounds from below and from above (m,) of the documents `rows`, by Sinkhorn's scaling.
+    """Return lower and upper bounds (m,) of the documents `rows` (m,) of `problem`, by Sinkhorn's scaling.
 
-    Potentials made feasible by c-transforms give the lower one, a plan made feasible by rounding the upper one
-    (Altschuler et al. 2017), whatever the convergence. Where the lower one is above `enough` after
-    half of the steps, it is left at that, and the upper one is infinite.
+    Potentials made feasible by c-transforms give the lower bound, a plan made feasible by rounding the upper bound
+    (Altschuler et al. 2017): both hold without convergence. Where the lower bound exceeds `threshold`, steps that
+    remain are skipped, and the upper bound is infinite.
     """
     from moverank.rerank.kernels.sinkhorn import sinkhorn_bounds
 
-    lower, upper, posed = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
-    choices = (_STEPS, enough, problem.slack)
-    parallel_for(lambda first, last: sinkhorn_bounds(first, last, *posed, *choices, lower, upper), len(rows), small=4)
+    lower, upper, arrays = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
+    choices = (_STEPS, threshold, problem.slack)
+    parallel_for(lambda first, last: sinkhorn_bounds(first, last, *arrays, *choices, lower, upper), len(rows), small=4)
     margin = ABSOLUTE_MARGIN * problem.largest
     return lower * SUM_MARGIN - margin, upper / SUM_MARGIN + margin
 
 
 def wcd(centroids: NDArray[np.float32], query_centroid: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return a floor (n,) of the distances of float32 centroids (n, d) and the query's (d,): WCD less its error."""
+    """Return WCD minus its margin (n,): the distances of float32 `centroids` (n, d) from `query_centroid` (d,)."""
     dim = centroids.shape[1]
     norms, query_norm = np.linalg.norm(centroids, axis=1), np.float32(np.linalg.norm(query_centroid))
     squares = np.square(norms) + np.square(query_norm) - 2 * (centroids @ query_centroid)
-    return wcd_floor(squares, norms, query_norm, dim)
+    return wcd_from_squares(squares, norms, query_norm, dim)
 
 
-def wcd_floor(
+def wcd_from_squares(
     squares: NDArray[np.float32], norms: NDArray[np.float32], query_norm: np.float32, dim: int
 ) -> NDArray[np.float64]:
-    """Turn squared float32 distances (n,) of centroids into bounds of WMD.
+    """Return lower bounds of WMD (n,) from `squares` (n,), squared float32 distances of centroids of `dim` numbers.
 
-    Beside the product's error, each centroid was rounded to float32: its distance moves by at most u |x|, so the sum
-    of both norms, twice for safety, is taken off the root.
+    `norms` (n,) and `query_norm` are the lengths of the centroids. The error of the product is subtracted from the
+    squares. Rounding a centroid x to float32 moves it by at most u |x|, u the unit roundoff: the margin that is
+    subtracted from the root is four times u times the sum of both norms.
     """
     error = squared_error(norms, query_norm, dim)
     roots = np.sqrt(np.maximum(squares - error, 0), dtype=np.float64)
     margin = 2.0 * np.finfo(np.float32).eps * (norms + query_norm)
-    floor: NDArray[np.float64] = np.maximum(roots * SUM_MARGIN - margin, 0)
-    return floor
+    lower: NDArray[np.float64] = np.maximum(roots * SUM_MARGIN - margin, 0)
+    return lower

@@ -1,69 +1,72 @@
-"""What words cost a query in float32, kept from one look at some documents to the next: many words come again."""
+"""Cached float32 costs of vocabulary words to query words: blocks of documents have many words in common."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import Problem
-from moverank.rerank.distance.ground_cost import cost_floor, squared_slack, vector_norms, widest
+from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_slack, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
 
 
 class CostCache:
-    """The cost floors of the words of a vocabulary (v, d) that were asked for, at most `most` of them at a time.
+    """Cost floors of at most `max_words` words of a vocabulary to the words of `query`.
 
-    A single block of documents may ask for more.
+    `vectors` (v, d) are those of the vocabulary, and `norms` (v,) their lengths. A single block of documents may have
+    more words than `max_words`; the cache then holds exactly these.
     """
 
-    def __init__(self, query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32], most: int) -> None:
-        self._query, self._vectors, self._norms, self._most = query, vectors, norms, most
-        self._place = query.places(len(vectors))
-        self._lengths = vector_norms(query.vectors)
-        self._row = np.full(len(vectors), -1, np.int32)
-        self._words = np.empty(0, np.int64)
+    def __init__(
+        self, query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32], max_words: int
+    ) -> None:
+        self._query, self._vectors, self._norms, self._max_words = query, vectors, norms, max_words
+        self._query_index = query.index_of_words(len(vectors))
+        self._query_norms = vector_norms(query.vectors)
+        self._row = np.full(len(vectors), -1, np.int32)  # of each word in the cost matrix
+        self._words = np.empty(0, np.int64)  # of each row
         self._cost = np.empty((0, len(query.bag)), np.float32)
-        self._filled = False
+        self._complete = False
 
-    def room(self) -> NDArray[np.float32]:
-        """Return room (v, h) for the costs of all words, for another to fill in; no rows if they are too many."""
+    def matrix_of_all_words(self) -> NDArray[np.float32]:
+        """Return the matrix (v, h) for the costs of all words, which the caller fills; no rows if v is too large."""
         v = len(self._row)
-        if v <= self._most:
-            self._cost, self._filled = np.empty((v, len(self._lengths)), np.float32), True
+        if v <= self._max_words:
+            self._cost, self._complete = np.empty((v, len(self._query_norms)), np.float32), True
         return self._cost
 
     def problem(self, bags: Bags) -> Problem:
-        """Return the query against bags; their words are numbered by the rows of the costs."""
-        largest = widest(self._norms[bags.words], self._lengths)
+        """Return the problem of the query and `bags`; the word ids of its bags are rows of its costs."""
+        largest = cost_ceiling(self._norms[bags.words], self._query_norms)
         slack = squared_slack(largest, self._vectors.shape[1])
-        if self._filled:
-            return Problem(self._query.bag, bags, self._cost, self._place, slack, largest)
+        if self._complete:
+            return Problem(self._query.bag, bags, self._cost, self._query_index, slack, largest)
         new = self._missing(bags)
-        if len(self._words) + len(new) > self._most:
+        if len(self._words) + len(new) > self._max_words:
             self._row[self._words] = -1
             self._words = self._words[:0]
             new = self._missing(bags)
         self._add(new)
         numbered = Bags(bags.starts, self._row[bags.words], bags.weights)
-        cost, place = self._cost[: len(self._words)], self._place[self._words]
-        return Problem(self._query.bag, numbered, cost, place, slack, largest)
+        cost, query_index = self._cost[: len(self._words)], self._query_index[self._words]
+        return Problem(self._query.bag, numbered, cost, query_index, slack, largest)
 
     def _missing(self, bags: Bags) -> NDArray[np.int64]:
         """Return the words of bags that have no row, increasing."""
-        wanted = np.zeros(len(self._row), bool)
-        wanted[bags.words] = True
-        return np.flatnonzero(wanted & (self._row < 0))
+        used = np.zeros(len(self._row), bool)
+        used[bags.words] = True
+        return np.flatnonzero(used & (self._row < 0))
 
     def _add(self, new: NDArray[np.int64]) -> None:
-        """Compute the costs of words, 0 where the word is the same, into rows behind those that there are."""
-        known = len(self._words)
-        total = known + len(new)
+        """Append rows with the costs of new words, 0 where the word is the same."""
+        cached = len(self._words)
+        total = cached + len(new)
         if total > len(self._cost):
-            grown = np.empty((max(total, min(2 * total, self._most)), len(self._query.bag)), np.float32)
-            grown[:known] = self._cost[:known]
+            grown = np.empty((max(total, min(2 * total, self._max_words)), len(self._query.bag)), np.float32)
+            grown[:cached] = self._cost[:cached]
             self._cost = grown
-        floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new], self._lengths)
-        same = np.flatnonzero(self._place[new] >= 0)
-        floor[same, self._place[new[same]]] = 0
-        self._cost[known:total] = floor
-        self._row[new] = np.arange(known, total, dtype=np.int32)
+        floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new], self._query_norms)
+        same = np.flatnonzero(self._query_index[new] >= 0)
+        floor[same, self._query_index[new[same]]] = 0
+        self._cost[cached:total] = floor
+        self._row[new] = np.arange(cached, total, dtype=np.int32)
         self._words = np.concatenate([self._words, new])

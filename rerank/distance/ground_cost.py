@@ -12,7 +12,7 @@ _BLOCK_BYTES = 64 * 2**20
 def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the Euclidean distances (n, m) float64 of word vectors (n, d) and (m, d).
 
-    Taken of differences, not of products, so that equal vectors are exactly 0 apart.
+    Computed from differences, not from products, so that equal vectors have a distance of exactly 0.
     """
     from moverank.rerank.kernels.costs import exact_distances
 
@@ -24,14 +24,14 @@ def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
 def exact_minima(
     sources: NDArray[np.float32], targets: NDArray[np.float32]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least `exact_cost` of each source (n,) and of each target (m,).
+    """Return the minima of `exact_cost` over the targets (n,) and over the sources (m,).
 
-    Only where the cost floor does not rule a pair out is its cost computed exactly.
+    Only pairs that the cost floor does not exclude are computed exactly.
     """
     from moverank.rerank.kernels.costs import exact_arcs
 
     floor, slack = bounded_cost(sources, targets)
-    by_source, by_target = (_above(floor.min(axis=axis), slack) for axis in (1, 0))
+    by_source, by_target = (_ceiling(floor.min(axis=axis), slack) for axis in (1, 0))
     rows, columns = np.nonzero((floor <= by_source[:, None]) | (floor <= by_target))
     exact = exact_arcs(sources, targets, rows, columns)
     least = np.full(len(sources), np.inf), np.full(len(targets), np.inf)
@@ -40,8 +40,8 @@ def exact_minima(
     return least
 
 
-def _above(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
-    """Return a float32 number above every exact cost whose floor that is."""
+def _ceiling(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
+    """Return a float32 number above every exact cost with this floor."""
     ceiling = np.sqrt(np.square(floor, dtype=np.float64) + slack).astype(np.float32)
     raised: NDArray[np.float32] = np.nextafter(ceiling, np.float32(np.inf))
     return raised
@@ -50,11 +50,13 @@ def _above(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
 def squared_error(
     norms: NDArray[np.float32], others: NDArray[np.float32] | np.float32, dim: int
 ) -> NDArray[np.float32]:
-    """Bound the float32 error of |x|^2 + |y|^2 - 2 x.y for norms broadcast against each other.
+    """Bound the float32 error of |x|^2 + |y|^2 - 2 x.y for x and y of `dim` numbers.
+
+    `norms` are the lengths |x|, `others` the lengths |y|; the two are broadcast.
 
     A sum of d products in any order is off by at most d u |x| |y| to first order (Higham 2002, section 3.1), u the unit
-    roundoff; the squared norms likewise, and four more roundings join the terms: (d + 4) u (|x| + |y|)^2. The 8 in its
-    place covers the terms of second order up to d = 10^5.
+    roundoff; the squared norms likewise, and four more roundings join the terms: (d + 4) u (|x| + |y|)^2. Using 8 in
+    place of 4 covers the second-order terms up to d = 10^5.
     """
     bound: NDArray[np.float32] = np.float32((dim + 8) * UNIT_ROUNDOFF) * np.square(norms + others)
     return bound
@@ -63,12 +65,12 @@ def squared_error(
 def bounded_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
     """Return the cost floor (n, m) of word vectors (n, d) and (m, d), and the slack of its squares.
 
-    By one product, whatever the cores: equal vectors have floors that are equal to the last digit.
+    It is a single matrix product on any number of cores, so that equal vectors get exactly equal floors.
     """
     norms, others = vector_norms(sources), vector_norms(targets)
     with single_threaded():
         floor = cost_floor(sources, targets, norms, others)
-    return floor, squared_slack(widest(norms, others), sources.shape[1])
+    return floor, squared_slack(cost_ceiling(norms, others), sources.shape[1])
 
 
 def cost_floor(
@@ -77,22 +79,22 @@ def cost_floor(
     norms: NDArray[np.float32] | None = None,
     query_norms: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float32]:
-    """Return (v, h) float32 distances of vocabulary (v, d) and query (h, d) that are never above the exact ones.
+    """Return the cost floor (v, h) float32: distances of `vectors` (v, d) and `query_vectors` (h, d), never too large.
 
-    One matrix product; its error bound is taken off the squares, and two more roundings off the roots. So every bound
-    computed from the result is a bound of the exact distance, whatever float32 did to vectors of a length under
-    `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the vectors' lengths, where they are at hand.
+    The error bound of the matrix product is subtracted from the squares; a factor below 1 covers the rounding of the
+    roots. So every lower bound that is computed from the result bounds the exact distance, for vector components up to
+    `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the lengths of the vectors, if already computed.
     """
     from moverank.rerank.kernels.costs import distances_from_products
 
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
     lengths = vector_norms(vectors) if norms is None else norms
-    ours = vector_norms(query_vectors) if query_norms is None else query_norms
+    query_lengths = vector_norms(query_vectors) if query_norms is None else query_norms
     margins = product_margins(vectors.shape[1])
 
     def work(first: int, last: int) -> None:
         np.matmul(vectors[first:last], query_vectors.T, out=floor[first:last])
-        distances_from_products(first, last, floor, lengths, ours, *margins)
+        distances_from_products(first, last, floor, lengths, query_lengths, *margins)
 
     with single_threaded_blas():
         parallel_for(work, len(vectors))
@@ -100,12 +102,15 @@ def cost_floor(
 
 
 def product_margins(dim: int) -> tuple[np.float32, np.float32]:
-    """Return what is taken off the squares of distances by products, and off their roots; see `cost_floor`."""
+    """Return the relative margin of the squares, and the factor of the roots, for vectors of `dim` numbers.
+
+    See `cost_floor`, which computes distances from products.
+    """
     return np.float32((dim + 8) * UNIT_ROUNDOFF), np.float32(1 - 4 * UNIT_ROUNDOFF)
 
 
 def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the Euclidean lengths (n,) of vectors (n, d), summed in float32 and block by block."""
+    """Return the Euclidean lengths (n,) of vectors (n, d), summed in float32, block by block."""
     norms = np.empty(len(vectors), np.float32)
     block = max(1, _BLOCK_BYTES // max(1, 4 * vectors.shape[1]))
     for start in range(0, len(vectors), block):
@@ -114,14 +119,14 @@ def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def squared_slack(largest: float, dim: int) -> float:
-    """Return by how much the square of an exact distance can be above that of its floor; none is above `largest`.
+    """Return by how much the square of an exact distance, at most `largest`, can exceed that of its floor.
 
-    Twice the product's error, once taken off and once not yet there, and the roundings of the root: at most 10 u of
-    the largest square, (|x| + |y|)^2; and what underflow may have taken.
+    `dim` is the length of a vector. The slack is twice the error of the product, which is subtracted and may itself be
+    negative, the roundings of the root, at most 10 u of the largest square, and the loss by underflow.
     """
     return (2 * (dim + 8) + 16) * UNIT_ROUNDOFF * largest**2 + 2e-30
 
 
-def widest(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:
-    """Return what no distance of vectors of these lengths is above: the sum of the longest, and a little more."""
+def cost_ceiling(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:
+    """Return an upper bound of all distances of vectors of these lengths: the sum of both maxima, slightly raised."""
     return 1.0005 * (float(norms.max(initial=0)) + float(query_norms.max(initial=0)))

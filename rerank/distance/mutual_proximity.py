@@ -1,7 +1,7 @@
-"""Mutual proximity: a distance counts as small only where both sides find it small (Schnitzer et al. 2012).
+"""Mutual proximity: a distance counts as small only if it is small for both sides (Schnitzer et al. 2012).
 
-It takes the hubs out of a space: a document that is near to all is near to none. What is returned is 1 - MP, from 0 to
-1, small for near; infinite distances stay infinite, for they are no neighbours.
+It reduces hubness: hubs are documents that are near almost all others. The functions return 1 - MP, from 0 (near) to 1;
+infinite distances stay infinite, because such pairs are not neighbours.
 """
 
 from dataclasses import dataclass
@@ -16,76 +16,83 @@ Kind = Literal["gaussian", "gamma"]
 _Floats = NDArray[np.float64]
 
 
-def empirical(distances: _Floats, among: _Floats) -> _Floats:
-    """Return 1 - MP (m, n) of queries and documents, counted (Schnitzer et al. 2012, eq. 4).
+def empirical_proximity(distances: _Floats, among: _Floats) -> _Floats:
+    """Return 1 - MP (m, n) of queries and documents by counting (Schnitzer et al. 2012, eq. 4).
 
-    `distances` (m, n) are those of the queries from the documents, `among` (n, n) those of the documents among
-    themselves. MP is the share of other documents that are farther away from both than they are from each other. A
-    query that is a document itself has an infinite distance from itself, and so has a document: neither is counted.
-    Where the shares of two documents are the same, the nearer is the nearer still.
+    `distances` (m, n) are those of the queries from the documents, `among` (n, n) those between the documents. MP is
+    the share of other documents that are farther from both than the two are from each other. A query that is itself a
+    document has an infinite distance from itself, and so has each document: neither is counted. Equal shares are
+    ordered by distance. Raises EvaluationError if the shapes do not match.
     """
     n = distances.shape[1]
     if among.shape != (n, n):
         raise EvaluationError(f"{n} documents need {n} x {n} distances among them, not {among.shape}")
     others = np.where(np.isfinite(among), among, -np.inf)
-    near = np.full(distances.shape, np.inf)
-    for place, own in enumerate(distances):
-        there = np.flatnonzero(np.isfinite(own))
-        if len(there):
-            mine = own[there]
+    proximity = np.full(distances.shape, np.inf)
+    for row, own in enumerate(distances):
+        finite = np.flatnonzero(np.isfinite(own))
+        if len(finite):
+            mine = own[finite]
             # Farther from the query than this document is, and farther from this document than the query is.
-            farther = (mine[None, :] > mine[:, None]) & (others[np.ix_(there, there)] > mine[:, None])
-            shares = farther.sum(axis=1) / len(there)
-            near[place, there] = 1 - shares + mine / (mine.max() or 1.0) / (2 * len(there))
-    return near
+            farther = (mine[None, :] > mine[:, None]) & (others[np.ix_(finite, finite)] > mine[:, None])
+            shares = farther.sum(axis=1) / len(finite)
+            proximity[row, finite] = 1 - shares + mine / (mine.max() or 1.0) / (2 * len(finite))
+    return proximity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
+class DistanceMoments:
     """Mean and standard deviation (n,) of the distances of n documents or queries from others."""
 
     mean: _Floats
     deviation: _Floats
 
     @classmethod
-    def of(cls, distances: _Floats) -> "Spread":
-        """Take them of distances (n, s) from a sample; infinite ones are left out."""
-        there = np.isfinite(distances)
-        counts = np.maximum(there.sum(axis=1), 1)
-        known = np.where(there, distances, 0.0)
+    def of(cls, distances: _Floats) -> "DistanceMoments":
+        """Estimate the spread from `distances` (n, s) to a sample; infinite ones are ignored."""
+        finite = np.isfinite(distances)
+        counts = np.maximum(finite.sum(axis=1), 1)
+        known = np.where(finite, distances, 0.0)
         mean = known.sum(axis=1) / counts
-        squares = np.where(there, np.square(known - mean[:, None]), 0.0).sum(axis=1)
+        squares = np.where(finite, np.square(known - mean[:, None]), 0.0).sum(axis=1)
         return cls(mean, np.sqrt(squares / np.maximum(counts - 1, 1)))
 
 
-def fitted(distances: _Floats, queries: Spread, documents: Spread, kind: Kind = "gamma") -> _Floats:
-    """Return 1 - MP (m, n) with both sides' distances taken for independent, of a normal or a gamma distribution.
+def fitted_proximity(
+    distances: _Floats, queries: DistanceMoments, documents: DistanceMoments, kind: Kind = "gamma"
+) -> _Floats:
+    """Return 1 - MP (m, n), assuming independent distances of both sides with a normal or a gamma distribution.
 
-    MP = (1 - F_query(d)) (1 - F_document(d)), so 1 - MP = F + F' - F F': nothing cancels where both are tiny
-    (Schnitzer et al. 2012, section 3.2). The gamma distribution has the shape mean^2 / variance.
+    `distances` (m, n) are those of the queries from the documents, `queries` (m,) and `documents` (n,) the spread of
+    each side, `kind` the distribution. MP = (1 - F_query(d)) (1 - F_document(d)); 1 - MP is computed as F + F' - F F',
+    which does not cancel where both are tiny (Schnitzer et al. 2012, section 3.2). The gamma distribution has the shape
+    mean^2 / variance. Raises EvaluationError if the sizes do not match, and for an unknown `kind`.
     """
     m, n = distances.shape
     if len(queries.mean) != m or len(documents.mean) != n:
-        raise EvaluationError(f"distances {m} x {n} need a spread of each side, not {len(queries.mean)} and others")
-    near = np.full(distances.shape, np.inf)
-    for place, own in enumerate(distances):
-        there = np.flatnonzero(np.isfinite(own))
-        one = _below(own[there], queries.mean[place], queries.deviation[place], kind)
-        other = _below(own[there], documents.mean[there], documents.deviation[there], kind)
-        near[place, there] = one + other - one * other
-    return near
+        raise EvaluationError(
+            f"distances {m} x {n} need a spread of {m} queries and {n} documents, "
+            f"not of {len(queries.mean)} and {len(documents.mean)}"
+        )
+    proximity = np.full(distances.shape, np.inf)
+    for row, own in enumerate(distances):
+        finite = np.flatnonzero(np.isfinite(own))
+        of_query = _share_below(own[finite], queries.mean[row], queries.deviation[row], kind)
+        of_documents = _share_below(own[finite], documents.mean[finite], documents.deviation[finite], kind)
+        proximity[row, finite] = of_query + of_documents - of_query * of_documents
+    return proximity
 
 
-def _below(distances: _Floats, mean: _Floats, deviation: _Floats, kind: Kind) -> _Floats:
-    """Return the share of distances that is expected below each of `distances` (n,)."""
+def _share_below(distances: _Floats, mean: _Floats, deviation: _Floats, kind: Kind) -> _Floats:
+    """Return the cumulative distribution function (n,) at each of `distances` (n,)."""
     from scipy.special import gammainc, ndtr
 
-    # Where all distances are the same, the distribution is a step.
+    # Where all distances are equal, the distribution is a step.
     spread = np.maximum(deviation, 1e-12 * np.maximum(mean, 1e-300))
     if kind == "gaussian":
         return np.asarray(ndtr((distances - mean) / spread))
     if kind != "gamma":
         raise EvaluationError(f"distances may be fitted by gaussian or gamma, not {kind!r}")
-    # A shape beyond 10^8 is a step already, and more than scipy's series can sum.
+    # A shape above 10^8 is practically a step, and scipy's series does not converge for it.
     shape = np.minimum(np.square(mean / spread), 1e8)
     return np.asarray(gammainc(shape, shape * distances / np.maximum(mean, 1e-300)))

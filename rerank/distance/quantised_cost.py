@@ -1,8 +1,8 @@
-"""What every word of a vocabulary costs a query, in little more than a byte for each pair: enough for most documents.
+"""Quantised costs of a whole vocabulary to the query: one byte for each pair of words prunes most documents.
 
-Beside the least cost of each word, by how much the others are above it: rounded down, and cut off where they are too
-large to matter, so that they stay bounds of the exact ones. A byte is a quarter of the memory that has to be read, and
-four times as many fit into a vector instruction.
+Each row has its least cost in float32 and, for each column, the excess over it as a byte: rounded down, and clipped at
+255, so that the quantised costs stay lower bounds of the exact ones. Bytes need a quarter of the memory traffic of
+float32, and four times as many fit into a vector instruction.
 """
 
 from dataclasses import dataclass
@@ -14,27 +14,28 @@ from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, prod
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
 
-_LANES = 64  # columns are filled up to whole vectors, for loops over the remainder take longer than the rest
+_LANES = 64  # columns are padded to whole SIMD vectors, because remainder loops take longer than the rest
 _SAMPLE = 128
-_CACHED = 2**18  # costs that are looked at again at once: a megabyte
-_FAR = np.float32(1e30)  # farther than any vector: `embedding.LONGEST` is 1e15
+_CACHED = 2**18  # costs in a block: a megabyte, which stays in the CPU cache
+_FAR = np.float32(1e30)  # larger than any cost: components are at most `embedding.LONGEST`, 1e15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantisedCost:
-    """The least cost `nearest` (v,) float32 of each word, and by how much each is `above` (v, w) uint8 its `base` (v,).
+    """Costs `base + above * step`, none above the exact cost, from v vocabulary words to h query words.
 
-    `base` is the least cost but for the word itself: what both bags have of a word does not move, and the rest of it is
-    in one of them only. `where` (v,) is its column; `place` (v,) the query's place of each word, -1 where it does not
-    have it. No `base + above * step` is above the exact cost. `above` has no rows where the bytes were more than the
-    caller wanted to spend: then `nearest` is all that is known.
+    `nearest` (v,) float32 is the least cost of each word. `base` (v,) is the least cost to another word: shared mass
+    does not move, and the rest of a shared word is in only one of the bags. `above` (v, w) uint8, w >= h, is the excess
+    over `base`; `base_column` (v,) is a column where it is 0. `query_index` (v,) is the column of each word itself, -1
+    for words that the query lacks. If `above` would exceed the memory limit, it has no rows, and neither has
+    `base_column`.
     """
 
     nearest: NDArray[np.float32]
     base: NDArray[np.float32]
     above: NDArray[np.uint8]
-    where: NDArray[np.int32]
-    place: NDArray[np.int32]
+    base_column: NDArray[np.int32]
+    query_index: NDArray[np.int32]
     step: float
 
     @classmethod
@@ -43,38 +44,38 @@ class QuantisedCost:
         query: QueryBag,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
-        spend: int,
+        max_bytes: int,
         floor: NDArray[np.float32] | None = None,
     ) -> "QuantisedCost":
-        """Compute the costs of a vocabulary (v, d) with its `norms`, in at most `spend` bytes for the matrix.
+        """Compute the costs from `vectors` (v, d) with their `norms` (v,) to `query`, `above` in at most `max_bytes`.
 
-        `floor` (v, h) float32 is filled with the costs before they are rounded, if it is given and has rows.
+        `floor` (v, h) float32, if given and not empty, is filled with the costs before quantisation.
         """
-        from moverank.rerank.kernels.costs import coarse_costs
+        from moverank.rerank.kernels.costs import quantised_costs
 
         v, h = len(vectors), len(query.bag)
         width = -(-h // _LANES) * _LANES
-        rows = v if v * width <= spend else 0
-        inverse = np.float32(1 / _unit(query, vectors, norms))
-        # The difference, the product and the reciprocal are rounded: a whole number may be too large by that.
+        rows = v if v * width <= max_bytes else 0
+        inverse = np.float32(1 / _step(query, vectors, norms))
+        # The difference, the product and the reciprocal are rounded, so that a byte may be too large by this factor.
         step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
-        base, above, where = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
-        place = query.places(v)
-        given = (vectors, np.ascontiguousarray(query.vectors.T), norms, vector_norms(query.vectors))
-        fine = np.empty((0, h), np.float32) if floor is None else floor
-        kept = (place, _FAR, inverse, base, above, where, fine)
+        base, above, base_column = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
+        query_index = query.index_of_words(v)
+        inputs = (vectors, np.ascontiguousarray(query.vectors.T), norms, vector_norms(query.vectors))
+        float32_cost = np.empty((0, h), np.float32) if floor is None else floor
+        outputs = (query_index, _FAR, inverse, base, above, base_column, float32_cost)
         margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)
         with single_threaded_blas():
-            parallel_for(lambda first, last: coarse_costs(first, last, size, *given, *margins, *kept), v)
+            parallel_for(lambda first, last: quantised_costs(first, last, size, *inputs, *margins, *outputs), v)
         nearest = base.copy()
-        nearest[place >= 0] = 0
-        return cls(nearest, base, above, where, place, step)
+        nearest[query_index >= 0] = 0
+        return cls(nearest, base, above, base_column, query_index, step)
 
 
-def _unit(query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:
-    """Return a step with which almost all differences fit into a byte, as seen by a sample."""
+def _step(query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> float:
+    """Return a step with which almost all differences fit into a byte, estimated from a sample."""
     stride = max(1, len(vectors) // _SAMPLE)
-    # Arrays without gaps, as everywhere else: kernels are compiled and loaded once more for others.
+    # Contiguous copies: for another memory layout the kernels would be compiled again.
     sample = cost_floor(vectors[::stride].copy(), query.vectors, norms[::stride].copy())
     largest = float(np.ptp(sample, axis=1).max(initial=0))
     return max(largest, 1e-30) / 255

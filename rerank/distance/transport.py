@@ -9,41 +9,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bag, Rest
+from moverank.rerank.bags.bag import Bag, ResidualMass
 from moverank.rerank.distance.ground_cost import bounded_cost, exact_cost
 from moverank.rerank.errors import TransportError
 from moverank.rerank.runtime.lazy_import import lazy_import
 from moverank.rerank.runtime.shared_context import SharedContext
 
-_ITERATIONS = 10_000_000
-# Where there is much to do, Sinkhorn's potentials tell which arcs matter: the simplex is much faster over these alone.
-_STEPS = 15
-_WORTH_A_CHOICE = 2000
-_ARCS = 10  # of each word, to begin with
-_ROUNDS = 6
-_FEASIBLE = 1e-12
-_CLEAR = 400  # how far squares of costs have to be above their slack for the floor to be of use
-# The simplex ends at a vertex whose potentials are exact but for rounding: a larger gap means that it did not end.
-_GAP = 1e-9
+_MAX_ITERATIONS = 10_000_000
+# From this many arcs, Sinkhorn's potentials select the arcs that matter: the simplex is much faster over these alone.
+_LARGE_PROBLEM = 2000
+_SINKHORN_STEPS = 15
+_ARCS_PER_WORD = 10  # initially
+_MAX_ROUNDS = 6  # of adding missing arcs
+_FEASIBILITY_TOLERANCE = 1e-12
+_MIN_CONTRAST = 400  # the largest squared cost floor over its slack, below which the floor cannot rank arcs
+# The simplex ends at a vertex whose potentials are exact up to rounding: a larger gap means that it stopped early.
+_GAP_TOLERANCE = 1e-9
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @cache
-def _pot() -> Any:
-    """Return POT: only who needs an exact distance waits for it."""
-    # These import scipy.stats, which takes as long as all the rest, and nothing here needs it.
+def _import_pot() -> Any:
+    """Return POT, imported on first use."""
+    # POT's data sets import scipy.stats, which takes as long as all the rest and is not needed here.
     with lazy_import("ot.datasets"):
         import ot
     return ot
 
 
-_quiet = SharedContext(lambda: warnings.catch_warnings(action="ignore"))
+_warnings_ignored = SharedContext(lambda: warnings.catch_warnings(action="ignore"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """A solved problem: `distance`, the mass moved (n, m) and the duality gap, which proves the optimum."""
+    """A solved problem: its `distance`, the `mass` (n, m) moved, and the duality `gap`, which proves the optimum."""
 
     distance: float
     mass: NDArray[np.float64]
@@ -51,12 +51,13 @@ class Plan:
 
 
 def solve(source_weights: NDArray[np.float64], target_weights: NDArray[np.float64], cost: NDArray[np.float64]) -> Plan:
-    """Solve `min sum T_ij c_ij` with row sums (n,) and column sums (m,) given, cost (n, m) (Kusner et al. 2015, eq. 1).
+    """Solve `min sum T_ij c_ij` (Kusner et al. 2015, eq. 1) for a `cost` (n, m).
 
-    Raises TransportError when POT reports anything but an optimum, or when the potentials that it returns do not prove
-    one: their dual value has to reach the cost but for 1e-9 of the largest cost.
+    The row sums of T are `source_weights` (n,), its column sums `target_weights` (m,). Raises TransportError if POT
+    does not report an optimum, or if its potentials do not prove one: the duality gap must be at most 1e-9 of the
+    largest cost.
     """
-    # The solver's tolerance is absolute: costs of 1e-12 would all be the same to it.
+    # The solver's tolerance is absolute: it would treat all costs of 1e-12 as equal.
     unit = float(cost.max()) or 1.0
     return _Problem(source_weights, target_weights, cost / unit, unit).plan()
 
@@ -67,16 +68,18 @@ def solve_vectors(
     sources: NDArray[np.float32],
     targets: NDArray[np.float32],
 ) -> Plan:
-    """Solve the problem of word vectors (n, d) and (m, d): `solve` of `exact_cost`, and the same errors.
+    """Solve the problem of word vectors `sources` (n, d) and `targets` (m, d).
 
-    Of a large problem, most exact costs are never computed: the cost floor tells that their arcs do not matter.
+    `source_weights` (n,) and `target_weights` (m,) are the masses. The result and the errors are those of `solve` with
+    `exact_cost`. In a large problem most exact costs are never computed: the cost floor proves that their arcs are not
+    needed for the optimum.
     """
     from moverank.rerank.kernels.costs import exact_arcs
 
-    if len(sources) * len(targets) >= _WORTH_A_CHOICE:
+    if len(sources) * len(targets) >= _LARGE_PROBLEM:
         floor, slack = bounded_cost(sources, targets)
         highest = float(floor.max()) ** 2
-        if highest >= _CLEAR * slack:  # else the floor is too far below the costs to tell them apart
+        if highest >= _MIN_CONTRAST * slack:  # else the floor is too far below the costs to distinguish them
             unit = float(np.sqrt(highest + slack))
             cost, exact = floor.astype(np.float64) / unit, partial(exact_arcs, sources, targets)
             return _Problem(source_weights, target_weights, cost, unit, exact).plan()
@@ -84,121 +87,129 @@ def solve_vectors(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
-    """What POT found: mass (n, m), potentials (n,) and (m,), what they leave unproven, and POT's complaint, if any."""
+class _Solution:
+    """POT's result: mass (n, m), potentials `u` (n,) and `v` (m,), their duality gap, and POT's failure, if any."""
 
     distance: float
     mass: NDArray[np.float64]
     u: NDArray[np.float64]
     v: NDArray[np.float64]
     gap: float
-    complaint: str | None
+    failure: str | None
 
     @property
     def proven(self) -> bool:
-        """Say whether the potentials prove the optimum."""
-        return self.complaint is None and abs(self.gap) <= _GAP
+        """Whether the potentials prove the optimum."""
+        return self.failure is None and abs(self.gap) <= _GAP_TOLERANCE
 
     def plan(self, unit: float) -> Plan:
-        """Return the plan in the costs' own unit; TransportError where it is not proven."""
+        """Return the plan in the original unit of the costs; raise TransportError if it is not proven."""
         if not self.proven:
-            raise TransportError(f"POT did not reach the optimum: {self.complaint or f'duality gap {self.gap:.3g}'}")
+            raise TransportError(f"POT did not reach the optimum: {self.failure or f'duality gap {self.gap:.3g}'}")
         return Plan(self.distance * unit, self.mass, self.gap * unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Problem:
-    """Row sums (n,), column sums (m,) and costs (n, m) from 0 to 1, of which `unit` is one.
+    """Row sums (n,), column sums (m,) and costs (n, m) scaled to at most 1, in units of `unit`.
 
-    Where `exact` says what arcs cost, `cost` is a floor of it until they are asked for.
+    If `exact` is given, `cost` is a floor, replaced arc by arc by the exact costs that `exact` computes on demand.
     """
 
-    left: NDArray[np.float64]
-    right: NDArray[np.float64]
+    row_sums: NDArray[np.float64]
+    column_sums: NDArray[np.float64]
     cost: NDArray[np.float64]
     unit: float
     exact: Callable[..., NDArray[np.float64]] | None = None
 
     def plan(self) -> Plan:
-        """Solve: a large problem over the arcs that matter, if they prove the optimum, and over all arcs otherwise."""
-        some = self.solved_over_few_arcs() if self.cost.size >= _WORTH_A_CHOICE and self.cost.any() else None
-        if some is None and self.exact is not None:
+        """Solve a large problem over few arcs if that proves the optimum, otherwise over all arcs."""
+        over_few = self.solve_over_few_arcs() if self.cost.size >= _LARGE_PROBLEM and self.cost.any() else None
+        if over_few is None and self.exact is not None:
             rows, columns = np.indices(self.cost.shape)
-            self._sharpen((rows.ravel(), columns.ravel()))
-        return (some or self.solved()).plan(self.unit)
+            self._compute_exact((rows.ravel(), columns.ravel()))
+        return (over_few or self.solve()).plan(self.unit)
 
-    def solved_over_few_arcs(self) -> _Solved | None:
-        """Solve over the promising arcs, and over those that prove to be missing, until none is; None where POT fails.
+    def solve_over_few_arcs(self) -> _Solution | None:
+        """Solve over the promising arcs, adding missing arcs until there are none; None if that proves no optimum.
 
-        The potentials of a smaller problem prove the optimum of the whole once no arc is cheaper than they allow.
+        The potentials of the smaller problem prove the optimum of the whole once no arc has a negative reduced cost.
         """
         from moverank.rerank.kernels.arcs import promising_arcs
         from moverank.rerank.kernels.sinkhorn import near_potentials
 
-        u, v = near_potentials(self.cost, self.left, self.right, _STEPS)
-        arcs = promising_arcs(self.cost, u, v, self.left, self.right, _ARCS)
-        self._sharpen(arcs)
-        for _ in range(_ROUNDS):
-            found = self.solved(arcs)
-            if found.proven:
-                return found
-            missing = self._missing(found)
+        u, v = near_potentials(self.cost, self.row_sums, self.column_sums, _SINKHORN_STEPS)
+        arcs = promising_arcs(self.cost, u, v, self.row_sums, self.column_sums, _ARCS_PER_WORD)
+        self._compute_exact(arcs)
+        for _ in range(_MAX_ROUNDS):
+            solution = self.solve(arcs)
+            if solution.proven:
+                return solution
+            missing = self._missing(solution)
             if not len(missing[0]):
-                found = replace(found, gap=self._gap(found.distance, found.u, found.v))
-                return found if found.proven else None
+                solution = replace(solution, gap=self._gap(solution.distance, solution.u, solution.v))
+                return solution if solution.proven else None
             arcs = np.append(arcs[0], missing[0]), np.append(arcs[1], missing[1])
         return None
 
-    def solved(self, arcs: Arcs | None = None) -> _Solved:
-        """Solve over some arcs, rows and columns, or over all, with their costs as they stand."""
+    def solve(self, arcs: Arcs | None = None) -> _Solution:
+        """Solve over `arcs` (rows, columns), or over all arcs, with the current costs."""
         from scipy.sparse import coo_array
 
         cost = self.cost if arcs is None else coo_array((self.cost[arcs], arcs), self.cost.shape)
-        with _quiet:  # the result code and the gap say what a warning would say, and cannot be overlooked
-            moved, log = _pot().emd(
-                self.left, self.right, cost, numItermax=_ITERATIONS, log=True, center_dual=False, check_marginals=False
+        with _warnings_ignored:  # the result code and the gap are checked instead
+            moved, log = _import_pot().emd(
+                self.row_sums,
+                self.column_sums,
+                cost,
+                numItermax=_MAX_ITERATIONS,
+                log=True,
+                center_dual=False,
+                check_marginals=False,
             )
         mass = moved if arcs is None else moved.toarray()
         distance, u, v = float(np.sum(mass * self.cost)), log["u"], log["v"]
-        complaint = None if log["result_code"] == 1 else str(log["warning"])
-        unmoved = float(np.abs(mass.sum(axis=1) - self.left).sum() + np.abs(mass.sum(axis=0) - self.right).sum())
-        if complaint is None and not unmoved <= _GAP:
-            complaint = f"{unmoved:.3g} of the mass is not where it has to be"
-        return _Solved(distance, mass, u, v, self._gap(distance, u, v), complaint)
+        failure = None if log["result_code"] == 1 else str(log["warning"])
+        row_error = np.abs(mass.sum(axis=1) - self.row_sums).sum()
+        marginal_error = float(row_error + np.abs(mass.sum(axis=0) - self.column_sums).sum())
+        if failure is None and not marginal_error <= _GAP_TOLERANCE:
+            failure = f"row and column sums of the plan are off by {marginal_error:.3g}"
+        return _Solution(distance, mass, u, v, self._gap(distance, u, v), failure)
 
-    def _sharpen(self, arcs: Arcs) -> None:
-        """Put what arcs cost exactly in the place of its floor."""
+    def _compute_exact(self, arcs: Arcs) -> None:
+        """Replace the cost floor of arcs by their exact costs."""
         if self.exact is not None:
             self.cost[arcs] = self.exact(*arcs) / self.unit
 
-    def _missing(self, found: _Solved) -> Arcs:
-        """Return the arcs that are cheaper than potentials allow: by their floors, then by what they cost."""
+    def _missing(self, solution: _Solution) -> Arcs:
+        """Return the arcs of negative reduced cost: selected by their cost floors, then by their exact costs."""
         from moverank.rerank.kernels.arcs import missing_arcs
 
-        missing: Arcs = missing_arcs(self.cost, found.u, found.v, _FEASIBLE)
+        missing: Arcs = missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
         if self.exact is not None and len(missing[0]):
-            self._sharpen(missing)
-            missing = missing_arcs(self.cost, found.u, found.v, _FEASIBLE)
+            self._compute_exact(missing)
+            missing = missing_arcs(self.cost, solution.u, solution.v, _FEASIBILITY_TOLERANCE)
         return missing
 
     def _gap(self, distance: float, u: NDArray[np.float64], v: NDArray[np.float64]) -> float:
-        """Return the cost less the dual value, the potentials first made feasible by lowering `u` where needed."""
+        """Return the cost less the dual value, after lowering `u` where needed to make the potentials feasible."""
         feasible = np.minimum(u, (self.cost - v).min(axis=1))
-        return float(distance - (self.left @ feasible + self.right @ v))
+        return float(distance - (self.row_sums @ feasible + self.column_sums @ v))
 
 
 def solve_bags(
     source: Bag, target: Bag, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]
-) -> tuple[Plan, Rest]:
-    """Solve what is left of two bags, with word vectors (n, d) and (m, d), when shared mass has stayed in place.
+) -> tuple[Plan, ResidualMass]:
+    """Solve the transport of two bags with word vectors (n, d) and (m, d), after removing shared mass.
 
-    The plan's mass is that of the rests, its distance the Word DistanceRanker's Distance of the bags.
+    `source_vectors` and `target_vectors` belong to the entries of `source` and `target`. Returns the plan, whose
+    distance is the Word Mover's Distance of the bags, and the residual masses, between which the plan moves.
     """
-    rest = Rest.of(source, target)
-    if not (len(rest.sources) and len(rest.targets)):
-        return Plan(0.0, np.zeros((len(rest.sources), len(rest.targets))), 0.0), rest
-    # The solver knows masses of about one: a rest of 1e-12 would be nothing to it.
-    moving = float(rest.left.sum())
-    weights = rest.left / moving, rest.right / rest.right.sum()
-    plan = solve_vectors(*weights, source_vectors[rest.sources], target_vectors[rest.targets])
-    return Plan(plan.distance * moving, plan.mass * moving, plan.gap * moving), rest
+    residual = ResidualMass.of(source, target)
+    if not (len(residual.sources) and len(residual.targets)):
+        return Plan(0.0, np.zeros((len(residual.sources), len(residual.targets))), 0.0), residual
+    # The solver's tolerance assumes a total mass of one: a residual of 1e-12 would be below it.
+    moving = float(residual.left.sum())
+    weights = residual.left / moving, residual.right / residual.right.sum()
+    plan = solve_vectors(*weights, source_vectors[residual.sources], target_vectors[residual.targets])
+    return Plan(plan.distance * moving, plan.mass * moving, plan.gap * moving), residual

@@ -1,4 +1,4 @@
-"""Why a document is not among the nearest: what each bound says of it, and what it had to beat."""
+"""Why a document is not among the k nearest: its bounds and its distance, compared with those of the last hit."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance import bounds
-from moverank.rerank.distance.bounds import Problem
-from moverank.rerank.distance.query_bag import QueryBag, restricted
-from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.distance.every_bound import every_bound
+from moverank.rerank.distance.query_bag import QueryBag
 
 Stage = Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
 
@@ -19,8 +17,9 @@ Stage = Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
 class WhyNot:
     """The exact `distance` of a document, its lower bounds by name, and `kth`, the distance of the last of k hits.
 
-    `stage` is where it fell out: not among the candidates of the "first stage"; by the first bound that is above `kth`;
-    "solved", where only the distance itself is; or nowhere, as a "hit". `kth` is infinite where there are fewer than k.
+    `stage` is where the document was excluded: "first stage" if it was not a candidate; else the first bound above
+    `kth`; "solved" if only the distance itself is above; or "hit" if it was not excluded. `kth` is infinite if there
+    are fewer than k hits.
     """
 
     k: int
@@ -31,33 +30,22 @@ class WhyNot:
 
     @classmethod
     def of(
-        cls, k: int, kth: float, distance: float, known: dict[str, float], *, candidate: bool, hit: bool
+        cls, k: int, kth: float, distance: float, bounds: dict[str, float], *, candidate: bool, hit: bool
     ) -> "WhyNot":
-        """Find the stage."""
+        """Determine the stage from the other fields, `k`, `kth`, `distance` and `bounds`, and two facts.
+
+        `candidate`: the first stage returned the document. `hit`: it is among the k nearest.
+        """
         stages: tuple[Stage, ...] = ("rwmd", "dual", "sinkhorn")
         if hit:
-            return cls(k, kth, distance, known, "hit")
+            return cls(k, kth, distance, bounds, "hit")
         if not candidate:
-            return cls(k, kth, distance, known, "first stage")
-        above: list[Stage] = [stage for stage in stages if known[stage] > kth]
-        return cls(k, kth, distance, known, above[0] if above else "solved")
+            return cls(k, kth, distance, bounds, "first stage")
+        above: list[Stage] = [stage for stage in stages if bounds[stage] > kth]
+        return cls(k, kth, distance, bounds, above[0] if above else "solved")
 
 
 def bounds_of(query: QueryBag, bag: Bag, vectors: NDArray[np.float32]) -> dict[str, float]:
-    """Return every lower bound of the distance of a query and a bag over word vectors (v, d), the loosest first."""
-    own, bags, words, norms = restricted(query, Bags.of([bag]), vectors)
-    problem, row = Problem.of(own, bags, words, norms), np.zeros(1, np.int64)
-    itself = Bags.of([Bag(np.arange(len(query.bag), dtype=np.int32), query.bag.weights)])
-    centroid = centroids(itself, query.vectors)[0]
-    document = bounds.document_side(bags, bounds.nearest_costs(problem.cost))
-    asked = bounds.query_side(bags, problem.cost, problem.query, row)
-    dual = bounds.one_pass_dual(problem, row)
-    known = {
-        "wcd": bounds.wcd(centroids(Bags.of([bag]), vectors), centroid),
-        "rwmd_document": document,
-        "rwmd_query": asked,
-        "rwmd": np.maximum(document, asked),
-        "dual": dual,
-        "sinkhorn": np.maximum(bounds.sinkhorn(problem, row)[0], dual),
-    }
-    return {name: float(bound[0]) for name, bound in known.items()}
+    """Return every lower bound of the distance of `query` and `bag` over word `vectors` (v, d), by name."""
+    every = every_bound(query, Bags.of([bag]), vectors)
+    return {name: float(bound[0]) for name, bound in every.items() if name != "upper"}

@@ -1,1 +1,1 @@
-"""Document vectors for the first stage."""
+"""Encoders: fixed-length document vectors for the first stage of the search."""

@@ -1,4 +1,4 @@
-"""The word centroid: the mean of a document's word vectors by weight (Kusner et al. 2015, section 4)."""
+"""The word centroid: the weighted mean of a document's word vectors (Kusner et al. 2015, section 4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ _BLOCK = 4096
 
 
 def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the centroids (n, d) float32 of bags over word vectors (v, d).
+    """Return the centroids (n, d) float32 of `bags` over word `vectors` (v, d).
 
-    Their distance is WCD, a lower bound of WMD. The sums are taken in float64 and rounded once.
+    Their distance is WCD, a lower bound of WMD. Sums are taken in float64 and rounded once.
     """
-    from scipy.sparse import csr_array  # 0.2 s: only for who builds a first stage
+    from scipy.sparse import csr_array  # 0.2 s
 
     means = np.empty((len(bags), vectors.shape[1]), np.float32)
     for start in range(0, len(bags), _BLOCK):
@@ -40,7 +40,7 @@ def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frequencies:
-    """In how many (w,) of so many `documents` words were found, by their ids (w,), which increase."""
+    """Document frequencies (w,) > 0 of the words `word_ids` (w,), strictly increasing; `documents` is their number."""
 
     word_ids: NDArray[np.int64]
     frequencies: NDArray[np.int64]
@@ -50,24 +50,24 @@ class Frequencies:
     def of(cls, documents: Documents) -> Self:
         """Count the words of documents."""
         frequencies = np.bincount(documents.bags.words, minlength=len(documents.word_ids)).astype(np.int64)
-        found = np.flatnonzero(frequencies)
-        return cls(documents.word_ids[found], frequencies[found], len(documents))
+        used = np.flatnonzero(frequencies)
+        return cls(documents.word_ids[used], frequencies[used], len(documents))
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the idf (n,) of words by id; one that was not found gets the largest."""
-        place, there = located(word_ids, self.word_ids)
+        """Return the idf (n,) of words by id; an uncounted word has frequency 0 and the largest idf."""
+        indices, present = located(word_ids, self.word_ids)
         frequencies = np.zeros(len(word_ids), np.int64)
-        frequencies[there] = self.frequencies[place[there]]
+        frequencies[present] = self.frequencies[indices[present]]
         return inverse_document_frequency(frequencies, self.documents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centroid:
-    """The centroid as an encoder: nothing is learned but the length of a word vector, and with `idf` that of each word.
+    """The centroid as an encoder: a fit learns only the dimension of word vectors, and with `idf` document frequencies.
 
-    Bags that are weighted by tf-idf give centroids that are. With `idf` the centroids of other bags are, too: then
-    their distance is no bound of that of these bags, and fewer of the nearest by it are found than without
-    (tests/benchmarks/first_stage.py). Of bags with tf-idf weights the idf would count twice.
+    The option `idf` multiplies the weights of bags by idf. It is meant for bags without tf-idf weights: others would
+    have idf twice. The distance of the centroids is then no bound of the WMD of the bags, and a candidate list contains
+    fewer of their nearest neighbours than without `idf` (tests/benchmarks/first_stage.py).
     """
 
     name: ClassVar[str] = "centroid"
@@ -79,12 +79,12 @@ class Centroid:
 
     @property
     def is_bound(self) -> bool:
-        """Say whether the distance of two vectors is a lower bound of WMD over the same bags."""
+        """Return whether the distance of two vectors is a lower bound of WMD over the same bags."""
         return self.frequencies is None
 
     @classmethod
     def learns(cls, options: Mapping[str, str]) -> bool:
-        """Say whether a fit with these options looks at documents at all."""
+        """Return whether a fit with these options depends on the documents."""
         return IDF.read(options)
 
     @classmethod
@@ -95,7 +95,7 @@ class Centroid:
         return cls(dim, Frequencies.of(documents) if cls.learns(options) else None)
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:
-        """See `Encoder.encode`; every word counts, known at the fit or not."""
+        """See `Encoder.encode`; words unseen in the fit count, too."""
         if documents.vectors.shape[1] != self.dim:
             raise EncoderError(
                 f"centroid was fitted to word vectors of {self.dim} dimensions, not {documents.vectors.shape[1]}: "
@@ -103,16 +103,16 @@ class Centroid:
             )
         if self.frequencies is None:
             return centroids(documents.bags, documents.vectors)
-        weighed = with_idf(documents.bags, self.frequencies.idf(documents.word_ids))
-        return centroids(weighed, documents.vectors)
+        weighted = with_idf(documents.bags, self.frequencies.idf(documents.word_ids))
+        return centroids(weighted, documents.vectors)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """See `Encoder.state`."""
         state: dict[str, NDArray[Any]] = {"dim": np.array(self.dim, np.int64)}
         if self.frequencies is not None:
-            found = self.frequencies
-            state |= {"word_ids": found.word_ids, "frequencies": found.frequencies}
-            state |= {"documents": np.array(found.documents, np.int64)}
+            counted = self.frequencies
+            state |= {"word_ids": counted.word_ids, "frequencies": counted.frequencies}
+            state |= {"documents": np.array(counted.documents, np.int64)}
         return state
 
     @classmethod
@@ -125,12 +125,13 @@ class Centroid:
 
 
 def _frequencies(state: State) -> Frequencies:
-    """Return the frequencies of a state."""
+    """Return the frequencies of a state. Raises EncoderError for impossible ones."""
     word_ids = part(state, "word_ids", np.int64, (None,))
     frequencies = part(state, "frequencies", np.int64, word_ids.shape)
     documents = int(part(state, "documents", np.int64, ()))
     if np.any(np.diff(word_ids) <= 0) or np.any(frequencies < 1) or np.any(frequencies > documents):
         raise EncoderError(
-            "the state of centroid needs words that increase, of no more documents than all: fit it again"
+            "the state of centroid needs increasing word ids, with frequencies from 1 to the number of documents: "
+            "fit it again"
         )
     return Frequencies(word_ids, frequencies, documents)

@@ -1,9 +1,9 @@
 """Expectation maximisation of the componential counting grid (Perina et al. 2013).
 
-A grid of E x E cells, joined at its edges into a torus, has a distribution of words pi_i in each cell. Location l
-stands for the window of W x W cells that begins there, and its words are the mean of the window's cells: h_l(z) = mean
-of pi_i(z). A document has shares theta of the locations, and each of its words comes from one of them:
-p(z | document) = sum_l theta_l h_l(z). Neighbours share cells, so that themes turn into each other over the grid.
+A grid of E x E cells, joined at its edges into a torus, has a distribution of words pi_i in each cell i. Location l
+is the window of W x W cells that begins at cell l; its distribution of words is the mean over the window's cells:
+h_l(z) = mean of pi_i(z). A document has a distribution theta over the locations, and each of its words comes from one
+of them: p(z | document) = sum_l theta_l h_l(z). Neighbouring locations share cells, so themes change gradually.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -15,26 +15,32 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Reals = NDArray[np.floating[Any]]
-"""float32 in a fit, for half the memory, or float64."""
+"""float32 in a fit, to save memory, or float64."""
 
 _LEAST = 1e-30
-"""A floor of probabilities and of their sums, so that nothing is divided by zero; float32 holds it."""
+"""Floor of probabilities and of their sums, to prevent division by zero; representable in float32."""
 
 
 def window_means(cells: Reals, extent: int, window: int) -> Reals:
-    """Return the means (n, E * E) of `cells` (n, E * E) over the window that begins at each cell."""
+    """Return the means (n, E * E) of `cells` (n, E * E) over the window that begins at each cell.
+
+    `extent` is E, the side of the grid, and `window` is W, the side of a window.
+    """
     return _means(cells, extent, window, -1)
 
 
 def spread(shares: Reals, extent: int, window: int) -> Reals:
-    """Return what cells (n, E * E) get where locations share evenly among the cells of their window."""
+    """Return the shares of cells (n, E * E) if each location divides its share of `shares` (n, E * E) over its window.
+
+    `extent` is E and `window` is W. The map is the transpose of `window_means`.
+    """
     return _means(shares, extent, window, 1)
 
 
 def _means(rows: Reals, extent: int, window: int, step: int) -> Reals:
     grids = rows.reshape(-1, extent, extent)
     for axis in (1, 2):
-        # Sums of shifted grids and no cumulative sums: those would cancel, and could turn out negative.
+        # Sums of shifted grids: differences of cumulative sums would cancel, and could be negative.
         total = grids.copy()
         for shift in range(1, window):
             total += np.roll(grids, step * shift, axis)
@@ -44,9 +50,9 @@ def _means(rows: Reals, extent: int, window: int, step: int) -> Reals:
 
 
 def first_grid(totals: NDArray[np.float64], cells: int, seed: int) -> NDArray[np.float32]:
-    """Return a grid (w, cells) to begin with: in each cell the words' shares in all documents, disturbed at random.
+    """Return an initial grid (w, cells): the corpus distribution of words in each cell, with noise drawn by `seed`.
 
-    `totals` (w,) are the words' counts. All cells equal would stay so for ever.
+    `totals` (w,) are the counts of the words, and `cells` is E * E. Without noise, equal cells would stay equal.
     """
     noise = np.random.default_rng(seed).uniform(0.5, 1.5, (len(totals), cells))
     noise *= totals[:, None]
@@ -57,11 +63,11 @@ def first_grid(totals: NDArray[np.float64], cells: int, seed: int) -> NDArray[np
 def step(
     counts: "csr_array[np.float64, tuple[int, int]]", grid: Reals, theta: Reals, window: int
 ) -> tuple[Reals, Reals, float]:
-    """Do one step of expectation maximisation; return the new grid, the new shares, and the old log likelihood.
+    """Return the grid and the shares after one EM iteration, and the log-likelihood before it.
 
-    `counts` (n, w), `grid` (w, E * E) holds pi, each column summing to 1, and `theta` (n, E * E) the shares of the
-    locations, each row summing to 1. The likelihood of the documents never falls from step to step. A document without
-    counts keeps its shares, a cell that no document uses its words.
+    `counts` (n, w) are those of the documents, `grid` (w, E * E) holds pi, each column summing to 1, `theta` (n, E * E)
+    the shares of the locations, each row summing to 1, and `window` is W. The likelihood never decreases. A document
+    without counts keeps its shares; a cell that no document uses keeps its words.
     """
     from scipy.sparse import csr_array
 
@@ -80,19 +86,20 @@ def step(
 
 
 def _normalised(new: Reals, old: Reals, axis: int) -> Reals:
+    """Return `new` scaled to sums of 1 along `axis`, and `old` where the sum is zero."""
     sums = new.sum(axis=axis, keepdims=True)
-    found: Reals = np.where(sums > _LEAST, new / np.maximum(sums, _LEAST), old)
-    return found
+    normalised: Reals = np.where(sums > _LEAST, new / np.maximum(sums, _LEAST), old)
+    return normalised
 
 
 def infer(counts: NDArray[np.float64], of_words: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """Return the shares (L,) of locations in a document, from equal ones, by `steps` of expectation maximisation.
+    """Return the shares (L,) of locations in a document after `steps` EM iterations from equal shares.
 
-    `counts` (u,) of its words, `of_words` (u, L) the probability of each in each location.
+    `counts` (u,) are those of the document's words, `of_words` (u, L) the probabilities of each at each location.
     """
     theta = np.full(of_words.shape[1], 1 / of_words.shape[1])
     for _ in range(steps):
-        # einsum, not BLAS: the sums are taken in one order, whatever the number of threads.
+        # einsum, not BLAS: its order of summation does not depend on the number of threads.
         likelihoods = np.maximum(np.einsum("ul,l->u", of_words, theta), _LEAST)
         new = theta * np.einsum("ul,u->l", of_words, counts / likelihoods)
         total = new.sum()

@@ -11,22 +11,22 @@ from moverank.rerank.options import check_options
 ENCODERS: Mapping[str, str] = MappingProxyType(
     {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
 )
-"""The class of every encoder by its name on the command line, which is its module's name too."""
+"""The class of each encoder by its name on the command line, which is also the name of its module."""
 
 
 def named(name: str) -> type[Encoder]:
-    """Return the encoder of that name; raise EncoderError for a name that there is not."""
+    """Return the encoder class of that name. Raises EncoderError for an unknown name."""
     if name not in ENCODERS:
         raise EncoderError(f"there is no encoder {name!r}: choose {', '.join(ENCODERS)}")
-    # Imported when it is asked for: who restores one encoder does not pay for all.
-    found: type[Encoder] = getattr(import_module(f"moverank.rerank.encoders.{name}"), ENCODERS[name])
-    return found
+    # Imported on first use: restoring one encoder does not import all.
+    encoder: type[Encoder] = getattr(import_module(f"moverank.rerank.encoders.{name}"), ENCODERS[name])
+    return encoder
 
 
 def choose(name: str, options: Mapping[str, str]) -> type[Encoder]:
-    """Return the encoder of that name, to be fitted with these options as typed.
+    """Return the encoder class of that name, and validate the `options` of its `fit`.
 
-    Raises EncoderError for a name, an option or a value that there is not, before any document is read.
+    Raises EncoderError for an unknown name, an unknown option and an invalid value, before any document is read.
     """
     encoder = named(name)
     check_options(name, encoder.options, options, EncoderError)
@@ -34,5 +34,5 @@ def choose(name: str, options: Mapping[str, str]) -> type[Encoder]:
 
 
 def restore(name: str, state: State) -> Encoder:
-    """Make the encoder of that name again of its state; raises EncoderError where that cannot be."""
+    """Return the encoder of that name with this state. Raises EncoderError for an unknown name or an invalid state."""
     return named(name).restore(state)

@@ -7,42 +7,42 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.encoders.encoder import Documents, Metric, State, part, sample_rows, unit
+from moverank.rerank.bags.bag import Bags, row_entries
+from moverank.rerank.encoders.encoder import SEED, Documents, Metric, State, part, sample_rows
 from moverank.rerank.encoders.mixture import Mixture
 from moverank.rerank.encoders.principal import Principal
 from moverank.rerank.errors import EncoderError
-from moverank.rerank.options import Number, Option, Switch, Whole, check_options
+from moverank.rerank.options import Integer, Number, Option, Switch, check_options
+from moverank.rerank.words.unit_length import unit_rows
 
-K = Whole("k", 64, 1, 1024)
-DIM = Whole("dim", 64, 1, 1024)
+K = Integer("k", 64, 1, 1024)
+DIM = Integer("dim", 64, 1, 1024)
 VARIANCES = Switch("variances", False)
 POWER = Switch("power", True)
 L2 = Switch("l2", True)
 FREQUENCY = Number("frequency", 0, 0, 1)
-SAMPLE = Whole("sample", 100_000, 1, 10**9)
-SEED = Whole("seed", 0, 0, 2**32 - 1)
+SAMPLE = Integer("sample", 100_000, 1, 10**9)
 
 LEAST = 1e-4
-"""A word's responsibilities below this are left out, and the others scaled to sum to 1."""
-ROUNDS = 20
+"""Responsibilities below this are set to zero, and the others of the word are scaled to a sum of 1."""
+_ROUNDS = 20  # the largest number of iterations of expectation maximisation
 _PORTION = 8192  # documents whose words are projected together
-_CELLS = 2**19  # numbers of a block of vectors in float64: small enough for the cache
+_CELLS = 2**19  # float64 numbers in a block of vectors: small enough for the CPU cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fisher:
-    """How a document's words would move a mixture of Gaussians that all words come from.
+    """The gradient of a document's log-likelihood under a mixture of Gaussians that is fitted to all words.
 
-    The word vectors are projected to `dim` principal axes, weighted by corpus frequency, and a mixture of `k` Gaussians
-    is fitted to them. A document is the gradient of its log-likelihood by the means, k * dim numbers (eq. 8), with
-    `variances` by these too, as many again; its words count by their weights, which sum to 1. `power` takes the signed
-    square root of each number, `l2` brings the vector to length 1: nearness is the inner product then, else the L2
-    distance. At most `sample` words are learned from.
+    The word vectors are projected to `dim` principal axes, which are weighted by corpus frequency, and a mixture of `k`
+    Gaussians is fitted to them. The document vector is the gradient by the means, k * dim numbers (eq. 8), and with
+    `variances` also by the variances, as many numbers again; each word counts by its weight in the bag. `power` takes
+    the signed square root of each number. With `l2` the vector is scaled to length 1 and the similarity is the inner
+    product, otherwise it is the L2 distance. At most `sample` words, drawn by `seed`, are used for fitting.
 
-    In the fit of the mixture a word counts by its corpus frequency to the power of `frequency`: 1 is the paper's sample
-    of running words, 0 counts every word once. With 1, Gaussians close in on single frequent words, and far fewer of
-    the neighbours by exact distance are found (tests/benchmarks/first_stage.py).
+    In the fit of the mixture the weight of a word is its corpus frequency to the power of `frequency`: 1 corresponds to
+    the paper's sample of tokens, 0 counts every word once. With 1, Gaussians shrink to single frequent words, and the
+    candidates contain far fewer of the neighbours by exact distance (tests/benchmarks/first_stage.py).
     """
 
     name: ClassVar[str] = "fisher"
@@ -61,7 +61,7 @@ class Fisher:
 
     @property
     def dim(self) -> int:
-        """See `Encoder.dim`; fewer different words than k make fewer Gaussians."""
+        """See `Encoder.dim`; there are no more Gaussians than distinct word vectors."""
         return self.mixture.means.size * (2 if self.variances else 1)
 
     @classmethod
@@ -73,36 +73,36 @@ class Fisher:
         frequencies = np.bincount(bags.words, counts, len(documents.word_ids)).astype(np.float64)
         used = np.flatnonzero(frequencies > 0)
         if not len(used):
-            raise EncoderError("fisher has no word to learn from: fit it on documents with words")
+            raise EncoderError("fisher has no word to learn from: fit it to documents with words")
         used = used[sample_rows(len(used), SAMPLE.read(options), seed)]
         vectors, frequencies = documents.vectors[used], frequencies[used]
         principal = Principal.of(vectors, frequencies, DIM.read(options))
         weights: NDArray[np.float64] = frequencies ** FREQUENCY.read(options)
-        mixture = Mixture.fit(principal.project(vectors), weights, K.read(options), ROUNDS, seed)
+        mixture = Mixture.fit(principal.project(vectors), weights, K.read(options), _ROUNDS, seed)
         return cls(principal, mixture, VARIANCES.read(options), POWER.read(options), L2.read(options))
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:
-        """See `Encoder.encode`; words that the fit did not know have vectors, and count like any other."""
+        """See `Encoder.encode`; words unseen in the fit count, too."""
         if documents.vectors.shape[1] != len(self.principal.mean):
             raise EncoderError(
                 f"fisher was fitted to word vectors of {len(self.principal.mean)} dimensions, "
                 f"not {documents.vectors.shape[1]}: fit it again"
             )
-        found = np.empty((len(documents), self.dim), np.float32)
+        vectors = np.empty((len(documents), self.dim), np.float32)
         block = max(1, _CELLS // self.dim)
         for first in range(0, len(documents), _PORTION):
             portion = documents.bags.take(np.arange(first, min(first + _PORTION, len(documents))))
-            used, places = np.unique(portion.words, return_inverse=True)
+            used, columns = np.unique(portion.words, return_inverse=True)
             points = self.principal.project(documents.vectors[used])
-            owners = self._owners(points)
-            bags = Bags(portion.starts, places.astype(np.int32), portion.weights)
+            shares = self._responsibilities(points)
+            bags = Bags(portion.starts, columns.astype(np.int32), portion.weights)
             for start in range(0, len(bags), block):
                 rows = np.arange(start, min(start + block, len(bags)))
-                found[first + rows] = self._normalised(self._gradients(bags.take(rows), points, owners))
-        return found
+                vectors[first + rows] = self._normalised(self._gradients(bags.take(rows), points, shares))
+        return vectors
 
-    def _owners(self, points: NDArray[np.float64]) -> Any:
-        """Return the responsibilities (v, k) of each word's point (v, e), those of at least `LEAST`."""
+    def _responsibilities(self, points: NDArray[np.float64]) -> Any:
+        """Return the responsibilities (v, k) of points (v, e) as a sparse array, without those below `LEAST`."""
         from scipy.sparse import csr_array
 
         shares = self.mixture.responsibilities(points)
@@ -110,27 +110,27 @@ class Fisher:
         shares /= shares.sum(axis=1, keepdims=True)
         return csr_array(shares)
 
-    def _gradients(self, bags: Bags, points: NDArray[np.float64], owners: Any) -> NDArray[np.float64]:
-        """Return the Fisher vectors (n, dim) of bags over words with these points and responsibilities."""
+    def _gradients(self, bags: Bags, points: NDArray[np.float64], shares: Any) -> NDArray[np.float64]:
+        """Return the gradients (n, dim) of bags; `points` (v, e) of words have responsibilities `shares` (v, k)."""
         mixture, n = self.mixture, len(bags)
-        masses = _masses(bags, owners)
-        # Sums of responsibilities, of points and of their squares, for each document and Gaussian.
-        none = (masses @ np.ones(len(points))).reshape(n, -1, 1)
+        masses = _masses(bags, shares)
+        # Moments 0, 1 and 2 of the points for each document and Gaussian.
+        zeroth = (masses @ np.ones(len(points))).reshape(n, -1, 1)
         first = (masses @ points).reshape(n, *mixture.means.shape)
         roots = np.sqrt(mixture.shares)[:, None]
-        by_means: NDArray[np.float64] = (first - none * mixture.means) / (np.sqrt(mixture.variances) * roots)
+        by_means: NDArray[np.float64] = (first - zeroth * mixture.means) / (np.sqrt(mixture.variances) * roots)
         if not self.variances:
             return by_means.reshape(n, -1)
         second = (masses @ (points * points)).reshape(first.shape)
-        spread = second - 2 * first * mixture.means + none * mixture.means**2
-        by_variances = (spread / mixture.variances - none) / (np.sqrt(2) * roots)
+        central = second - 2 * first * mixture.means + zeroth * mixture.means**2
+        by_variances = (central / mixture.variances - zeroth) / (np.sqrt(2) * roots)
         return np.concatenate([by_means.reshape(n, -1), by_variances.reshape(n, -1)], axis=1)
 
     def _normalised(self, gradients: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.power:
             gradients = np.copysign(np.sqrt(np.abs(gradients)), gradients)
-        widest = float(np.finfo(np.float32).max)
-        return unit(gradients) if self.l2 else np.clip(gradients, -widest, widest)
+        largest = float(np.finfo(np.float32).max)
+        return unit_rows(gradients) if self.l2 else np.clip(gradients, -largest, largest)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """See `Encoder.state`."""
@@ -159,18 +159,19 @@ class Fisher:
         return cls(principal, mixture, *(bool(part(state, name, bool, ())) for name in ("variances", "power", "l2")))
 
 
-def _masses(bags: Bags, owners: Any) -> Any:
-    """Return weight * responsibility (n * k, v): a row for each document and Gaussian, entries in the bag's order."""
+def _masses(bags: Bags, shares: Any) -> Any:
+    """Return weight * responsibility (n * k, v): a row for each document and Gaussian, entries in the bag's order.
+
+    `shares` (v, k) are the responsibilities, sparse.
+    """
     from scipy.sparse import csr_array
 
-    n, k = len(bags), owners.shape[1]
-    firsts = owners.indptr[bags.words]
-    lengths = owners.indptr[bags.words + 1] - firsts
-    entries = np.repeat(np.arange(len(bags.words)), lengths)
-    places = np.arange(len(entries)) + np.repeat(firsts - (np.cumsum(lengths) - lengths), lengths)
-    rows = np.repeat(np.arange(n), np.diff(bags.starts))[entries] * k + owners.indices[places]
+    n, k = len(bags), shares.shape[1]
+    starts, selected = row_entries(shares.indptr, bags.words)
+    entries = np.repeat(np.arange(len(bags.words)), np.diff(starts))
+    rows = np.repeat(np.arange(n), np.diff(bags.starts))[entries] * k + shares.indices[selected]
     order = np.argsort(rows, kind="stable")
-    starts = np.zeros(n * k + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n * k), out=starts[1:])
-    masses = (bags.weights[entries] * owners.data[places])[order]
-    return csr_array((masses, bags.words[entries][order], starts), shape=(n * k, owners.shape[0]))
+    row_starts = np.zeros(n * k + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n * k), out=row_starts[1:])
+    masses = (bags.weights[entries] * shares.data[selected])[order]
+    return csr_array((masses, bags.words[entries][order], row_starts), shape=(n * k, shares.shape[0]))

@@ -1,4 +1,4 @@
-"""Centres to start a mixture from: k-means++ and the sums that k-means takes."""
+"""Parts of k-means that initialise a mixture: k-means++ seeding, assignment and sums by cluster."""
 
 from typing import Any
 
@@ -10,39 +10,43 @@ _BLOCK = 8192
 
 
 def spread_centres(points: Points, weights: NDArray[np.float64], count: int, seed: int) -> Points:
-    """Draw centres from the points, each with a chance by its weight and its squared distance to the nearest so far.
+    """Return at most `count` distinct centres drawn from `points` (n, e) by k-means++ (Arthur & Vassilvitskii 2007).
 
-    Arthur & Vassilvitskii 2007. There are at most `count`, and no more than different points.
+    The probability of a point is proportional to its weight, of `weights` (n,), times its squared distance to the
+    nearest centre so far. There are no more centres than distinct points. `seed` makes the draws reproducible.
     """
-    chance = np.random.default_rng(seed)
+    generator = np.random.default_rng(seed)
     centres: list[Points] = []
     masses = weights
     nearest = np.full(len(points), np.inf)
     while len(centres) < count and masses.sum() > 0:
-        # The first whose cumulated mass is above the draw: it has mass of its own.
-        reached = np.cumsum(masses)
-        place = int(np.searchsorted(reached, chance.random() * reached[-1], side="right"))
-        centres.append(points[min(place, int(np.flatnonzero(masses)[-1]))])
+        # The first point whose cumulated mass exceeds the draw has a mass above zero.
+        cumulated = np.cumsum(masses)
+        row = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], side="right"))
+        centres.append(points[min(row, int(np.flatnonzero(masses)[-1]))])
         np.minimum(nearest, np.square(points - centres[-1]).sum(axis=1), out=nearest)
         masses = weights * nearest
     return np.array(centres)
 
 
 def nearest_centres(points: Points, centres: Points) -> NDArray[np.intp]:
-    """Return the nearest centre (n,) of each point."""
-    lengths = np.square(centres).sum(axis=1)
-    found = np.empty(len(points), np.intp)
+    """Return for each of `points` (n, e) the index (n,) of the nearest of `centres` (K, e)."""
+    squares = np.square(centres).sum(axis=1)
+    nearest = np.empty(len(points), np.intp)
     for first in range(0, len(points), _BLOCK):
-        found[first : first + _BLOCK] = (lengths - 2 * points[first : first + _BLOCK] @ centres.T).argmin(axis=1)
-    return found
+        nearest[first : first + _BLOCK] = (squares - 2 * points[first : first + _BLOCK] @ centres.T).argmin(axis=1)
+    return nearest
 
 
-def owned_sums(
-    points: Points, weights: NDArray[np.float64], owners: NDArray[np.intp], count: int
+def cluster_sums(
+    points: Points, weights: NDArray[np.float64], clusters: NDArray[np.intp], count: int
 ) -> tuple[NDArray[np.float64], Points, Points]:
-    """Return the sums of weights (K,), of weighted points and of their squares (K, e) over what each centre owns."""
+    """Return the sums of weights (K,), of weighted points and of their squares (K, e) for each of `count` = K clusters.
+
+    `points` (n, e) have `weights` (n,) and belong to `clusters` (n,), from 0 to K - 1.
+    """
     from scipy.sparse import csr_array
 
-    owned: Any = csr_array((weights, owners, np.arange(len(points) + 1)), shape=(len(points), count)).T
-    masses = np.bincount(owners, weights, count).astype(np.float64)
-    return masses, owned @ points, owned @ (points * points)
+    members: Any = csr_array((weights, clusters, np.arange(len(points) + 1)), shape=(len(points), count)).T
+    masses = np.bincount(clusters, weights, count).astype(np.float64)
+    return masses, members @ points, members @ (points * points)

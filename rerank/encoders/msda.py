@@ -1,4 +1,4 @@
-"""Marginalised stacked denoising autoencoder: words that are often together stand for each other (Chen et al. 2012)."""
+"""Marginalised stacked denoising autoencoder: words that occur together predict each other (Chen et al. 2012)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.counts import frequent_words
-from moverank.rerank.encoders.encoder import Documents, Metric, State, known, part, sample_rows, unit
+from moverank.rerank.encoders.counts import training_sample
+from moverank.rerank.encoders.encoder import SEED, Documents, Metric, State, known, part
 from moverank.rerank.encoders.matrix_products import row_products
 from moverank.rerank.errors import EncoderError
-from moverank.rerank.options import Number, Option, Switch, Whole, check_options
+from moverank.rerank.options import Integer, Number, Option, Switch, check_options
+from moverank.rerank.words.unit_length import unit_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -19,34 +20,32 @@ if TYPE_CHECKING:
     Rows = csr_array[np.float64, tuple[int, int]]
 
 NOISE = Number("noise", 0.2, 0, 0.99)
-LAYERS = Whole("layers", 1, 1, 20)
-FEATURES = Whole("features", 1000, 1, 20_000)
+LAYERS = Integer("layers", 1, 1, 20)
+FEATURES = Integer("features", 1000, 1, 20_000)
 CENTRE = Switch("centre", default=True)
-WORDS = Whole("words", 5000, 1, 10**9)
-SAMPLE = Whole("sample", 20_000, 1, 10**9)
-SEED = Whole("seed", 0, 0, 2**32 - 1)
+WORDS = Integer("words", 5000, 1, 10**9)
+SAMPLE = Integer("sample", 20_000, 1, 10**9)
 
 _RIDGE = 1e-5
-"""Added to the diagonal of E[Q], which is singular where words are always together."""
+"""Added to the diagonal of E[Q], which is singular where words always occur together."""
 
-_BLOCK = 4096
-"""Documents encoded at once."""
+_BLOCK = 4096  # documents that are encoded together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Msda:
-    """Vectors are the hidden layers, tanh(W x), of autoencoders that learn to restore words at random blotted out.
+    """Vectors are the hidden layers, tanh(W x), of autoencoders that learn to restore randomly dropped words.
 
-    The input is the square root of each word's weight, a unit vector for each document, so that no frequent word rules.
-    The first layer restores only the `features` words of the most documents, from each block of words alone, and
-    takes the mean over blocks: the paper's way with large vocabularies. Further layers restore the layer before. All
-    layers stand side by side in a vector, each without its mean over the documents of the fit and at unit length.
-    Nearness is the inner product. Without `centre` the means stay in, as in the paper; all documents share them, and
-    they blur who is near.
+    The input is the square root of each word's weight, so that frequent words do not dominate. The first layer restores
+    only the `features` most frequent words, once from each block of words, and takes the mean over the blocks: the
+    paper's method for large vocabularies. Each further layer restores the layer before. The vector is the concatenation
+    of all layers, each minus its mean over the training documents and scaled to length 1, and is itself scaled to
+    length 1; the similarity is the inner product. `centre=no` does not subtract the means, as in the paper; they are
+    common to all documents, and hide the differences.
 
-    Options: `noise` the probability that a word is blotted out, `layers`, `features`, `centre`, `words` that are known
-    at most, `sample` documents to learn from at most, `seed` of the sample. A document without known words gets the
-    vector of the biases.
+    Options: `noise`, the probability that a word is dropped; `layers`; `features`; `centre`; the largest number of
+    `words` in the vocabulary and of documents in the training `sample`; `seed` of the sample. A document without known
+    words gets the vector of the biases.
     """
 
     name: ClassVar[str] = "msda"
@@ -54,27 +53,26 @@ class Msda:
     options: ClassVar[tuple[Option, ...]] = (NOISE, LAYERS, FEATURES, CENTRE, WORDS, SAMPLE, SEED)
 
     word_ids: NDArray[np.int64]
-    """(w,), increasing."""
+    """(w,), strictly increasing."""
     first: NDArray[np.float32]
-    """(w + 1, r) what each word adds to each feature; the last row is the bias."""
+    """(w + 1, r) weights from words to features; the last row is the bias."""
     deeper: NDArray[np.float32]
-    """(layers - 1, r + 1, r) the same from feature to feature."""
+    """(layers - 1, r + 1, r) the same from each layer to the next."""
     means: NDArray[np.float32]
-    """(layers, r) the hidden layers' means over the documents of the fit, or zeros."""
+    """(layers, r) the means of the hidden layers over the training documents, or zeros."""
 
     @property
     def dim(self) -> int:
-        """Return the number of layers times that of features."""
+        """Return layers * features."""
         return self.means.size
 
     @classmethod
     def fit(cls, documents: Documents, options: Mapping[str, str]) -> Self:
         """See `Encoder.fit`; each layer has a closed form."""
         check_options(cls.name, cls.options, options, EncoderError)
-        rows = sample_rows(len(documents), SAMPLE.read(options), SEED.read(options))
-        learned_from = documents.take(rows)
-        word_ids = frequent_words(learned_from, WORDS.read(options))
-        noise, inputs = NOISE.read(options), _inputs(learned_from, word_ids)
+        limit, words, seed = (option.read(options) for option in (SAMPLE, WORDS, SEED))
+        sample, word_ids = training_sample(documents, limit, words, seed)
+        noise, inputs = NOISE.read(options), _inputs(sample, word_ids)
         first = _first_layer(inputs, FEATURES.read(options), noise).astype(np.float32)
         hidden, deeper = np.tanh(_with_bias(inputs, first)), []
         means = [hidden.mean(axis=0)]
@@ -97,11 +95,11 @@ class Msda:
 
     def _encode(self, inputs: "Rows") -> NDArray[np.float64]:
         hidden = np.tanh(_with_bias(inputs, self.first))
-        layers = [unit(hidden - self.means[0])]
+        layers = [unit_rows(hidden - self.means[0])]
         for matrix, mean in zip(self.deeper, self.means[1:], strict=True):
             hidden = np.tanh(row_products(hidden, matrix[:-1].astype(np.float64)) + matrix[-1])
-            layers.append(unit(hidden - mean))
-        return unit(np.hstack(layers))
+            layers.append(unit_rows(hidden - mean))
+        return unit_rows(np.hstack(layers))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """See `Encoder.state`."""
@@ -115,37 +113,40 @@ class Msda:
         layers, r = means.shape
         first = part(state, "first", np.float32, (len(word_ids) + 1, r))
         if not (means.size and len(word_ids) and np.all(np.diff(word_ids) > 0)):
-            raise EncoderError("the state of msda needs features, and words that increase: fit it again")
+            raise EncoderError("the state of msda needs features, and increasing word ids: fit it again")
         return cls(word_ids, first, part(state, "deeper", np.float32, (layers - 1, r + 1, r)), means)
 
 
 def denoiser(scatter: NDArray[np.float64], cross: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
-    """Return the linear map (d + 1, r) that restores targets best from inputs of which noise blots out each by itself.
+    """Return the linear map (d + 1, r) that best restores targets from inputs that `noise` drops independently.
 
-    `scatter` (d + 1, d + 1) is X'X of the inputs with a last column of ones, which noise spares, and `cross` (d + 1, r)
-    X'Y of inputs and targets. Over all corrupted copies the sum of squares is least at W = E[P] E[Q]^-1
-    (Chen et al. 2012), with a small ridge here.
+    `scatter` (d + 1, d + 1) is X'X of the inputs with a last column of ones, which is never dropped, and `cross`
+    (d + 1, r) is X'Y of inputs and targets; `noise` is the probability of a drop. The expected sum of squares is least
+    at W = E[P] E[Q]^-1 (Chen et al. 2012), here with a small ridge.
     """
     from scipy.linalg import cho_factor, cho_solve
 
-    kept = np.full(len(scatter), 1 - noise)
-    kept[-1] = 1
-    expected = scatter * np.outer(kept, kept)
-    # A word meets itself when it is kept once, not twice.
-    np.fill_diagonal(expected, scatter.diagonal() * kept + _RIDGE)
-    matrix: NDArray[np.float64] = cho_solve(cho_factor(expected, overwrite_a=True), cross * kept[:, None])
+    survival = np.full(len(scatter), 1 - noise)
+    survival[-1] = 1
+    expected = scatter * np.outer(survival, survival)
+    # The square of a word survives with the probability of one word, not of two.
+    np.fill_diagonal(expected, scatter.diagonal() * survival + _RIDGE)
+    matrix: NDArray[np.float64] = cho_solve(cho_factor(expected, overwrite_a=True), cross * survival[:, None])
     return matrix
 
 
 def _first_layer(inputs: "Rows", features: int, noise: float) -> NDArray[np.float64]:
-    """Return the first layer (w + 1, r) of inputs (n, w): the mean of what each block of words restores."""
+    """Return the first layer (w + 1, r) for inputs (n, w): the mean of the denoisers of all blocks of words.
+
+    `features` is the size of a block and the largest r; `noise` is the probability that a word is dropped.
+    """
     frequencies = np.bincount(inputs.indices, minlength=inputs.shape[1])
     order = np.argsort(-frequencies, kind="stable")
     columns, targets = inputs.tocsc(), inputs.tocsc()[:, np.sort(order[:features])]
     blocks = -(-len(order) // features)
     layer = np.zeros((len(order) + 1, targets.shape[1]))
     for block in range(blocks):
-        # Dealt out by rank, so that each block has frequent words and rare ones.
+        # Words are distributed by rank, so that each block has frequent and rare ones.
         words = np.sort(order[block::blocks])
         matrix = denoiser(*_moments(columns[:, words], targets), noise)
         layer[words] = matrix[:-1] / blocks
@@ -176,7 +177,7 @@ def _inputs(documents: Documents, word_ids: NDArray[np.int64]) -> "Rows":
 
 
 def _with_bias(rows: "Rows", matrix: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return rows (n, w) times a matrix (w + 1, r) whose last row is the bias, summed in float64 row by row."""
+    """Return `rows` (n, w) times `matrix` (w + 1, r), whose last row is the bias, in float64; rows are independent."""
     used, columns = np.unique(rows.indices, return_inverse=True)
     narrow = type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], len(used)))
     product: NDArray[np.float64] = narrow @ matrix[used].astype(np.float64) + matrix[-1]

@@ -1,1 +1,1 @@
-"""Experiments on rankings and neighbours: judgments, measures, tests of significance, classification, hubness."""
+"""Evaluation of rankings and neighbours: judgments, measures, significance, classification, hubness, tightness."""

@@ -1,19 +1,21 @@
-"""Texts that are there twice: they make every method look better than it is (Sato et al. 2022, section 4)."""
+"""Duplicate texts, which raise the figures of every method (Sato et al. 2022, section 4)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.sparse_rows import unit_sparse_rows
 
 NEAR = 0.95
-"""Cosine of word counts from which two texts are near-duplicates."""
+"""Two texts are near-duplicates if their word counts have at least this cosine."""
 _BLOCK = 512
 
 
 def duplicate_groups(bags: Bags, near: float = NEAR) -> NDArray[np.int64]:
-    """Return for each bag (n,) the first one that it is joined to by bags whose cosine is at least `near`, or itself.
+    """Return for each bag (n,) the first bag of its group: groups are connected components of pairs of bags.
 
-    A `near` of 1 finds equal bags only. The work is a sparse product of all bags, block by block.
+    A pair is connected if its cosine is at least `near`; with 1, only equal bags are. The cost is a sparse product of
+    all pairs of bags, block by block.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -21,12 +23,10 @@ def duplicate_groups(bags: Bags, near: float = NEAR) -> NDArray[np.int64]:
     n = len(bags)
     if not n:
         return np.empty(0, np.int64)
-    lengths = np.sqrt(np.add.reduceat(np.square(bags.weights), bags.starts[:-1]))
-    weights = bags.weights / np.repeat(lengths, np.diff(bags.starts))
-    unit = csr_array((weights, bags.words, bags.starts), shape=(n, int(bags.words.max()) + 1))
-    turned, pairs = unit.T.tocsr(), []
+    unit = unit_sparse_rows(bags, int(bags.words.max()) + 1)
+    transposed, pairs = unit.T.tocsr(), []
     for start in range(0, n, _BLOCK):
-        cosines = (unit[start : start + _BLOCK] @ turned).tocoo()
+        cosines = (unit[start : start + _BLOCK] @ transposed).tocoo()
         alike = cosines.data >= near - 1e-9
         pairs.append(np.stack([cosines.row[alike] + start, cosines.col[alike]]))
     rows, columns = np.concatenate(pairs, axis=1)
@@ -34,5 +34,5 @@ def duplicate_groups(bags: Bags, near: float = NEAR) -> NDArray[np.int64]:
     _, group = connected_components(graph, directed=False)
     first = np.full(int(group.max()) + 1, n, np.int64)
     np.minimum.at(first, group, np.arange(n))
-    found: NDArray[np.int64] = first[group]
-    return found
+    groups: NDArray[np.int64] = first[group]
+    return groups

@@ -1,4 +1,4 @@
-"""Hubness: some documents are near neighbours of far too many others (Radovanović et al. 2010)."""
+"""Hubness: some documents are among the nearest neighbours of very many others (Radovanović et al. 2010)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,27 +6,33 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import EvaluationError
 
 
-def occurrences(places: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Return how often (n,) each of n documents is among the k nearest of others: `places` (m, k), -1 for none."""
-    found: NDArray[np.int64] = np.bincount(places[places >= 0], minlength=n).astype(np.int64)
-    if len(found) > n:
-        raise EvaluationError(f"there is a neighbour {len(found) - 1} but only {n} documents")
-    return found
+def occurrences(neighbours: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return how often (n,) each of `n` documents is among the k nearest: `neighbours` (m, k), -1 for none.
+
+    Raises EvaluationError for a neighbour that is not below `n`.
+    """
+    counts: NDArray[np.int64] = np.bincount(neighbours[neighbours >= 0], minlength=n).astype(np.int64)
+    if len(counts) > n:
+        raise EvaluationError(f"there is a neighbour {len(counts) - 1} but only {n} documents")
+    return counts
 
 
 def skewness(counts: NDArray[np.int64]) -> float:
-    """Return E((N_k - mean)^3) / deviation^3 of occurrences N_k (n,): far above 0 means hubs; 0 if all are equal."""
+    """Return E((N_k - mean)^3) / deviation^3 of `counts` N_k (n,): far above 0 with hubs, 0 if all are equal."""
     centred = counts - counts.mean()
     deviation = float(np.sqrt(np.mean(centred**2)))
     return float(np.mean(centred**3)) / deviation**3 if deviation > 0 else 0.0
 
 
 def hubness(distances: NDArray[np.float64], k: int = 10) -> float:
-    """Return the skewness of k-occurrence for distances (m, n) from m queries; infinite ones are no neighbours."""
+    """Return the skewness of `k`-occurrence for `distances` (m, n) from m queries; infinite ones are no neighbours.
+
+    Raises EvaluationError if there is no document, or `k` is below 1.
+    """
     n = distances.shape[1]
-    taken = min(k, n)
-    if taken < 1:
+    columns = min(k, n)
+    if columns < 1:
         raise EvaluationError("hubness needs a document and a k of 1 or more")
-    places = np.argsort(distances, axis=1, kind="stable")[:, :taken]
-    there = np.take_along_axis(distances, places, axis=1) < np.inf
-    return skewness(occurrences(np.where(there, places, -1), n))
+    neighbours = np.argsort(distances, axis=1, kind="stable")[:, :columns]
+    finite = np.take_along_axis(distances, neighbours, axis=1) < np.inf
+    return skewness(occurrences(np.where(finite, neighbours, -1), n))

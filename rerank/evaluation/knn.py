@@ -1,4 +1,4 @@
-"""Classification by the nearest neighbours, as Kusner et al. 2015 did it (section 5.2)."""
+"""Classification by the nearest neighbours, as in Kusner et al. 2015, section 5.2."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,60 +9,67 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import EvaluationError
 
 KS = tuple(range(1, 20))
-"""How many neighbours may vote."""
+"""The values of k that `choose_k` tries."""
 
 
 def predict(votes: NDArray[np.int64], k: int, labels: int) -> NDArray[np.int64]:
-    """Return the labels (m,) that the k nearest vote for; `votes` (m, K >= k) are their labels, nearest first.
+    """Return the labels (m,) that the k nearest neighbours vote for.
 
-    A vote -1 is an empty place: whoever has fewer neighbours lets those vote, and without any has the answer -1.
-    A majority of at least half of the votes is sure. Where there is none, the two farthest are left out, until there
-    is one: the fall-back of the authors' own code. Of labels with as many votes the nearest neighbour's is taken, where
-    that code took the first label.
+    `votes` (m, K) are the labels of each document's neighbours, from 0 to `labels` - 1, nearest first, and -1 where
+    there is no neighbour; a document without any has the prediction -1. Of the first `k`, a label with at least half of
+    the votes wins. While there is none, the two farthest neighbours are dropped, as in the authors' code. Of labels
+    with equal votes that of the nearest neighbour wins; their code takes the first label. Raises EvaluationError unless
+    `k` is from 1 to K.
     """
     if not 1 <= k <= votes.shape[1]:
         raise EvaluationError(f"k must be from 1 to {votes.shape[1]}, the neighbours there are, not {k}")
-    answers = np.full(len(votes), -1, np.int64)
-    asked = np.count_nonzero(votes[:, :k] >= 0, axis=1)
-    open_ = np.flatnonzero(asked > 0)
-    while len(open_):
-        counts, best = _count(votes[open_, :k], asked[open_], labels)
-        sure = (2 * counts >= asked[open_]) | (asked[open_] <= 2)
-        answers[open_[sure]] = best[sure]
-        open_ = open_[~sure]
-        asked[open_] -= 2
-    return answers
+    predictions = np.full(len(votes), -1, np.int64)
+    voters = np.count_nonzero(votes[:, :k] >= 0, axis=1)
+    undecided = np.flatnonzero(voters > 0)
+    while len(undecided):
+        counts, best = _count(votes[undecided, :k], voters[undecided], labels)
+        decided = (2 * counts >= voters[undecided]) | (voters[undecided] <= 2)
+        predictions[undecided[decided]] = best[decided]
+        undecided = undecided[~decided]
+        voters[undecided] -= 2
+    return predictions
 
 
 def _count(
-    votes: NDArray[np.int64], asked: NDArray[np.int64], labels: int
+    votes: NDArray[np.int64], voters: NDArray[np.int64], labels: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the most votes (m,) that a label has among the first `asked` (m,), and the nearest such label (m,)."""
+    """Return the most votes (m,) of a label among the first `voters` (m,) of votes (m, k), and its label (m,)."""
     m, k = votes.shape
-    voting = np.arange(k) < asked[:, None]
+    voting = np.arange(k) < voters[:, None]
     totals = np.zeros((m, labels + 1), np.int64)
     np.add.at(totals, (np.repeat(np.arange(m), k), np.where(voting, votes, labels).ravel()), 1)
     own = np.where(voting, totals[np.arange(m)[:, None], votes], 0)
-    place = own.argmax(axis=1)
-    return own[np.arange(m), place], votes[np.arange(m), place]
+    nearest = own.argmax(axis=1)
+    return own[np.arange(m), nearest], votes[np.arange(m), nearest]
 
 
-def error(votes: NDArray[np.int64], truth: NDArray[np.int64], k: int, labels: int) -> float:
-    """Return the share of documents whose label (m,) the k nearest miss."""
+def error_rate(votes: NDArray[np.int64], truth: NDArray[np.int64], k: int, labels: int) -> float:
+    """Return the share of documents whose label in `truth` (m,) is not the predicted one.
+
+    For `votes` (m, K), `k`, `labels` and the errors see `predict`.
+    """
     return float(np.mean(predict(votes, k, labels) != truth))
 
 
 def choose_k(votes: NDArray[np.int64], truth: NDArray[np.int64], labels: int, ks: Sequence[int] = KS) -> int:
-    """Return the k with the smallest error on a validation part, of equal ones the smallest."""
+    """Return the smallest k of `ks` with the least error on a validation set of `votes` (m, K) and `truth` (m,).
+
+    `labels` is the number of labels; see `error_rate`. Raises EvaluationError if all `ks` are larger than K.
+    """
     usable = [k for k in ks if k <= votes.shape[1]]
     if not usable:
-        raise EvaluationError(f"there are only {votes.shape[1]} neighbours: none of the k wanted can be tried")
-    return min(usable, key=lambda k: error(votes, truth, k, labels))
+        raise EvaluationError(f"there are only {votes.shape[1]} neighbours: fewer than any k to choose from")
+    return min(usable, key=lambda k: error_rate(votes, truth, k, labels))
 
 
 @dataclass(frozen=True, slots=True)
 class KnnError:
-    """Errors of several splits with the k chosen for each; `deviation` is the sample's, 0 for a single split."""
+    """The errors of several splits, and the k chosen for each."""
 
     errors: tuple[float, ...]
     ks: tuple[int, ...]
@@ -74,5 +81,5 @@ class KnnError:
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation over the splits."""
+        """Return the sample standard deviation over the splits, 0 for a single split."""
         return float(np.std(self.errors, ddof=1)) if len(self.errors) > 1 else 0.0

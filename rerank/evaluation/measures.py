@@ -6,42 +6,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.judgments import Judged
+from moverank.rerank.evaluation.judgments import GradedRanking
 
-Measure = Callable[[Judged], float]
+Measure = Callable[[GradedRanking], float]
 
 
-def average_precision(ranking: Judged) -> float:
-    """Return the mean over all relevant documents of the precision at the rank of each, 0 for those not ranked."""
+def average_precision(ranking: GradedRanking) -> float:
+    """Return the mean, over all relevant documents, of the precision at the document's rank, 0 if it is not ranked."""
     ranks = np.flatnonzero(ranking.grades > 0) + 1
     return float(np.sum(np.arange(1, len(ranks) + 1) / ranks)) / len(ranking.ideal)
 
 
-def r_precision(ranking: Judged) -> float:
-    """Return the precision among the first R, R being the number of relevant documents."""
+def r_precision(ranking: GradedRanking) -> float:
+    """Return the precision at R, the number of relevant documents."""
     return precision(ranking, len(ranking.ideal))
 
 
-def reciprocal_rank(ranking: Judged) -> float:
-    """Return 1 / rank of the first relevant document, 0 where there is none."""
-    found = np.flatnonzero(ranking.grades > 0)
-    return 1.0 / float(found[0] + 1) if len(found) else 0.0
+def reciprocal_rank(ranking: GradedRanking) -> float:
+    """Return 1 / rank of the first relevant document, 0 if none is ranked."""
+    relevant = np.flatnonzero(ranking.grades > 0)
+    return 1.0 / float(relevant[0] + 1) if len(relevant) else 0.0
 
 
-def precision(ranking: Judged, k: int) -> float:
-    """Return the share of relevant documents among the first k places, filled or not."""
+def precision(ranking: GradedRanking, k: int) -> float:
+    """Return the number of relevant documents among the first k, divided by k."""
     return float(np.count_nonzero(ranking.grades[:k] > 0)) / k
 
 
-def recall(ranking: Judged, k: int) -> float:
-    """Return the share of the relevant documents that is among the first k."""
+def recall(ranking: GradedRanking, k: int) -> float:
+    """Return the share of the relevant documents that are among the first k."""
     return float(np.count_nonzero(ranking.grades[:k] > 0)) / len(ranking.ideal)
 
 
-def ndcg(ranking: Judged, k: int) -> float:
-    """Return the discounted gain of the first k by that of the best possible ranking (Järvelin & Kekäläinen 2002).
+def ndcg(ranking: GradedRanking, k: int) -> float:
+    """Return the discounted gain of the first k divided by that of the ideal ranking (Järvelin & Kekäläinen 2002).
 
-    The gain is the grade itself, the discount log2(1 + rank): trec_eval's ndcg_cut, not the 2^grade - 1 of others.
+    The gain is the grade itself, the discount log2(1 + rank), as in trec_eval's ndcg_cut; some tools use 2^grade - 1.
     """
     return _gain(ranking.grades[:k]) / _gain(ranking.ideal[:k])
 
@@ -51,14 +51,14 @@ def _gain(grades: NDArray[np.int64]) -> float:
 
 
 _WHOLE: Mapping[str, Measure] = {"map": average_precision, "rprec": r_precision, "mrr": reciprocal_rank}
-_CUT: Mapping[str, Callable[[Judged, int], float]] = {"p": precision, "recall": recall, "ndcg": ndcg}
+_CUT: Mapping[str, Callable[[GradedRanking, int], float]] = {"p": precision, "recall": recall, "ndcg": ndcg}
 
-USUAL = ("map", "rprec", "mrr", "ndcg@10", "p@10", "recall@1", "recall@5", "recall@10", "recall@100")
-"""Measures that a table shows where nobody chooses."""
+DEFAULT_MEASURES = ("map", "rprec", "mrr", "ndcg@10", "p@10", "recall@1", "recall@5", "recall@10", "recall@100")
+"""The default measures of a table."""
 
 
 def measure(name: str) -> Measure:
-    """Return a measure by name: map, rprec, mrr, p@K, recall@K or ndcg@K. Raises EvaluationError for any other."""
+    """Return a measure by name: map, rprec, mrr, p@K, recall@K or ndcg@K. Raises EvaluationError for any other name."""
     kind, at, cut = name.partition("@")
     if not at and kind in _WHOLE:
         return _WHOLE[kind]
@@ -69,11 +69,7 @@ def measure(name: str) -> Measure:
     raise EvaluationError(f"there is no measure {name!r}: choose {', '.join(known)}, with a whole number K above 0")
 
 
-def measured(rankings: Iterable[Judged], names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
-    """Return each measure of each query's ranking, by name, (queries,)."""
-    each = list(rankings)
-    return {name: np.array([function(ranking) for ranking in each]) for name, function in _named(names)}
-
-
-def _named(names: Iterable[str]) -> list[tuple[str, Measure]]:
-    return [(name, measure(name)) for name in names]
+def evaluate_measures(rankings: Iterable[GradedRanking], names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    """Return the values (q,) of each measure for q rankings, by the measure's name."""
+    queries, functions = list(rankings), {name: measure(name) for name in names}
+    return {name: np.array([function(query) for query in queries]) for name, function in functions.items()}

@@ -1,4 +1,4 @@
-"""Whether two methods differ beyond chance, judged by the same queries."""
+"""Significance of the difference of two methods on the same queries."""
 
 from collections.abc import Sequence
 
@@ -13,17 +13,18 @@ RESAMPLES = 9999
 def randomisation(
     one: NDArray[np.float64], other: NDArray[np.float64], resamples: int = RESAMPLES, seed: int = 0
 ) -> float:
-    """Return the two-sided p value of Fisher's paired randomisation test of means over queries (n,).
+    """Return the two-sided p value of Fisher's paired randomisation test of the difference of two means.
 
-    Under the null hypothesis either method could have had either figure, so the sign of each difference is a coin's
-    (Smucker et al. 2007). All signs are tried where they are at most `resamples`, else so many are drawn by `seed`.
+    `one` (n,) and `other` (n,) are the figures of two methods for the same queries. Under the null hypothesis they are
+    exchangeable, so the sign of each difference is random (Smucker et al. 2007). The test takes all sign vectors if
+    they are at most `resamples`, and otherwise draws that many by `seed`. Raises EvaluationError if the shapes differ.
     """
     from scipy.stats import permutation_test
 
     differences = _differences(one, other)
     if not differences.any() or len(differences) == 1:
         return 1.0
-    found = permutation_test(
+    result = permutation_test(
         (differences,),
         np.mean,
         permutation_type="samples",
@@ -31,32 +32,20 @@ def randomisation(
         n_resamples=resamples,
         random_state=np.random.default_rng(seed),
     )
-    return float(found.pvalue)
-
-
-def paired_t(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return the two-sided p value of the paired t test of means over queries (n,); 1 where nothing differs."""
-    from scipy.stats import ttest_rel
-
-    differences = _differences(one, other)
-    if not differences.any() or len(differences) == 1:
-        return 1.0
-    if np.ptp(differences) == 0:
-        return 0.0
-    return float(ttest_rel(one, other).pvalue)
+    return float(result.pvalue)
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for being several, by Holm's step-down rule: their family is wrong in p of all cases."""
+    """Return p `values` adjusted for multiple tests by Holm's step-down method, which bounds the family-wise error."""
     order = np.argsort(values, kind="stable")
-    raised = np.asarray(values, np.float64)[order] * np.arange(len(values), 0, -1)
+    scaled = np.asarray(values, np.float64)[order] * np.arange(len(values), 0, -1)
     adjusted = np.empty(len(values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(raised), 1.0)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return [float(value) for value in adjusted]
 
 
 def _differences(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the differences of figures for the same queries; those within 1e-12 are none."""
+    """Return the differences (n,) of figures for the same queries; those within 1e-12 are set to 0."""
     if one.shape != other.shape or one.ndim != 1 or not len(one):
         raise EvaluationError(f"two methods need a figure each for the same queries, not {one.shape} and {other.shape}")
     differences: NDArray[np.float64] = one - other

@@ -1,11 +1,15 @@
-"""Inner loops compiled by numba, over a range of rows each: `rerank.runtime.threads` spreads them over the processors.
+"""Inner loops compiled by numba, each over a range of rows, so that `rerank.runtime.threads` can run them in parallel.
 
-The only package that imports numba: its import is_single_threaded takes half a second. What is compiled is kept on disk. Decorators
-leave the functions without types: `rerank.distance.ground_cost` and `rerank.distance.bounds` are the typed doors to them.
+The only package that imports numba, whose import takes half a second. Compiled code is cached on disk. The decorators
+erase the types of the functions: the modules of `rerank.distance` are their typed interface.
 
-A document is a row of bags in compressed form (`starts`, `words`, `weights`); `cost` (v, h) float32 holds distances
-that are never above the exact ones, from every word of the vocabulary to every word of the query, whose weights are
-`query_weights` (h,); `place` (v,) is a word's column in it, -1 where the query does not have the word.
+Parameters of one name have one meaning. A kernel processes the rows from `first` to `last`, exclusive. A document is a
+row of bags in compressed form (`starts`, `words`, `weights`), and `rows` (m,) are the documents to process. `cost`
+(v, h) float32 holds distances that are never above the exact ones, from every word of the vocabulary to every word of
+the query, whose weights are `query_weights` (h,); `query_index` (v,) is a word's column in it, -1 for words that the
+query lacks. `left` and `right` are the masses of rows and columns of a transport problem: of the document's and of the
+query's words; `u` and `v` are the potentials of rows and columns. `norms` (v,) and `query_norms` (h,) are the lengths
+of word vectors.
 """
 
 from collections.abc import Callable
@@ -13,22 +17,22 @@ from collections.abc import Callable
 from numba.core.event import Event, Listener, register
 
 
-class _Compiling(Listener):
-    """Hears of the first kernel that has to be compiled: those that are on disk are only loaded."""
+class _FirstCompilation(Listener):
+    """Calls `callback` when the first kernel is compiled; kernels cached on disk are only loaded."""
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell: Callable[[], None] | None = tell
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback: Callable[[], None] | None = callback
 
     def on_start(self, event: Event) -> None:  # noqa: ARG002 - numba's signature
-        """Tell it once."""
-        tell, self._tell = self._tell, None
-        if tell is not None:
-            tell()
+        """Call the callback once."""
+        callback, self._callback = self._callback, None
+        if callback is not None:
+            callback()
 
     def on_end(self, event: Event) -> None:
-        """Say nothing more."""
+        """Do nothing."""
 
 
-def when_compiling(tell: Callable[[], None]) -> None:
-    """Call `tell` when a kernel is compiled that is not on disk yet: it takes some seconds, once."""
-    register("numba:compile", _Compiling(tell))  # type: ignore[no-untyped-call]
+def when_compiling(callback: Callable[[], None]) -> None:
+    """Call `callback` once, when a kernel that is not cached on disk is about to be compiled, which takes seconds."""
+    register("numba:compile", _FirstCompilation(callback))  # type: ignore[no-untyped-call]

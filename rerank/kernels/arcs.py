@@ -1,4 +1,4 @@
-"""The arcs of a transport problem that are worth trying: those that near-optimal potentials make cheap."""
+"""The arcs of a transport problem that its optimum is likely to use: those of small reduced cost."""
 
 import numpy as np
 from numba import njit
@@ -6,9 +6,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def promising_arcs(cost, u, v, left, right, count):  # type: ignore[no-untyped-def]
-    """Return the arcs (rows, columns) that are among the `count` of least c_ij - u_i - v_j of their row or column.
+    """Return the arcs (rows, columns) whose reduced cost c_ij - u_i - v_j is among the `count` least of row or column.
 
-    So are the arcs of a staircase, which can move all mass: the problem over these arcs always has a solution.
+    `cost` is (n, m) float64, `u` and `left` are (n,), `v` and `right` (m,). A staircase of arcs that can move all mass
+    is added, so that the problem over these arcs always has a solution.
     """
     n, m = cost.shape
     rows, columns = np.full((n, count), np.inf), np.full((m, count), np.inf)
@@ -19,29 +20,32 @@ def promising_arcs(cost, u, v, left, right, count):  # type: ignore[no-untyped-d
                 _insert(rows[i], reduced)
             if reduced < columns[j, -1]:
                 _insert(columns[j], reduced)
-    kept = np.empty((n, m), np.bool_)
+    chosen = np.empty((n, m), np.bool_)
     for i in range(n):
         for j in range(m):
             reduced = cost[i, j] - u[i] - v[j]
-            kept[i, j] = reduced <= rows[i, -1] or reduced <= columns[j, -1]
-    _staircase(left, right, kept)
-    return np.nonzero(kept)
+            chosen[i, j] = reduced <= rows[i, -1] or reduced <= columns[j, -1]
+    _add_staircase(left, right, chosen)
+    return np.nonzero(chosen)
 
 
 @njit(cache=True, nogil=True)
-def missing_arcs(cost, u, v, rounding):  # type: ignore[no-untyped-def]
-    """Return the arcs (rows, columns) that are cheaper than potentials allow."""
+def missing_arcs(cost, u, v, tolerance):  # type: ignore[no-untyped-def]
+    """Return the arcs (rows, columns) whose reduced cost is below -`tolerance`: there the potentials are infeasible.
+
+    `cost` is (n, m) float64, `u` (n,), `v` (m,).
+    """
     n, m = cost.shape
     missing = np.empty((n, m), np.bool_)
     for i in range(n):
         for j in range(m):
-            missing[i, j] = cost[i, j] - u[i] - v[j] < -rounding
+            missing[i, j] = cost[i, j] - u[i] - v[j] < -tolerance
     return np.nonzero(missing)
 
 
 @njit(cache=True, nogil=True)
 def _insert(least, value):  # type: ignore[no-untyped-def]
-    """Put a value where it belongs among increasing ones, and lose the last."""
+    """Insert a value into an increasing array, dropping the last element."""
     at = len(least) - 1
     while at > 0 and least[at - 1] > value:
         least[at] = least[at - 1]
@@ -50,17 +54,17 @@ def _insert(least, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _staircase(left, right, kept):  # type: ignore[no-untyped-def]
-    """Mark the arcs that mass takes when the first row fills the first columns, and so on."""
-    i, j, here, there = 0, 0, left[0], right[0]
-    kept[0, 0] = True
+def _add_staircase(left, right, chosen):  # type: ignore[no-untyped-def]
+    """Mark the arcs of the north-west corner rule: the first row fills the first columns, and so on."""
+    i, j, row_rest, column_rest = 0, 0, left[0], right[0]
+    chosen[0, 0] = True
     while i < len(left) - 1 or j < len(right) - 1:
-        if j == len(right) - 1 or (i < len(left) - 1 and here <= there):
-            there -= here
+        if j == len(right) - 1 or (i < len(left) - 1 and row_rest <= column_rest):
+            column_rest -= row_rest
             i += 1
-            here = left[i]
+            row_rest = left[i]
         else:
-            here -= there
+            row_rest -= column_rest
             j += 1
-            there = right[j]
-        kept[i, j] = True
+            column_rest = right[j]
+        chosen[i, j] = True

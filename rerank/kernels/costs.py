@@ -1,4 +1,4 @@
-"""Costs of words: from float32 products to bounded distances, to one byte each, and exact ones in float64."""
+"""Costs of words: distance floors from float32 products, quantised costs of a byte each, and exact ones in float64."""
 
 import math
 
@@ -8,15 +8,16 @@ from numba import njit
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
 
-# Squares of vectors shorter than 1e-15 underflow float32: whatever is lost is less than this.
+# Squares of vectors shorter than 1e-15 underflow float32: the loss is below this.
 _TINY = np.float32(1e-30)
 
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def distances_from_products(first, last, products, norms, query_norms, error, shrink):  # type: ignore[no-untyped-def]
-    """Turn inner products (v, h) in place into floors of Euclidean distances; all in float32.
+    """Replace the inner products `products` (v, h) by floors of Euclidean distances, in place; all in float32.
 
-    `error` times the square of the sum of both norms is taken off the squares; the roots are multiplied by `shrink`.
+    `error` times the square of the sum of both norms is subtracted from the squares; the roots are multiplied by
+    `shrink`.
     """
     for i in range(first, last):
         row, norm = products[i], norms[i]
@@ -30,7 +31,7 @@ def distances_from_products(first, last, products, norms, query_norms, error, sh
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
-    """Fill `nearest` (v,) with the least of each row of `cost` (v, h)."""
+    """Fill `nearest` (v,) with the minimum of each row of `cost` (v, h)."""
     for i in range(first, last):
         row = cost[i]
         least = row[0]
@@ -40,11 +41,11 @@ def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
-def bytes_above(first, last, cost, base, inverse, above, where):  # type: ignore[no-untyped-def]
-    """Fill `above` (v, w), w >= h columns, with how much each cost is above the row's `base` (v,).
+def excess_bytes(first, last, cost, base, inverse, above, base_column):  # type: ignore[no-untyped-def]
+    """Fill `above` (v, w) uint8, w >= h columns, with the excess of each `cost` (v, h) over the row's `base` (v,).
 
-    In whole numbers up to 255 of a unit whose reciprocal is `inverse`, rounded down; the columns from h on are 255.
-    `where` (v,) int32 is the first column that is not above.
+    The excess is counted in steps of 1 / `inverse`, rounded down and clipped at 255; the columns from h on are 255.
+    `base_column` (v,) int32 is filled with the first column without excess.
     """
     h, w = cost.shape[1], above.shape[1]
     top = np.float32(255)
@@ -57,39 +58,56 @@ def bytes_above(first, last, cost, base, inverse, above, where):  # type: ignore
         at = np.int32(h)
         for j in range(h):
             at = min(at, np.int32(j) if row[j] == least else np.int32(h))
-        where[i] = at
+        base_column[i] = at
 
 
 @njit(cache=True, nogil=True)
-def coarse_costs(  # type: ignore[no-untyped-def]
-    first, last, size, vectors, query, norms, query_norms, error, shrink, place, far, inverse, base, above, where, floor
+def quantised_costs(  # type: ignore[no-untyped-def]
+    first,
+    last,
+    size,
+    vectors,
+    query,
+    norms,
+    query_norms,
+    error,
+    shrink,
+    query_index,
+    far,
+    inverse,
+    base,
+    above,
+    base_column,
+    floor,
 ):
-    """Fill in what is kept of the costs of words, `size` at a time so that they stay in the cache: see `bytes_above`.
+    """Fill `base`, `above` and `base_column` with the quantised costs of words: see `excess_bytes`.
 
-    `vectors` (v, d), `query` (d, h). A word is `far` (cost) from itself; `above` may have no rows. `floor` (v, h) takes
-    the costs themselves, 0 where the word is the same, unless it has no rows. One call for many words, for every return
-    to Python may have to wait for its lock.
+    `vectors` is (v, d), `query` (d, h); `error` and `shrink` as in `distances_from_products`, `inverse` as in
+    `excess_bytes`. The cost of a word to itself is taken as `far`. `above` may have no rows: then only `base` is
+    filled. `floor` (v, h), unless it has no rows, is filled with the float32 costs, 0 where the word is the same. Words
+    are processed `size` at a time, so that their costs stay in the CPU cache. One call processes many words, because
+    each return to Python may have to wait for the GIL.
     """
-    room = np.empty((0 if len(floor) > 0 else size, len(query_norms)), np.float32)
+    buffer = np.empty((0 if len(floor) > 0 else size, len(query_norms)), np.float32)
     for start in range(first, last, size):
         stop = min(start + size, last)
-        costs = floor[start:stop] if len(floor) > 0 else room[: stop - start]
+        costs = floor[start:stop] if len(floor) > 0 else buffer[: stop - start]
         np.dot(vectors[start:stop], query, costs)
         distances_from_products(0, len(costs), costs, norms[start:stop], query_norms, error, shrink)
         for i in range(len(costs)):
-            if place[start + i] >= 0:
-                costs[i, place[start + i]] = far
+            if query_index[start + i] >= 0:
+                costs[i, query_index[start + i]] = far
         row_minima(0, len(costs), costs, base[start:stop])
         if len(above) > 0:
-            bytes_above(0, len(costs), costs, base[start:stop], inverse, above[start:stop], where[start:stop])
+            excess_bytes(0, len(costs), costs, base[start:stop], inverse, above[start:stop], base_column[start:stop])
         for i in range(len(costs)):
-            if place[start + i] >= 0:
-                costs[i, place[start + i]] = 0
+            if query_index[start + i] >= 0:
+                costs[i, query_index[start + i]] = 0
 
 
 @njit(cache=True, nogil=True)
 def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n, m) float64 with the distances of float32 vectors (n, d) and (m, d), taken of differences."""
+    """Fill `out` (n, m) float64 with distances of `sources` (n, d) and `targets` (m, d), computed from differences."""
     for i in range(first, last):
         for j in range(len(targets)):
             out[i, j] = _distance(sources[i], targets[j])
@@ -97,7 +115,7 @@ def exact_distances(first, last, sources, targets, out):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True)
 def exact_arcs(sources, targets, rows, columns):  # type: ignore[no-untyped-def]
-    """Return what `exact_distances` has at `rows` and `columns` (a,), as (a,)."""
+    """Return the distances (a,) of `sources` (n, d) and `targets` (m, d) at the arcs `rows` (a,), `columns` (a,)."""
     out = np.empty(len(rows))
     for a in range(len(rows)):
         out[a] = _distance(sources[rows[a]], targets[columns[a]])
@@ -109,6 +127,6 @@ def _distance(source, target):  # type: ignore[no-untyped-def]
     """Return the distance of two vectors (d,)."""
     square = 0.0
     for x in range(len(source)):
-        apart = np.float64(source[x]) - np.float64(target[x])
-        square += apart * apart
+        difference = np.float64(source[x]) - np.float64(target[x])
+        square += difference * difference
     return math.sqrt(square)

@@ -1,7 +1,7 @@
-"""What the compiler may assume, so that loops become vector instructions."""
+"""Fast-math flags: assumptions that allow the compiler to vectorise loops."""
 
 MINIMA = {"nnan", "nsz"}
-"""Minima: that there is no NaN."""
+"""For minima: there is no NaN, and the sign of zero does not matter."""
 
 SUMS = {"nnan", "nsz", "reassoc", "contract"}
-"""Sums: that their order is free, too."""
+"""For sums: in addition, terms may be reordered and fused."""

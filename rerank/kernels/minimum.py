@@ -1,7 +1,7 @@
-"""The smaller of two floats, in a form of which LLVM makes vector instructions.
+"""The smaller of two floats, in a form that LLVM vectorises.
 
-From a comparison and a choice, which is what numba makes of its own `min`, LLVM of today makes masked stores, and it
-looks for the least of a row one number at a time: five times slower. Whole numbers are not concerned.
+numba's own `min` is a comparison and a select, from which current LLVM makes masked stores and a scalar search for the
+least element of a row: five times slower. Integers are not affected.
 """
 
 from typing import Any
@@ -20,18 +20,18 @@ def smaller(a: Any, b: Any) -> Any:
 
 @intrinsic
 def _minimum(_context: Any, a: Any, b: Any) -> Any:
-    """Call LLVM's own minimum."""
+    """Call LLVM's minimum intrinsic."""
     if not isinstance(a, types.Float) or a != b:
         return None
 
-    def code(_target: Any, builder: Any, _signature: Any, given: Any) -> Any:
-        kind = given[0].type
+    def code(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = arguments[0].type
         minimum = builder.module.declare_intrinsic("llvm.minnum", [kind], ir.FunctionType(kind, [kind, kind]))
-        return builder.call(minimum, given)
+        return builder.call(minimum, arguments)
 
     return a(a, b), code
 
 
 @overload(smaller, jit_options={"fastmath": MINIMA})
 def _compiled_smaller(_a, _b):  # type: ignore[no-untyped-def]  # as the lambda has none
-    return lambda _a, _b: _minimum(_a, _b)  # type: ignore[call-arg]  # it gets its context from numba
+    return lambda _a, _b: _minimum(_a, _b)  # type: ignore[call-arg]  # numba passes the context

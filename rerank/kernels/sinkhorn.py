@@ -1,4 +1,4 @@
-"""Bounds from both sides by Sinkhorn's scaling: any potentials give a lower bound, any plan an upper one."""
+"""Lower and upper bounds by Sinkhorn's scaling: any feasible potentials give a lower bound, any plan an upper one."""
 
 import math
 
@@ -9,92 +9,92 @@ from moverank.rerank.kernels.duals import without_overlap
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
 
-# exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, where the true exponential does not.
+# exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, unlike a call of the exponential function.
 _SQUARINGS = 8
-# A coarse regularisation comes near quickly, a finer one from there nearer: each relative to the one-pass dual.
-_SHARPNESS = (0.03, 0.01)
-# The kernel's rows are filled up with zeros: what is left over after whole vectors takes as long as all of these.
+# Regularisation relative to the one-pass dual: a strong one converges fast, a weaker one then refines its potentials.
+_REGULARISATIONS = (0.03, 0.01)
+# The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop takes as long as the rest.
 _LANES = 32
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sinkhorn_bounds(  # type: ignore[no-untyped-def]
-    first, last, starts, words, weights, rows, cost, place, query_weights, steps, enough, slack, lower, upper
+    first, last, starts, words, weights, rows, cost, query_index, query_weights, steps, threshold, slack, lower, upper
 ):
     """Fill `lower` and `upper` (m,) with bounds of the distance, from twice `steps` of Sinkhorn's scaling.
 
-    `lower` is the dual value of the potentials, made feasible by c-transforms; half of the steps have to do where it is
-    above `enough`, and `upper` is infinity then. `upper` is the cost of the plan, made feasible by rounding (Altschuler
-    et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + slack), which is never below the exact one.
+    `lower` is the dual value of the potentials, made feasible by c-transforms. Once it exceeds `threshold`, steps that
+    remain are skipped and `upper` is infinite. Otherwise `upper` is the cost of the plan made feasible by rounding
+    (Altschuler et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + `slack`), never below the exact one.
     """
     h = cost.shape[1]
     for r in range(first, last):
         start, stop = starts[rows[r]], starts[rows[r] + 1]
-        kept, left = np.empty(stop - start, np.int32), np.empty(stop - start)
+        word_rows, left = np.empty(stop - start, np.int32), np.empty(stop - start)
         columns, right = np.empty(h, np.int32), np.empty(h)
-        n, m = without_overlap(words, weights, start, stop, place, query_weights, kept, left, columns, right)
+        n, m = without_overlap(words, weights, start, stop, query_index, query_weights, word_rows, left, columns, right)
         lower[r], upper[r] = 0.0, 0.0
         if n == 0 or m == 0:
             continue
         local = np.empty((n, m), np.float32)
         for p in range(n):
-            row = cost[kept[p]]
+            row = cost[word_rows[p]]
             for c in range(m):
                 local[p, c] = row[columns[c]]
         left, right = left[:n], right[:m]
         u, v = _one_pass(local)
         unit = _mean_cost(u, v, left, right)
         upper[r] = np.inf
-        for sharpness in _SHARPNESS:
-            kernel, f, moved = _moved_by_scaling(local, left, right, u, v, unit * sharpness, steps)
-            fine_u, fine_v = _completed(local, moved)
+        for regularisation in _REGULARISATIONS:
+            kernel, f, row_potentials = _scaled_potentials(local, left, right, u, v, unit * regularisation, steps)
+            fine_u, fine_v = _c_transforms(local, row_potentials)
             lower[r] = max(lower[r], _dual_value(fine_u, fine_v, left, right))
-            if lower[r] > enough:
+            if lower[r] > threshold:
                 break
             u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
-        if lower[r] <= enough:
+        if lower[r] <= threshold:
             upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def near_potentials(cost, left, right, steps):  # type: ignore[no-untyped-def]
-    """Return feasible potentials (n,) and (m,) of a cost (n, m) float64, near the best by Sinkhorn's scaling."""
+    """Return feasible, near-optimal potentials (n,), (m,) of `cost` (n, m) float64, by twice `steps` of scaling."""
     local = cost.astype(np.float32)
     u, v = _one_pass(local)
     unit = _mean_cost(u, v, left, right)
-    for sharpness in _SHARPNESS:
-        _, _, moved = _moved_by_scaling(local, left, right, u, v, unit * sharpness, steps)
-        fine_u, fine_v = _completed(cost, moved)
+    for regularisation in _REGULARISATIONS:
+        _, _, row_potentials = _scaled_potentials(local, left, right, u, v, unit * regularisation, steps)
+        fine_u, fine_v = _c_transforms(cost, row_potentials)
         u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
     return fine_u, fine_v
 
 
 @njit(cache=True, nogil=True)
-def _moved_by_scaling(local, left, right, u, v, scale, steps):  # type: ignore[no-untyped-def]
-    """Scale the kernel that potentials make; return it, its rows' factors (n,), and the rows' potentials (n,) by these.
+def _scaled_potentials(local, left, right, u, v, scale, steps):  # type: ignore[no-untyped-def]
+    """Scale the kernel of potentials; return it, the factors of its rows (n,), and the new potentials of the rows (n,).
 
-    A factor that the scaling has spoilt leaves its row's potential as it was.
+    A factor that overflowed or underflowed leaves the potential of its row unchanged.
     """
     f = np.ones(len(left), np.float32)
     kernel = _kernel(local, u, v, np.float32(1.0 / scale))
     _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f)
-    moved = np.empty(len(u))
+    row_potentials = np.empty(len(u))
     for p in range(len(u)):
         step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
-        moved[p] = u[p] + step
-    return kernel, f, moved
+        row_potentials[p] = u[p] + step
+    return kernel, f, row_potentials
 
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
-def _completed(cost, moved):  # type: ignore[no-untyped-def]
-    """Complete the rows' potentials (n,) by both c-transforms: the result is feasible, whatever they were.
+def _c_transforms(cost, row_potentials):  # type: ignore[no-untyped-def]
+    """Return the potentials (n,) and (m,) of both c-transforms, feasible for any potentials of the rows (n,).
 
-    Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums exact.
+    Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums accurate.
     """
     n, m = cost.shape
     u, v = np.empty(n), np.full(m, np.inf)
     for p in range(n):
-        row, potential = cost[p], moved[p]
+        row, potential = cost[p], row_potentials[p]
         for c in range(m):
             v[c] = smaller(v[c], row[c] - potential)
     v -= v.min()
@@ -125,7 +125,7 @@ def _one_pass(local):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
-    """Return the mean cost that potentials stand for: the unit of the regularisation."""
+    """Return the dual value of the potentials per unit of mass: the unit of the regularisation."""
     total, mass = 0.0, 0.0
     for p in range(len(u)):
         total += left[p] * u[p]
@@ -137,7 +137,7 @@ def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
-    """Return exp((u + v - cost) sharp) (n, w), nearly, w >= m columns: those from m on are 0."""
+    """Return approximately exp((u + v - cost) * sharp) (n, w), w >= m columns: those from m on are 0."""
     n, m = local.shape
     kernel = np.zeros((n, -(-m // _LANES) * _LANES), np.float32)
     share = np.float32(sharp / 2**_SQUARINGS)
@@ -153,7 +153,7 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
 def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
-    """Scale the kernel's rows to `left` and its columns to `right`, in turn; `f` (n,) becomes the rows' factors."""
+    """Scale the rows of the kernel to `left` and its columns to `right`, in turn; `f` (n,) receives the row factors."""
     n, w = kernel.shape
     g, sums = np.ones(w, np.float32), np.empty(w, np.float32)
     for _ in range(steps):
@@ -173,7 +173,7 @@ def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
-    """Return the value of potentials."""
+    """Return the dual value of potentials."""
     value = 0.0
     for p in range(len(u)):
         value += left[p] * u[p]
@@ -184,9 +184,9 @@ def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyped-def]
-    """Return the cost of the scaled kernel after rounding it to a plan, infinity where the scaling has spoilt it.
+    """Return the cost of the scaled kernel after rounding it to a plan, infinity where scaling overflowed.
 
-    The columns are scaled once more, in float64, so that none has more than its mass but for rounding.
+    The columns are scaled once more, in float64, so that none exceeds its mass by more than rounding.
     """
     n, m = local.shape
     g = np.zeros(m)
@@ -212,7 +212,7 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
         over = max(over, sent[c] - right[c])
         sent[c] = max(right[c] - sent[c], 0.0)
         lacking += sent[c]
-    # A column may be overfull by rounding only: more than that is no plan.
+    # A column may exceed its mass by rounding only: otherwise this is not a plan.
     if not (over < 1e-12):
         return np.inf
     if missing > 0.0 and lacking > 0.0:
@@ -223,7 +223,7 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _dot(row, g):  # type: ignore[no-untyped-def]
-    """Return the product of a row and the columns' factors."""
+    """Return the inner product of a row and the factors of the columns."""
     total = 0.0
     for c in range(len(g)):
         total += row[c] * g[c]
@@ -232,7 +232,7 @@ def _dot(row, g):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
-    """Send a row's mass, add it to the columns' `sent` (m,), and return what it costs."""
+    """Move the mass of a row, add it to `sent` (m,) of the columns, and return its cost."""
     cost = 0.0
     for c in range(len(g)):
         mass = factor * row[c] * g[c]
@@ -243,7 +243,7 @@ def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SUMS)
 def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
-    """Return what it costs to fill up all columns by a share of what they lack."""
+    """Return the cost of moving a share of what each column lacks."""
     cost = 0.0
     for c in range(len(lacking)):
         cost += lacking[c] * share * math.sqrt(np.float64(costs[c]) * np.float64(costs[c]) + slack)

@@ -1,4 +1,4 @@
-"""gensim's log, which tells people what only its caller could change."""
+"""Suppression of gensim's log."""
 
 import logging
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from moverank.rerank.runtime.shared_context import SharedContext
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def _errors_only() -> Iterator[None]:
     log = logging.getLogger("gensim")
     before = log.level
     log.setLevel(logging.ERROR)
@@ -18,5 +18,5 @@ def _silent() -> Iterator[None]:
         log.setLevel(before)
 
 
-without_gensim_log = SharedContext(_silent)
-"""Keeps gensim's advice on small corpora off standard error: the caller can do nothing about it."""
+without_gensim_log = SharedContext(_errors_only)
+"""A context that suppresses gensim's warnings, such as those about small corpora: our users cannot act on them."""

@@ -1,4 +1,4 @@
-"""Modules of libraries that are loaded when they are first used, though others import them at once."""
+"""Lazy import of modules that a library imports eagerly."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,8 +9,8 @@ from importlib.util import LazyLoader
 from types import ModuleType
 
 
-class _Finder(MetaPathFinder):
-    """Finds modules of given names as `PathFinder` does, and puts their loading off."""
+class _LazyFinder(MetaPathFinder):
+    """Finds the modules `names` as `PathFinder` does, with a lazy loader."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -25,8 +25,8 @@ class _Finder(MetaPathFinder):
 
 @contextmanager
 def lazy_import(*names: str) -> Iterator[None]:
-    """Put off loading the modules `names`, wherever they are imported within, to the first use of what they have."""
-    finder = _Finder(names)
+    """Within this context, importing one of the modules `names` defers its execution to the first attribute access."""
+    finder = _LazyFinder(names)
     sys.meta_path.insert(0, finder)
     try:
         yield

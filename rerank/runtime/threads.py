@@ -1,4 +1,4 @@
-"""Spreading loops over the cores: kernels let go of Python's lock, so plain threads do."""
+"""Parallel loops: compiled kernels release the GIL, so plain threads run them on all cores."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ from itertools import count
 from threading import Event, Lock, Thread, local
 from typing import Any
 
-_BLOCKS = 8  # blocks for each thread: rows differ in length, and who is done first takes the next
-_here = local()
+_BLOCKS = 8  # for each thread: rows differ in length, so a thread that has finished a block takes the next one
+_this_thread = local()
 
 
 def core_count() -> int:
@@ -20,91 +20,91 @@ def core_count() -> int:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Keep the loops of this thread to itself: others have work of their own."""
+    """Run the parallel loops of this thread in this thread only, because the other cores are busy."""
     before = is_single_threaded()
-    _here.alone = True
+    _this_thread.single = True
     try:
         yield
     finally:
-        _here.alone = before
+        _this_thread.single = before
 
 
 def is_single_threaded() -> bool:
-    """Say whether this thread keeps its loops to itself: if it is one of the pool, waiting for others may never end."""
-    return getattr(_here, "alone", False)
+    """Return whether this thread runs its loops alone. Pool threads do: waiting for the pool inside it deadlocks."""
+    return getattr(_this_thread, "single", False)
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Keep BLAS to the thread that calls it, for this process: it is called by several, each for a part.
+    """Limit BLAS to one thread in the whole process, because our own threads call it in parallel.
 
-    Its own threads wait for more work by spinning, on the cores that ours need. A BLAS built on OpenMP, as those in the
-    wheels of numpy and scipy are not, has a number of threads for each caller, and is left as it is.
+    BLAS threads busy-wait for more work on the cores that our threads need. A BLAS built on OpenMP has a thread count
+    for each calling thread and is not limited; the wheels of numpy and scipy do not use one.
     """
-    _Blas.enter()
+    _BlasLimit.enter()
     try:
         yield
     finally:
-        _Blas.leave()
+        _BlasLimit.leave()
 
 
-class _Blas:
-    """How many want BLAS to have one thread: the first says so to it, the last takes it back.
+class _BlasLimit:
+    """The number of users of the BLAS limit: the first sets it, the last restores it.
 
-    A thread of its own says so and stays until then: threadpoolctl obeys only the thread that spoke first, and here the
-    first to come is seldom the last to leave.
+    A separate thread holds the limit, because threadpoolctl restores it only in the thread that set it, and the last
+    user may be another thread than the first.
     """
 
     _lock = Lock()
-    _wanted = 0
-    _keeper = Thread()
-    _done = Event()
+    _users = 0
+    _holder = Thread()
+    _released = Event()
 
     @classmethod
     def enter(cls) -> None:
         with cls._lock:
-            if not cls._wanted:
-                cls._begin()
-            cls._wanted += 1
+            if not cls._users:
+                cls._set()
+            cls._users += 1
 
     @classmethod
     def leave(cls) -> None:
         with cls._lock:
-            cls._wanted -= 1
-            if not cls._wanted:
-                cls._done.set()
-                cls._keeper.join()
+            cls._users -= 1
+            if not cls._users:
+                cls._released.set()
+                cls._holder.join()
 
     @classmethod
-    def _begin(cls) -> None:
-        begun, cls._done = Event(), Event()
-        cls._keeper = Thread(target=_keep_alone, args=(begun, cls._done), daemon=True)
+    def _set(cls) -> None:
+        is_set, cls._released = Event(), Event()
+        cls._holder = Thread(target=_hold_blas_limit, args=(is_set, cls._released), daemon=True)
         try:
-            cls._keeper.start()
-            begun.wait()
-        except BaseException:  # Ctrl-C, or no thread to be had: nobody will leave
-            cls._done.set()
+            cls._holder.start()
+            is_set.wait()
+        except BaseException:  # Ctrl-C, or no thread is available: `leave` will not be called
+            cls._released.set()
             raise
 
     @classmethod
-    def forked(cls) -> None:
-        """Begin anew in a copy of the process, which has no other threads: what they held stays held."""
+    def after_fork(cls) -> None:
+        """Replace the lock in a forked process: a thread that holds it does not exist there and cannot release it."""
         cls._lock = Lock()
 
 
-def _keep_alone(begun: Event, done: Event) -> None:
-    """Keep BLAS to one thread until it is done."""
+def _hold_blas_limit(is_set: Event, released: Event) -> None:
+    """Limit BLAS to one thread until `released` is set; set `is_set` once the limit holds."""
     try:
         with _blas_libraries().limit(limits=1, user_api="blas"):
-            begun.set()
-            done.wait()
+            is_set.set()
+            released.wait()
     finally:
-        begun.set()  # even where it failed: somebody waits
+        is_set.set()  # after a failure, too: `_set` waits for it
 
 
 @cache
 def _blas_libraries() -> Any:
-    """Return the handles of what BLAS there is in the process: numpy's, and scipy's, which compiled kernels call."""
+    """Return the controller of the loaded BLAS libraries: numpy's, and scipy's, which compiled kernels call."""
     from scipy.linalg import cython_blas  # noqa: F401 - loads it
     from threadpoolctl import ThreadpoolController
 
@@ -112,38 +112,42 @@ def _blas_libraries() -> Any:
 
 
 def parallel_for(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
-    """Do `work(first, last)` for ranges that make up 0 to n, on all cores unless n is `small`."""
+    """Call `work(first, last)` for disjoint ranges that cover 0 to `n` - 1, on all cores; `last` is exclusive.
+
+    If `n` is below `small`, there is one range, in this thread. Raises what `work` raises; a failure in the calling
+    thread stops the other threads after their current range.
+    """
     threads = core_count()
     if n < small or threads == 1 or is_single_threaded():
         work(0, n)
         return
     block = max(1, -(-n // (threads * _BLOCKS)))
-    turns, stopped = count(), Event()
+    block_numbers, stopped = count(), Event()
 
-    def drain() -> None:
-        while not stopped.is_set() and (first := next(turns) * block) < n:
+    def run_blocks() -> None:
+        while not stopped.is_set() and (first := next(block_numbers) * block) < n:
             work(first, min(first + block, n))
 
-    def help_out() -> None:
-        with single_threaded():  # who waits for others of the pool while all of them do waits for ever
-            drain()
+    def run_blocks_in_pool() -> None:
+        with single_threaded():  # waiting for pool tasks inside the pool deadlocks
+            run_blocks()
 
-    others = [thread_pool().submit(help_out) for _ in range(threads - 1)]
+    tasks = [thread_pool().submit(run_blocks_in_pool) for _ in range(threads - 1)]
     try:
-        drain()
+        run_blocks()
     except BaseException:
         stopped.set()
         raise
-    for other in others:
-        other.result()
+    for task in tasks:
+        task.result()
 
 
 @cache
 def thread_pool() -> ThreadPoolExecutor:
-    """Return the threads that are kept for the next loop."""
+    """Return the thread pool of the process, with a thread for each core, created on first use."""
     return ThreadPoolExecutor(core_count(), "moverank")
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=thread_pool.cache_clear)
-    os.register_at_fork(after_in_child=_Blas.forked)
+    os.register_at_fork(after_in_child=_BlasLimit.after_fork)

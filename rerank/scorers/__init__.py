@@ -1,4 +1,4 @@
-"""Rankers by word counts, fitted segment by segment with the statistics of the whole collection."""
+"""Scorers rank documents by word counts, segment by segment, with the statistics of the whole collection."""
 
 from moverank.rerank.scorers.normalisers import translation_normalisers
 from moverank.rerank.scorers.scorer import Scorer, Statistics, TermCounts, TermQuery

@@ -19,10 +19,10 @@ K3 = Number("k3", np.inf, 0, np.inf)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bm25:
-    """The score sum over the query's terms of `idf * tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl)) * weight(qtf)`.
+    """The score is the sum over the query's terms of `idf * tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl)) * weight`.
 
-    idf = ln(1 + (N - df + 0.5) / (df + 0.5)) is Lucene's, which is never negative. The query's own count weighs
-    qtf (k3 + 1) / (qtf + k3): qtf itself with the default of k3 = infinity, and 1 with k3 = 0.
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5)) is that of Lucene, which is never negative. The weight of a term with the
+    count qtf in the query is qtf (k3 + 1) / (qtf + k3): qtf by default (k3 is infinite), 1 with k3 = 0.
     """
 
     name: ClassVar[str] = "bm25"
@@ -35,15 +35,15 @@ class Bm25:
 
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
-        """See `Scorer.fit`; what a term adds to a document is computed here, once."""
+        """See `Scorer.fit`; the contribution of each term to each document is computed here."""
         check_options(cls.name, cls.options, options, ScorerError)
         k1, b = K1.read(options), B.read(options)
         raw = Postings.of(counts, statistics)
         df = statistics.document_frequencies
         idf = np.log1p((statistics.documents - df + 0.5) / (df + 0.5))
-        saturation = k1 * (1 - b + b * raw.sums(raw.values) / statistics.average_length)
+        saturation = k1 * (1 - b + b * raw.document_sums(raw.values) / statistics.average_length)
         tf = raw.values * (k1 + 1) / (raw.values + saturation[raw.documents])
-        return cls(raw.with_values(tf * raw.spread(idf)), K3.read(options))
+        return cls(raw.with_values(tf * raw.by_term(idf)), K3.read(options))
 
     @property
     def unrelated(self) -> float:
@@ -51,7 +51,7 @@ class Bm25:
         return 0.0
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
-        """Return the scores (n,) of every document, 0 for those that share no term."""
+        """See `Scorer.score`."""
         weights = query.counts
         if np.isfinite(self.k3):
             weights = weights * (self.k3 + 1) / (weights + self.k3)

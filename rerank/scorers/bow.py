@@ -1,4 +1,4 @@
-"""Bag of words: distance of normalised counts."""
+"""Bag of words: the distance of normalised counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from moverank.rerank.scorers.vector_space import NORM, VectorSpace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bow:
-    """The distance of counts that are brought to length 1, in L1 (0 to 2) or L2 (0 to the square root of 2).
+    """The distance of counts scaled to length 1, in L1 (0 to 2) or L2 (0 to the square root of 2).
 
-    L2 is sqrt(2 - 2 cos), so it ranks as the cosine does (Sato et al. 2022).
+    The length has the same norm as the distance. L2 is sqrt(2 - 2 cos), so it ranks as the cosine (Sato et al. 2022).
     """
 
     name: ClassVar[str] = "bow"
@@ -36,8 +36,8 @@ class Bow:
     @property
     def unrelated(self) -> float:
         """See `Scorer.unrelated`."""
-        return self.space.farthest
+        return self.space.max_distance
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
-        """Return the distances (n,) of every document; a query term that the segment has not keeps its share."""
+        """See `Scorer.score`; a query term that the segment does not contain keeps its share of the query."""
         return self.space.distances(query.terms, query.counts)

@@ -1,7 +1,7 @@
-"""Joining rankings: of candidates, or of a distance and a scorer.
+"""Fusion of rankings: of several candidate lists, or of a distance and a scorer.
 
-Vectors find what means the same, word counts find rare words and names. Ranks can be joined whatever the scores mean;
-scores can where both are brought to the same span.
+Word vectors find paraphrases, word counts find rare words and names. Ranks can be added whatever the scores are; scores
+can be added after scaling to the same range.
 """
 
 from collections.abc import Sequence
@@ -9,44 +9,45 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-_SLOW = 60
-"""The constant of Cormack et al. 2009: how little the first ranks stand out."""
+_RANK_OFFSET = 60
+"""The constant of Cormack et al. 2009: a larger one reduces the advantage of the first ranks."""
 
 
 def reciprocal_ranks(rankings: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Join rankings of ids, each (n_i,) and best first, into one: ids (n,) and scores (n,), best first.
+    """Fuse `rankings` of ids, each (n_i,) and best first, into one: ids (n,) and scores (n,), best first.
 
-    The score is the sum of 1 / (60 + rank) over the rankings that have the id (reciprocal rank fusion, Cormack et al.
-    2009). Equal scores are in the order of ids.
+    The score is the sum of 1 / (60 + rank) over the rankings that contain the id (reciprocal rank fusion, Cormack et
+    al. 2009). Equal scores are in the order of ids.
     """
-    shares = [1.0 / (_SLOW + 1.0 + np.arange(len(ranking))) for ranking in rankings]
+    shares = [1.0 / (_RANK_OFFSET + 1.0 + np.arange(len(ranking))) for ranking in rankings]
     return _summed(np.concatenate(rankings), np.concatenate(shares))
 
 
 def linear(
     rankings: Sequence[NDArray[np.int64]], values: Sequence[NDArray[np.float64]], shares: Sequence[float]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Join rankings of ids by their `values`, each (n_i,), larger being better: ids (n,) and scores (n,), best first.
+    """Fuse rankings by a weighted sum of scaled values: ids (n,) and scores (n,), best first.
 
-    The values of a ranking are brought to the span from 0 (the worst it has) to 1 (the best), and count by its share.
-    An id that a ranking does not have gets 0 there. Equal scores are in the order of ids.
+    `rankings` are arrays of ids (n_i,), `values` the values (n_i,) of these ids, larger is better, and `shares` the
+    weights of the rankings. The values of a ranking are scaled to the range from 0 (its worst) to 1 (its best); an id
+    that a ranking does not contain gets 0 there. Equal scores are in the order of ids.
     """
-    counted = [share * _spanned(value) for share, value in zip(shares, values, strict=True)]
-    return _summed(np.concatenate(rankings), np.concatenate(counted))
+    weighted = [share * _scaled(value) for share, value in zip(shares, values, strict=True)]
+    return _summed(np.concatenate(rankings), np.concatenate(weighted))
 
 
-def _spanned(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bring values (n,) to the span from 0 to 1; where all are the same, all are best."""
+def _scaled(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values (n,) scaled to the range from 0 to 1; equal values become 1."""
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
-    spanned: NDArray[np.float64] = (values - low) / (high - low) if high > low else np.ones(len(values))
-    return spanned
+    scaled: NDArray[np.float64] = (values - low) / (high - low) if high > low else np.ones(len(values))
+    return scaled
 
 
 def _summed(ids: NDArray[np.int64], shares: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Add up the shares of each id, and put the largest sum first."""
-    found, places = np.unique(ids, return_inverse=True)
-    sums = np.bincount(places, shares, len(found)).astype(np.float64, copy=False)
+    """Return the distinct ids and the sums of their shares, the largest first."""
+    distinct, groups = np.unique(ids, return_inverse=True)
+    sums = np.bincount(groups, shares, len(distinct)).astype(np.float64, copy=False)
     order = np.argsort(-sums, kind="stable")
-    return found[order], sums[order]
+    return distinct[order], sums[order]

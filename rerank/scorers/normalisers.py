@@ -1,9 +1,10 @@
-"""What the translations of a word add up to: work of the vocabulary squared, done once."""
+"""The normalisers of the translation model, whose cost is quadratic in the vocabulary."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.scorers.word_vectors import WordVectors, unit_rows
+from moverank.rerank.scorers.word_vectors import WordVectors
+from moverank.rerank.words.unit_length import unit_rows
 
 _BLOCK = 1024
 
@@ -11,12 +12,11 @@ _BLOCK = 1024
 def translation_normalisers(
     vectors: NDArray[np.float32], known: NDArray[np.bool_], vocabulary: WordVectors | None = None
 ) -> NDArray[np.float64]:
-    """Return Z_u = sum over the vocabulary's words w of max(cos(w, u), 0) for each word u, (t,) float64.
+    """Return Z_u = sum over the words w of the vocabulary of max(cos(w, u), 0) for each word u, (t,) float64.
 
-    The words are `vectors` (t, d) with `known` (t,), and they are the vocabulary themselves where none is given. Z is a
-    sum over words, so it grows with a collection: the Z of two vocabularies that share no word add up to that of both.
-    A word without a vector translates to itself only and has Z = 1; so it adds nothing to others, and a second
-    vocabulary nothing to it: with a `vocabulary` it has 0.
+    The words u have `vectors` (t, d); `known` (t,) tells which of them have one. They are themselves the vocabulary
+    unless a `vocabulary` is given. Z is additive over vocabularies without a common word. A word without a vector
+    translates only to itself, with Z = 1, and adds nothing to other words; over a given `vocabulary` its Z is 0.
     """
     usable = np.flatnonzero(WordVectors(vectors, known).lengths() > 0)
     if vocabulary is None:
@@ -29,11 +29,12 @@ def translation_normalisers(
 
 
 def _sums_within(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the sums over these vectors themselves: the cosine is symmetric, so half of the blocks are enough."""
+    """Return the sums (n,) over pairs of `vectors` (n, d); by symmetry half of the blocks are enough."""
     sums = np.zeros(len(vectors))
     for first in range(0, len(vectors), _BLOCK):
+        rows = unit_rows(vectors[first : first + _BLOCK])
         for start in range(first, len(vectors), _BLOCK):
-            cosines = _clipped(vectors[first : first + _BLOCK], vectors[start : start + _BLOCK])
+            cosines = _clipped(rows, vectors[start : start + _BLOCK])
             sums[first : first + _BLOCK] += cosines.sum(axis=1)
             if start > first:
                 sums[start : start + _BLOCK] += cosines.sum(axis=0)
@@ -41,16 +42,16 @@ def _sums_within(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _sums_over(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return for each vector the sum over the others."""
+    """Return the sums (n,) of vectors (n, d) over others (m, d)."""
     sums = np.zeros(len(vectors))
     for first in range(0, len(vectors), _BLOCK):
+        rows = unit_rows(vectors[first : first + _BLOCK])
         for start in range(0, len(others), _BLOCK):
-            cosines = _clipped(vectors[first : first + _BLOCK], others[start : start + _BLOCK])
-            sums[first : first + _BLOCK] += cosines.sum(axis=1)
+            sums[first : first + _BLOCK] += _clipped(rows, others[start : start + _BLOCK]).sum(axis=1)
     return sums
 
 
-def _clipped(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return max(cos, 0) of each vector with each other one, (n, m)."""
-    cosines: NDArray[np.float64] = unit_rows(vectors) @ unit_rows(others).T
+def _clipped(rows: NDArray[np.float64], vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return max(cos, 0) (n, m) of unit rows (n, d) and vectors (m, d)."""
+    cosines: NDArray[np.float64] = rows @ unit_rows(vectors).T
     return np.maximum(cosines, 0.0, out=cosines)

@@ -1,4 +1,4 @@
-"""PL2 of the divergence from randomness (Amati & van Rijsbergen 2002): a Poisson model of what chance would bring."""
+"""PL2 of the divergence-from-randomness models (Amati & van Rijsbergen 2002): Poisson counts as the null model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 C = Number("c", 1.0, 0.001, 1000)
 
 _LOWEST = 1 / 6
-"""Where 1 / (12 x) + ln(2 pi x) / 2 is smallest."""
+"""The x at which 1 / (12 x) + ln(2 pi x) / 2 is least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pl2:
-    """The score sum over the query's terms of `qtf * information / (tfn + 1)`: surprise of the count, in bits.
+    """The score is the sum over the query's terms of `qtf * information / (tfn + 1)`, in bits.
 
     tfn = tf log2(1 + c avgdl / dl) is the count in a document of average length, lambda = F / N the term's mean count,
-    and information is -log2 of Poisson's probability of tfn, with Stirling's series for the factorial:
+    and information is -log2 of the Poisson probability of tfn, with Stirling's series for the factorial:
     tfn log2(tfn / lambda) + (lambda + 1 / (12 tfn) - tfn) log2 e + log2(2 pi tfn) / 2.
 
     No term is negative, so none is clipped: tfn ln(tfn / lambda) + lambda - tfn >= 0, and the rest of the series is
-    0.52 nats or more. Below tfn = 1/6 that rest would grow without bound, and a word that stands once in a huge
-    document would be a great surprise: there it keeps its smallest value, the one at 1/6.
+    0.52 nats or more. Below tfn = 1/6 the rest would grow without bound, and a word that occurs once in a huge document
+    would carry much information: there the rest is replaced by its minimum, the value at 1/6.
     """
 
     name: ClassVar[str] = "pl2"
@@ -40,14 +40,14 @@ class Pl2:
 
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
-        """See `Scorer.fit`; what a term adds to a document is computed here, once."""
+        """See `Scorer.fit`; the contribution of each term to each document is computed here."""
         check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
-        lengths = raw.sums(raw.values)
-        # An empty document has no postings: what its length is taken for does not matter.
+        lengths = raw.document_sums(raw.values)
+        # An empty document has no postings: any length will do.
         relative = statistics.average_length / np.where(lengths > 0, lengths, 1.0)
         tfn = raw.values * (np.log1p(C.read(options) * relative) / np.log(2))[raw.documents]
-        mean = raw.spread(statistics.collection_frequencies / max(statistics.documents, 1))
+        mean = raw.by_term(statistics.collection_frequencies / max(statistics.documents, 1))
         return cls(raw.with_values(_information(tfn, mean) / (tfn + 1)))
 
     @property
@@ -56,12 +56,12 @@ class Pl2:
         return 0.0
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
-        """Return the scores (n,) of every document, 0 for those that share no term."""
+        """See `Scorer.score`."""
         return self.impacts.weighted_sums(query.terms, query.counts)
 
 
 def _information(tfn: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the bits of surprise at counts (m,) > 0 where means (m,) > 0 were to be expected."""
+    """Return the information (m,), in bits, of counts `tfn` (m,) > 0 with expected counts `mean` (m,) > 0."""
     series = np.maximum(tfn, _LOWEST)
     nats = tfn * np.log(tfn / mean) + mean - tfn
     nats += 1 / (12 * series) + np.log(2 * np.pi * series) / 2

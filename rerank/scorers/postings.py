@@ -1,4 +1,4 @@
-"""The inverted file: for each term the documents that hold it."""
+"""The inverted file: the documents that contain each term."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +11,10 @@ from moverank.rerank.scorers.scorer import Statistics, TermCounts, check_segment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Where terms are: term j has the postings `starts[j]:starts[j + 1]` of `documents` and `values`.
+    """Postings by term: term j has the slice `starts[j]:starts[j + 1]` of `documents` and `values`.
 
-    `starts` (t + 1,) int64, `documents` (nnz,) int32, increasing for a term, `values` (nnz,) float64. `size` is n, how
-    many documents there are, those without a term included.
+    `starts` (t + 1,) int64, `documents` (nnz,) int32, increasing within a term, `values` (nnz,) float64. `size` is n,
+    the number of documents, including those without terms.
     """
 
     starts: NDArray[np.int64]
@@ -24,8 +24,8 @@ class Postings:
 
     @classmethod
     def of(cls, counts: TermCounts, statistics: Statistics) -> "Postings":
-        """Turn counts by document into counts by term; raise ScorerError where the statistics are not theirs."""
-        from scipy.sparse import csr_array  # 0.2 s: only for who fits a scorer
+        """Return the transpose of counts by document; raises ScorerError if the statistics do not include them."""
+        from scipy.sparse import csr_array  # 0.2 s
 
         check_segment(counts, statistics)
         shape = len(counts), len(statistics.document_frequencies)
@@ -37,34 +37,34 @@ class Postings:
         """Return the same postings with other values (nnz,)."""
         return replace(self, values=values)
 
-    def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Give each posting (nnz,) the amount of its term, out of amounts (t,)."""
+    def by_term(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each posting (nnz,) the amount of its term, from amounts (t,)."""
         return np.repeat(amounts, np.diff(self.starts))
 
-    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up values (nnz,) of postings for each document (n,)."""
-        return totals(self.documents, values, self.size)
+    def document_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each document (n,) the sum of the values (nnz,) of its postings."""
+        return grouped_sums(self.documents, values, self.size)
 
     def gather(self, terms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-        """Return the documents, the values and the places in `terms` (h,) of all postings of these terms.
+        """Return all postings of `terms` (h,), term by term: documents, values, and the term's index in `terms`.
 
-        Terms come in the order given; -1 has no postings.
+        The term -1 has no postings. Raises ScorerError for an id that does not exist.
         """
         check_terms(terms, len(self.starts) - 1)
-        places = np.flatnonzero(terms >= 0)
-        slices = [slice(self.starts[term], self.starts[term + 1]) for term in terms[places].tolist()]
+        indices = np.flatnonzero(terms >= 0)
+        slices = [slice(self.starts[term], self.starts[term + 1]) for term in terms[indices].tolist()]
         if not slices:
             return np.empty(0, np.int32), np.empty(0), np.empty(0, np.int64)
         documents = np.concatenate([self.documents[part] for part in slices])
         values = np.concatenate([self.values[part] for part in slices])
-        return documents, values, np.repeat(places, [part.stop - part.start for part in slices])
+        return documents, values, np.repeat(indices, [part.stop - part.start for part in slices])
 
     def weighted_sums(self, terms: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return for each document (n,) the sum of its values of terms (h,), each times the weight of its term."""
-        documents, values, places = self.gather(terms)
-        return totals(documents, values * weights[places], self.size)
+        """Return for each document (n,) the sum over `terms` (h,) of value times weight, with `weights` (h,)."""
+        documents, values, indices = self.gather(terms)
+        return grouped_sums(documents, values * weights[indices], self.size)
 
 
-def totals(places: NDArray[np.integer[Any]], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
-    """Add up values (m,) that have the same place, of places (m,) from 0 to `size` - 1."""
-    return np.bincount(places, values, size).astype(np.float64, copy=False)
+def grouped_sums(groups: NDArray[np.integer[Any]], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Return the sums (size,) of `values` (m,) by group; `groups` (m,) are from 0 to `size` - 1."""
+    return np.bincount(groups, values, size).astype(np.float64, copy=False)

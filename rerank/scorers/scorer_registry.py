@@ -16,13 +16,13 @@ from moverank.rerank.scorers.translation import Translation
 _ALL: tuple[type[Scorer], ...] = (Bow, Tfidf, Bm25, Pl2, Translation, Interpolation)
 
 SCORERS: Mapping[str, type[Scorer]] = MappingProxyType({scorer.name: scorer for scorer in _ALL})
-"""Every scorer, by its name on the command line."""
+"""The scorer classes by their names on the command line."""
 
 
 def choose(name: str, options: Mapping[str, str]) -> type[Scorer]:
-    """Return the scorer of that name, to be fitted with these options as typed.
+    """Return the scorer class of that name, and validate the `options` of its `fit`.
 
-    Raises ScorerError for a name, an option or a value that there is not, before any document is read.
+    Raises ScorerError for an unknown name, an unknown option and an invalid value, before any document is read.
     """
     if name not in SCORERS:
         raise ScorerError(f"there is no scorer {name!r}: choose {', '.join(SCORERS)}")

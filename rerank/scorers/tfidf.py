@@ -1,4 +1,4 @@
-"""Bag of words with idf: distance of normalised tf-idf vectors."""
+"""Bag of words with idf: the distance of normalised tf-idf vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from moverank.rerank.scorers.vector_space import NORM, VectorSpace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tfidf:
-    """The distance of counts times idf that are brought to length 1, in L1 or L2.
+    """The distance of counts times idf scaled to length 1, in L1 or L2.
 
-    The idf is smoothed, ln((1 + N) / (1 + df)) + 1: a query term that the collection has not weighs the most, and keeps
-    its share of the query (Sato et al. 2022).
+    The idf is smoothed, ln((1 + N) / (1 + df)) + 1 (Sato et al. 2022): a query term that the collection does not
+    contain has the largest idf, and keeps its share of the query.
     """
 
     name: ClassVar[str] = "tfidf"
@@ -40,9 +40,9 @@ class Tfidf:
     @property
     def unrelated(self) -> float:
         """See `Scorer.unrelated`."""
-        return self.space.farthest
+        return self.space.max_distance
 
     def score(self, query: TermQuery) -> NDArray[np.float64]:
-        """Return the distances (n,) of every document."""
+        """See `Scorer.score`."""
         idf = inverse_document_frequency(query.document_frequencies, self.documents)
         return self.space.distances(query.terms, query.counts * idf)

@@ -1,4 +1,4 @@
-"""Word vectors of terms, for scorers that compare words by meaning."""
+"""Word vectors of terms, for scorers that compare words by their vectors."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _BLOCK = 4096
 class WordVectors:
     """Word vectors of terms: `vectors` (t, d) float32, finite, and `known` (t,) bool, whether the term has one.
 
-    A zero vector has no direction and counts as none. Raises ScorerError where the shapes differ.
+    A zero vector counts as none. Raises ScorerError for inconsistent shapes.
     """
 
     vectors: NDArray[np.float32]
@@ -30,7 +30,7 @@ class WordVectors:
         return len(self.known)
 
     def lengths(self) -> NDArray[np.float64]:
-        """Return the Euclidean lengths (t,), 0 for a term that has no vector."""
+        """Return the Euclidean lengths (t,), 0 for a term without a vector."""
         lengths = np.zeros(len(self))
         for start in range(0, len(self), _BLOCK):
             block = self.vectors[start : start + _BLOCK].astype(np.float64)
@@ -38,9 +38,9 @@ class WordVectors:
         return np.where(self.known, lengths, 0.0)
 
     def products(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the products (t, h) with directions (h, d), 0 for a term that has no vector.
+        """Return the inner products (t, h) with `directions` (h, d), 0 for a term without a vector.
 
-        They are taken in float64: in float32 a word's product would depend on which words are beside it by 1e-7.
+        They are computed in float64: in float32 the other words would change the product of a word by up to 1e-7.
         """
         products = np.zeros((len(self), len(directions)))
         rows = np.flatnonzero(self.known)
@@ -50,8 +50,11 @@ class WordVectors:
         return products
 
 
-def needed_vectors(scorer: str, words: WordVectors | None, terms: int, dim: int | None = None) -> WordVectors:
-    """Return the vectors of so many terms, of `dim` dimensions where it is given; raise ScorerError for any others."""
+def checked_vectors(scorer: str, words: WordVectors | None, terms: int, dim: int | None = None) -> WordVectors:
+    """Return `words` if they are the vectors of `terms` terms, of `dim` dimensions unless that is None.
+
+    Raises ScorerError if they are missing or others; the message names the `scorer`.
+    """
     if words is None:
         raise ScorerError(
             f"{scorer} compares words by their vectors: give `word_vectors` with the counts and the query"
@@ -61,11 +64,3 @@ def needed_vectors(scorer: str, words: WordVectors | None, terms: int, dim: int 
     if dim not in (None, words.vectors.shape[1]):
         raise ScorerError(f"the query's word vectors have {words.vectors.shape[1]} dimensions, the segment's {dim}")
     return words
-
-
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return vectors (n, d) brought to length 1, in float64; zero stays zero."""
-    wide = vectors.astype(np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
-    unit: NDArray[np.float64] = wide / np.where(lengths > 0, lengths, 1.0)[:, None]
-    return unit

@@ -1,4 +1,4 @@
-"""Word vectors: which words have one, and how a word without a row is put together from its subwords."""
+"""Word vectors, and vectors composed of subwords for words without a row."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -9,21 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
+from moverank.rerank.words.unit_length import unit_rows
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary, encoded
 
 LONGEST = 1e15
-"""No number of a vector may be larger: its square and those of others have to fit into float32."""
+"""The largest magnitude of a vector component: sums of squares must fit into float32."""
 
 COMPOSED = -2
-"""The row of a word without a row of its own, whose vector is composed of its subwords."""
+"""The row number of a word that has no row, but a vector composed of its subwords."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subwords:
     """Vectors of character n-grams, hashed into `buckets` (b, d) float32, as fastText learns them.
 
-    A word stands for the n-grams of `min_n` to `max_n` characters of `<word>` (Bojanowski et al. 2017, section 3.2).
-    `before` is called with the rows that are about to be read: see `Embedding`.
+    A word is represented by the n-grams of `min_n` to `max_n` characters of `<word>` (Bojanowski et al. 2017, section
+    3.2). `before` is called with the rows that are about to be read: see `Embedding`. Raises EmbeddingError unless
+    `buckets` is a float32 matrix.
     """
 
     buckets: NDArray[np.float32]
@@ -38,13 +40,13 @@ class Subwords:
     def hashes(self, word: str) -> list[int]:
         """Return the bucket of every n-gram of `word`, by 32-bit FNV-1a over its UTF-8.
 
-        fastText takes each byte as a signed char before the exclusive or, so one of 128 or more also flips the upper
-        24 bits. An n-gram of one character that is only the word's boundary does not count.
+        As in fastText, each byte is a signed char in the exclusive or, so that a byte of 128 or more also flips the
+        upper 24 bits. An n-gram that is only a boundary character, `<` or `>`, is skipped.
         """
         if not len(self.buckets):
             return []
-        found = []
-        # Signed bytes of each character, as the exclusive or sees them.
+        buckets = []
+        # The bytes of each character, sign-extended to 32 bits.
         characters = [[b | 0xFFFFFF00 if b > 127 else b for b in encoded(c)] for c in f"<{word}>"]
         last = len(characters)
         for start in range(last):
@@ -54,11 +56,11 @@ class Subwords:
                     value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
                 length = end - start
                 if length >= self.min_n and not (length == 1 and (start == 0 or end == last)):
-                    found.append(value % len(self.buckets))
-        return found
+                    buckets.append(value % len(self.buckets))
+        return buckets
 
     def compose(self, word: str) -> NDArray[np.float32] | None:
-        """Return the mean (d,) of the vectors of the word's n-grams, or None where it has none."""
+        """Return the mean (d,) of the vectors of the word's n-grams, or None for a word without n-grams."""
         hashes = self.hashes(word)
         if hashes and self.before:
             self.before(np.array(hashes))
@@ -69,10 +71,11 @@ class Subwords:
 class Embedding:
     """Words and their vectors (v, d) float32, memory-mapped or not; row i belongs to `words[i]`.
 
-    `words` may be any sequence of strings. `fingerprint` names the content, computed where it is not given; equal
-    fingerprints mean equal distances. `unit` says that the vectors were brought to unit length, so that composed ones
-    must be, too. Values are not looked at, for there may be gigabytes; `Embedding.of` does. `before` is called with
-    the rows (n,) that `gather` is about to read: who maps a file can look at them first. Raises EmbeddingError.
+    `words` may be any sequence of strings. `fingerprint` identifies the content and is computed unless given: equal
+    fingerprints mean equal distances. `subwords` compose vectors for words without a row. `unit` states that the
+    vectors have length 1; composed ones are then scaled to length 1, too. `before` is called with the rows (n,) that
+    `gather` is about to read, so that the owner of a memory-mapped file can verify them. Raises EmbeddingError for
+    inconsistent types and shapes; the values are checked by `Embedding.of` only, since they may be gigabytes.
     """
 
     words: Sequence[str]
@@ -102,9 +105,10 @@ class Embedding:
 
     @classmethod
     def of(cls, words: Iterable[str], vectors: ArrayLike) -> "Embedding":
-        """Make an embedding of distinct words and finite vectors (v, d) in memory, float64 or float32.
+        """Return an embedding of distinct `words` and `vectors` (v, d) in memory, which are converted to float32.
 
-        gensim's vectors come in by `Embedding.of(kv.index_to_key, kv.vectors)`. Raises EmbeddingError.
+        For gensim's vectors: `Embedding.of(kv.index_to_key, kv.vectors)`. Raises EmbeddingError for a repeated word,
+        for a number that is not finite or beyond `LONGEST`, and for inconsistent shapes.
         """
         vocabulary = Vocabulary.of(words)
         try:
@@ -115,7 +119,7 @@ class Embedding:
         embedding = cls(vocabulary, matrix)
         pair = vocabulary.repeated()
         if pair:
-            raise EmbeddingError(f"the word {vocabulary[pair[0]]!r} is there twice: in rows {pair[0]} and {pair[1]}")
+            raise EmbeddingError(f"the word {vocabulary[pair[0]]!r} occurs twice: in rows {pair[0]} and {pair[1]}")
         bad = unusable_rows(matrix)
         if len(bad):
             raise EmbeddingError(
@@ -129,7 +133,7 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the rows (n,) of `words`; COMPOSED where only subwords are known, UNKNOWN where nothing is."""
+        """Return the rows (n,) of `words`: COMPOSED for a word that has only subwords, UNKNOWN for one without any."""
         rows = self._vocabulary.find(words)
         if self.subwords:
             for i in np.flatnonzero(rows == UNKNOWN).tolist():
@@ -138,40 +142,36 @@ class Embedding:
         return rows
 
     def gather(self, words: Sequence[str], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """Return the vectors (n, d) of `words` whose `rows` (n,) `find` has told.
+        """Return the vectors (n, d) of `words` with the `rows` (n,) that `find` returned.
 
-        Raises EmbeddingError for a row that the embedding has not, UNKNOWN above all.
+        Raises EmbeddingError for a row that does not exist, such as UNKNOWN, or that cannot be composed.
         """
-        wrong = np.flatnonzero(((rows < 0) & (rows != COMPOSED)) | (rows >= len(self.vectors))).tolist()
-        if wrong:
-            raise EmbeddingError(f"the word {words[wrong[0]]!r} has no vector (row {rows[wrong[0]]})")
+        invalid = np.flatnonzero(((rows < 0) & (rows != COMPOSED)) | (rows >= len(self.vectors))).tolist()
+        if invalid:
+            raise EmbeddingError(f"the word {words[invalid[0]]!r} has no vector (row {rows[invalid[0]]})")
         if self.before:
             self.before(rows[rows >= 0])
         gathered: NDArray[np.float32] = np.asarray(self.vectors[np.maximum(rows, 0)])
         for i in np.flatnonzero(rows == COMPOSED).tolist():
             vector = self.subwords.compose(words[i]) if self.subwords else None
             if vector is None:
-                raise EmbeddingError(f"the word {words[i]!r} has no subwords to be composed of")
+                raise EmbeddingError(f"the word {words[i]!r} has no subwords to compose a vector of")
             gathered[i] = unit_rows(vector[None])[0] if self.unit else vector
         return gathered
 
 
 def unusable_rows(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return the rows of vectors (n, d) with a number that is not finite or beyond `LONGEST`."""
+    """Return the rows of vectors (n, d) with a number that is not finite or whose magnitude exceeds `LONGEST`."""
     with np.errstate(invalid="ignore"):
         return np.flatnonzero(~(np.abs(vectors) <= LONGEST).all(axis=1))
 
 
-def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows (n, d) brought to Euclidean length 1; zero stays zero."""
-    # Squares of float32 overflow float32, not float64.
-    wide = vectors.astype(np.float64)
-    lengths = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
-    return (wide / np.where(lengths > 0, lengths, 1)).astype(np.float32)
-
-
 def fingerprint(words: Vocabulary, digests: Sequence[bytes], subwords: Subwords | None, *, unit: bool) -> str:
-    """Return the name of an embedding's content: a SHA-256 of its words, its matrices' `digests` and its rules."""
+    """Return a SHA-256 that identifies the content of an embedding.
+
+    It covers the `words`, the `digests` of the matrices (SHA-256 of vectors and buckets), the n-gram lengths of
+    `subwords`, and `unit`.
+    """
     lengths = (subwords.min_n, subwords.max_n) if subwords else ()
     total = hashlib.sha256(repr((len(words), lengths, unit)).encode())
     for part in (words.blob, words.ends):

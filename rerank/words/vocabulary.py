@@ -1,4 +1,4 @@
-"""The words of an embedding: which row each has, found without reading them all."""
+"""The words of an embedding and their rows, memory-mapped and searched in place."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 UNKNOWN = -1
 """The row of a word that has no vector."""
 
-# After a word was asked for per this many of the vocabulary, a dictionary of it all costs less than bisecting.
-_ASKED_PER_WORD = 64
+_WORDS_PER_LOOKUP = 64
+"""With more than one lookup per this many words, a dictionary is faster than binary searches."""
 
 
 class Vocabulary(Sequence[str]):
-    """Distinct words in a fixed order, held as three arrays so that millions can be memory-mapped and opened at once.
+    """Distinct words in a fixed order, in three arrays: millions of words can be memory-mapped instead of loaded.
 
-    `blob` (bytes,) uint8 is the UTF-8 of all words in a row, `ends` (v,) int64 where each one ends in it, and `order`
-    (v,) int32 the permutation that sorts the words by their bytes.
+    `blob` (bytes,) uint8 is the concatenated UTF-8 of all words, `ends` (v,) int64 the end of each word in it, and
+    `order` (v,) int32 the permutation that sorts the words by their bytes.
     """
 
     def __init__(self, blob: NDArray[np.uint8], ends: NDArray[np.int64], order: NDArray[np.int32]) -> None:
         self.blob, self.ends, self.order = blob, ends, order
         # Indexing a memoryview gives plain integers, several times faster than an array does.
         self._blob, self._ends, self._order = blob.data, ends.data, order.data
-        self._asked = 0
+        self._lookups = 0
         self._rows: dict[str, int] | None = None
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":
-        """Hold these words."""
+        """Return a vocabulary of these words."""
         return cls.pack([encoded(word) for word in words])
 
     @classmethod
     def pack(cls, words: Sequence[bytes]) -> "Vocabulary":
-        """Hold words given as their UTF-8."""
+        """Return a vocabulary of words in UTF-8."""
         order = sorted(range(len(words)), key=words.__getitem__)
         return cls(
             np.frombuffer(b"".join(words), np.uint8),
@@ -65,22 +65,22 @@ class Vocabulary(Sequence[str]):
             start = end
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._bisect(word) != UNKNOWN
+        return isinstance(word, str) and self._search(word) != UNKNOWN
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the rows (n,) of `words`, UNKNOWN where absent.
 
-        The first words are found by bisecting, so that opening costs nothing; whoever asks for many gets a dictionary.
+        The first lookups are binary searches, so that opening is free; after many lookups a dictionary is built.
         """
-        self._asked += len(words)
-        if self._rows is None and self._asked * _ASKED_PER_WORD > len(self):
+        self._lookups += len(words)
+        if self._rows is None and self._lookups * _WORDS_PER_LOOKUP > len(self):
             self._rows = {word: row for row, word in enumerate(self)}
         if self._rows is None:
-            return np.fromiter(map(self._bisect, words), np.int32, len(words))
+            return np.fromiter(map(self._search, words), np.int32, len(words))
         return np.fromiter((self._rows.get(word, UNKNOWN) for word in words), np.int32, len(words))
 
     def repeated(self) -> tuple[int, int] | None:
-        """Return two rows that hold the same word, or None where all are distinct."""
+        """Return two rows that hold the same word, or None if all words are distinct."""
         for first, second in itertools.pairwise(self._order):
             if self._bytes(first) == self._bytes(second):
                 return first, second
@@ -89,15 +89,16 @@ class Vocabulary(Sequence[str]):
     def _bytes(self, row: int) -> memoryview:
         return self._blob[self._ends[row - 1] if row else 0 : self._ends[row]]
 
-    def _bisect(self, word: str) -> int:
-        wanted, low, high = encoded(word), 0, len(self)
+    def _search(self, word: str) -> int:
+        """Return the row of `word` by binary search, or UNKNOWN."""
+        target, low, high = encoded(word), 0, len(self)
         while low < high:
             middle = (low + high) // 2
             row = self._order[middle]
-            found = self._bytes(row).tobytes()
-            if found == wanted:
+            candidate = self._bytes(row).tobytes()
+            if candidate == target:
                 return row
-            if found < wanted:
+            if candidate < target:
                 low = middle + 1
             else:
                 high = middle
@@ -106,5 +107,5 @@ class Vocabulary(Sequence[str]):
 
 def encoded(word: str) -> bytes:
     """Return the UTF-8 of a word."""
-    # A lone surrogate, as broken JSON may bring, is a word like any other: unknown.
+    # A lone surrogate, as in broken JSON, is treated as any other unknown word.
     return word.encode("utf-8", "surrogatepass")

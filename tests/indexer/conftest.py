@@ -1,46 +1,47 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from moverank import Collection
 from moverank.indexer.store import Store
-from tests.indexer.world import Workshop
+from tests.indexer.world import CollectionFactory, MakeCollection, snapshot_above
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    return Workshop(tmp_path_factory.mktemp("collections"))
+def factory(tmp_path_factory: pytest.TempPathFactory) -> CollectionFactory:
+    return CollectionFactory(tmp_path_factory.mktemp("collections"))
 
 
 @pytest.fixture
-def make(workshop: Workshop) -> Iterator[Callable[..., Collection]]:
-    """Makes empty collections with the made vectors, and closes them."""
+def make_collection(factory: CollectionFactory) -> Iterator[MakeCollection]:
+    """Make empty collections over the synthetic vocabulary, and close them after the test."""
     opened: list[Collection] = []
 
-    def make_collection(**choices: Any) -> Collection:
-        opened.append(workshop.empty(**choices))
+    def open_empty(**choices: Any) -> Collection:
+        opened.append(factory.empty(**choices))
         return opened[-1]
 
-    yield make_collection
+    yield open_empty
     for collection in opened:
         collection.close()
 
 
 @pytest.fixture
-def collection(make: Callable[..., Collection]) -> Collection:
-    return make()
+def collection(make_collection: MakeCollection) -> Collection:
+    """Return an empty collection with default settings."""
+    return make_collection()
 
 
 @pytest.fixture
 def always_compact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every change ends in a new snapshot."""
-    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 0)
+    """Write a new snapshot after every change."""
+    snapshot_above(monkeypatch, 0)
 
 
 @pytest.fixture
 def store() -> Iterator[Store]:
-    """A database in memory."""
+    """Open a database in memory."""
     opened = Store("sqlite://")
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-"""Any sequence of edits gives what indexing the final state from scratch gives, and what brute force gives."""
+"""Any sequence of edits gives the results of indexing the final state from scratch, and those of brute force."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,20 +10,21 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part
 from moverank.rerank.ranking import Distance
+from tests.indexer.stored_state import stored_frequencies
 from tests.indexer.world import (
     NO_VECTOR,
     STOP_WORDS,
     WORDS,
+    CollectionFactory,
     Twin,
-    Workshop,
     check_exact,
-    check_honest,
+    check_sound,
     document,
-    stored_frequencies,
+    snapshot_above,
 )
 
 KEYS = ("a", "b", "c", "d", "e")
-# Words that are stop words, or have no vector, or are common to many documents.
+# Stop words, words without a vector, and words of many documents.
 _WORD = st.sampled_from([*WORDS, *WORDS[:3], *NO_VECTOR, *STOP_WORDS])
 _TEXT = st.lists(_WORD, max_size=4).map(" ".join)
 _METADATA = st.fixed_dictionaries(
@@ -42,7 +43,10 @@ _BATCH = st.lists(_DOCUMENT, max_size=4)
 
 @dataclass(frozen=True)
 class Edit:
-    """One run over a collection: documents of `batch`, or `keys` for those that are edited or removed."""
+    """One run over a collection: it indexes the `batch`, or edits or removes the documents of `keys`.
+
+    A snapshot is written after more than `small_tail` changes.
+    """
 
     kind: str
     batch: Sequence[Document]
@@ -50,18 +54,19 @@ class Edit:
     small_tail: int
 
     def apply(self, collection: Collection, twin: Twin) -> None:
-        there = [key for key in dict.fromkeys(self.keys) if key in twin.documents]
+        """Edit a collection and its twin, and check the reported changes."""
+        present = [key for key in dict.fromkeys(self.keys) if key in twin.documents]
         if self.kind == "remove":
-            changes = collection.remove(there)
-            assert changes.removed == len(there)
-            for key in there:
+            changes = collection.remove(present)
+            assert changes.removed == len(present)
+            for key in present:
                 del twin.documents[key]
             return
         before = dict(twin.documents)
         batch = {"index": self.batch, "prune": self.batch}.get(self.kind) or [
-            _edited(twin.documents[key], self.kind) for key in there
+            _edited(twin.documents[key], self.kind) for key in present
         ]
-        latest = {found.key: found for found in batch}
+        latest = {one.key: one for one in batch}
         prune = self.kind == "prune" and bool(batch)
         changes = collection.index(batch, prune=prune)
         if prune:
@@ -69,19 +74,19 @@ class Edit:
         twin.add(batch)
         assert changes.added == len(latest.keys() - before.keys())
         assert changes.removed == (len(before.keys() - latest.keys()) if prune else 0)
-        assert changes.unchanged == sum(before.get(key) == found for key, found in latest.items())
+        assert changes.unchanged == sum(before.get(key) == one for key, one in latest.items())
         assert changes.documents == len(latest)
-        assert changes.wordless == sum(twin.bag(found.parts, 0) is None for found in latest.values())
+        assert changes.wordless == sum(twin.bag(one.parts, 0) is None for one in latest.values())
 
 
-def _edited(found: Document, kind: str) -> Document:
+def _edited(one: Document, kind: str) -> Document:
     if kind == "rank":
-        return replace(found, parts=tuple(replace(part, rank=(part.rank + 2) % 4) for part in found.parts))
+        return replace(one, parts=tuple(replace(part, rank=(part.rank + 2) % 4) for part in one.parts))
     if kind == "text":
-        return replace(found, parts=(*found.parts[1:], Part("elk fox zorp", 1)))
+        return replace(one, parts=(*one.parts[1:], Part("elk fox zorp", 1)))
     if kind == "order":
-        return replace(found, parts=found.parts[::-1])
-    return replace(found, title=found.title + "!", label="green", metadata={"year": 2002})
+        return replace(one, parts=one.parts[::-1])
+    return replace(one, title=one.title + "!", label="green", metadata={"year": 2002})
 
 
 _KINDS = ("index", "index", "prune", "remove", "rank", "text", "order", "shown", "again")
@@ -99,7 +104,7 @@ _CHOICES = st.fixed_dictionaries(
         "faiss": st.sampled_from(["IDMap2,Flat", "HNSW32", "SQ8", "IVF2,Flat", "PCA2,Flat"]),
     }
 )
-_LIFE = [
+_ALL_KINDS = [
     Edit("index", [document("a", "ant bee", "cat"), document("b", "dog zorp"), document("c", "of")], KEYS, 0),
     Edit("rank", [], ["a"], 3),
     Edit("remove", [], ["b"], 3),
@@ -111,13 +116,13 @@ _LIFE = [
 ]
 
 
-def _size(collection: Collection) -> dict[str, Any]:
+def _sizes(collection: Collection) -> dict[str, Any]:
     info = collection.info()
     return {name: info[name] for name in ("documents", "parts", "wordless", "words", "known_words", "fields")}
 
 
 def _check(collection: Collection, twin: Twin, gamma: float) -> None:
-    """Whatever is asked, nothing but what the twin holds is found, where the twin has it."""
+    """Check the content and the results of a collection against its twin."""
     assert collection.info()["documents"] == len(twin.documents)
     assert stored_frequencies(collection) == twin.frequencies()
     for used in (gamma, 0.5):
@@ -126,9 +131,9 @@ def _check(collection: Collection, twin: Twin, gamma: float) -> None:
         check_exact(collection.search("ant bee elk zorp", k=99, exact=True, gamma=used), expected, 99)
         check_exact(collection.search("ant bee elk", k=2, gamma=used), twin.distances("ant bee elk", gamma=used), 2)
         ranking = collection.search("dog", k=1, depth=2, gamma=used, distance=distance)
-        check_honest(ranking, twin.distances("dog", gamma=used), 1)
+        check_sound(ranking, twin.distances("dog", gamma=used), 1)
         assert len(ranking.hits) == min(1, len(expected))
-    red = {key for key, found in twin.documents.items() if found.label == "red"}
+    red = {key for key, one in twin.documents.items() if one.label == "red"}
     if red:
         ranking = collection.search("cat", k=2, depth=max(2, len(red)), gamma=gamma, where={"label": ["red"]})
         expected = twin.distances("cat", gamma=gamma)
@@ -136,32 +141,32 @@ def _check(collection: Collection, twin: Twin, gamma: float) -> None:
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@example(_LIFE, {"weights": "tf", "gamma": 0.75, "faiss": "IDMap2,Flat"})
-@example(_LIFE, {"weights": "tfidf", "gamma": 0.0, "faiss": "HNSW32"})
+@example(_ALL_KINDS, {"weights": "tf", "gamma": 0.75, "faiss": "IDMap2,Flat"})
+@example(_ALL_KINDS, {"weights": "tfidf", "gamma": 0.0, "faiss": "HNSW32"})
 @given(st.lists(_EDIT, min_size=1, max_size=6), _CHOICES)
 def test_any_sequence_of_edits_equals_indexing_from_scratch(
-    workshop: Workshop, edits: list[Edit], choices: dict[str, Any]
+    factory: CollectionFactory, edits: list[Edit], choices: dict[str, Any]
 ) -> None:
     twin = Twin(weights=choices["weights"])
     with (
-        workshop.empty(**choices) as edited,
-        workshop.empty(**choices) as scratch,
+        factory.empty(**choices) as edited,
+        factory.empty(**choices) as scratch,
         pytest.MonkeyPatch.context() as patch,
     ):
         for edit in edits:
-            patch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", edit.small_tail)
+            snapshot_above(patch, edit.small_tail)
             edit.apply(edited, twin)
             _check(edited, twin, choices["gamma"])
         scratch.index(twin.documents.values())
-        assert _size(edited) == _size(scratch)
+        assert _sizes(edited) == _sizes(scratch)
         assert stored_frequencies(edited) == stored_frequencies(scratch)
         with Collection.open(edited.path) as reopened:
             _check(reopened, twin, choices["gamma"])
-        for found in twin.documents.values():
-            if twin.bag(found.parts, 0) is None:
+        for one in twin.documents.values():
+            if twin.bag(one.parts, 0) is None:
                 continue
-            ranking = edited.similar(found.key, k=99)
-            expected = twin.distances(found, gamma=choices["gamma"])
-            check_exact(ranking, {key: far for key, far in expected.items() if key != found.key}, 99)
-            again = scratch.similar(found.key, k=99)
-            assert [hit.distance for hit in ranking.hits] == pytest.approx([hit.distance for hit in again.hits])
+            ranking = edited.similar(one.key, k=99)
+            distances = twin.distances(one, gamma=choices["gamma"])
+            check_exact(ranking, {key: distance for key, distance in distances.items() if key != one.key}, 99)
+            expected = scratch.similar(one.key, k=99)
+            assert [hit.distance for hit in ranking.hits] == pytest.approx([hit.distance for hit in expected.hits])

@@ -1,36 +1,33 @@
-"""Numbers at the edge of what can be: the answer is right, or one sentence says why there is none."""
+"""Extreme values: the result is correct, or an error message says why there is none."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from moverank import Collection, Part, Settings, UsageError, VectorsError
-from moverank.indexer.documents import Document
+from moverank import Collection, Document, Part, Settings, UsageError, VectorsError
 from moverank.rerank.errors import NoKnownWords, RerankError
-from tests.indexer.world import WORDS, Twin, check_exact, document, random_documents
-
-Make = Callable[..., Collection]
+from tests.indexer.world import WORDS, MakeCollection, Twin, check_exact, document, random_documents
 
 
-def _vectors(path: Path, rows: dict[str, str]) -> Settings:
+def _settings_with_vectors(path: Path, rows: dict[str, str]) -> Settings:
     path.write_text("".join(f"{word} {numbers}\n" for word, numbers in rows.items()))
     return Settings(embedding=str(path))
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e300", "1e16"])
-def test_vectors_that_are_no_numbers(tmp_path: Path, number: str) -> None:
+def test_vectors_out_of_range_are_refused(tmp_path: Path, number: str) -> None:
+    settings = _settings_with_vectors(tmp_path / "v.txt", {"ant": "1 2", "bee": f"0 {number}"})
     with pytest.raises(VectorsError, match="a number is not finite, or beyond 1e15"):
-        Collection.create(tmp_path / "c", _vectors(tmp_path / "v.txt", {"ant": "1 2", "bee": f"0 {number}"}))
+        Collection.create(tmp_path / "c", settings)
     assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_zero_and_tiny_and_huge_vectors(tmp_path: Path, normalize: bool) -> None:
+def test_zero_tiny_and_huge_vectors(tmp_path: Path, normalize: bool) -> None:
     rows = {"ant": "0 0", "bee": "1e-40 0", "cat": "1e15 0", "dog": "1 1"}
-    settings = _vectors(tmp_path / "v.txt", rows)
+    settings = _settings_with_vectors(tmp_path / "v.txt", rows)
     with Collection.create(tmp_path / "c", Settings(settings.embedding, normalize)) as collection:
         collection.index([document(word, word) for word in rows])
         for word in rows:
@@ -41,50 +38,44 @@ def test_zero_and_tiny_and_huge_vectors(tmp_path: Path, normalize: bool) -> None
 
 
 @pytest.mark.parametrize("gamma", [1e6, 1e300, 5e-324])
-def test_any_gamma(make: Make, gamma: float) -> None:
-    collection, twin = make(gamma=0.75), Twin()
-    twin.add([document(found.key, found.parts[0].text, "ant bee", "cat") for found in random_documents(20)])
+def test_huge_and_tiny_gamma(make_collection: MakeCollection, gamma: float) -> None:
+    collection, twin = make_collection(gamma=0.75), Twin.of(random_documents(20, "ant bee", "cat"))
     collection.index(twin.documents.values())
-    expected = twin.distances("ant bee", gamma=gamma)
-    check_exact(collection.search("ant bee", k=9, gamma=gamma), expected, 9)
+    check_exact(collection.search("ant bee", k=9, gamma=gamma), twin.distances("ant bee", gamma=gamma), 9)
 
 
 @pytest.mark.parametrize("gamma", [math.nan, math.inf, -1.0])
-def test_a_gamma_that_is_none(make: Make, gamma: float) -> None:
-    collection = make()
+def test_an_invalid_gamma_is_refused(collection: Collection, gamma: float) -> None:
     collection.index([document("a", "ant")])
     with pytest.raises(UsageError, match="gamma must be a number of 0 or more"):
         collection.search("ant", gamma=gamma)
 
 
-def test_weights_that_vanish(make: Make) -> None:
-    """Of a word in the last rank nothing is left: the others are the bag."""
-    collection = make()
+def test_a_weight_that_underflows_is_left_out_of_the_bag(collection: Collection) -> None:
     parts = (Part("ant ant", 0), Part("bee", 2**31 - 1))
     collection.index([Document("a", "", parts), document("b", "ant")])
-    found = {hit.key: hit.distance for hit in collection.search("ant", k=2, gamma=200.0).hits}
-    assert found == pytest.approx({"a": 0, "b": 0}, abs=1e-12)
+    distances = {hit.key: hit.distance for hit in collection.search("ant", k=2, gamma=200.0).hits}
+    assert distances == pytest.approx({"a": 0, "b": 0}, abs=1e-12)
 
 
-def test_a_word_very_often(make: Make) -> None:
-    collection, twin = make(), Twin()
-    twin.add([document("a", "ant " * 200_000 + "bee"), document("b", "bee")])
+def test_200_000_occurrences_of_a_word(collection: Collection) -> None:
+    twin = Twin.of([document("a", "ant " * 200_000 + "bee"), document("b", "bee")])
     collection.index(twin.documents.values())
     check_exact(collection.search("bee", k=2), twin.distances("bee"), 2)
 
 
-def test_a_query_of_nothing(collection: Collection) -> None:
+def test_queries_without_known_words_are_refused(collection: Collection) -> None:
     collection.index(random_documents(5))
     for query in ("", " ", "\0", "\x1b[31m", "of the", "\ud800", "a" * 100_000):
         with pytest.raises((NoKnownWords, RerankError)):
             collection.search(query)
 
 
-def test_a_document_of_very_many_different_words(tmp_path: Path) -> None:
+def test_a_document_of_30_000_distinct_words(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(30_000)]
     numbers = np.random.default_rng(0).standard_normal((len(words), 2)).astype(np.float32)
     rows = dict(zip(words, (" ".join(map(str, row)) for row in numbers.tolist()), strict=True))
-    with Collection.create(tmp_path / "c", _vectors(tmp_path / "v.txt", rows)) as collection:
+    with Collection.create(tmp_path / "c", _settings_with_vectors(tmp_path / "v.txt", rows)) as collection:
         collection.index([document("all", " ".join(words)), document("one", "w7"), document("two", "w8 w9")])
         near, far = (collection.search(query, k=3).hits for query in ("w7", "w8 w9 w10"))
         assert (near[0].key, near[0].distance) == ("one", 0)
@@ -93,7 +84,7 @@ def test_a_document_of_very_many_different_words(tmp_path: Path) -> None:
         assert {hit.key: hit.distance for hit in near}["all"] == pytest.approx(expected, rel=1e-6)
 
 
-def test_very_many_documents_of_one_word(collection: Collection) -> None:
+def test_500_ties_at_distance_0(collection: Collection) -> None:
     collection.index(document(f"d{i}", WORDS[i % len(WORDS)]) for i in range(6000))
     ranking = collection.search("ant", k=600)
     assert ranking.certified

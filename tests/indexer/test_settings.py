@@ -1,3 +1,5 @@
+"""Settings are stored and restored; only those that derived files depend on may change."""
+
 import json
 import math
 from dataclasses import asdict, replace
@@ -25,18 +27,18 @@ _SETTINGS = st.builds(
 
 
 @given(_SETTINGS)
-def test_what_is_stored_is_restored(settings: Settings) -> None:
+def test_stored_settings_are_restored(settings: Settings) -> None:
     stored = json.loads(json.dumps(settings.stored()))
     assert Settings.restored(stored) == settings
     assert Settings.restored(stored | {"revision": 7, "of a later version": 1}) == settings
 
 
-def test_what_an_older_version_did_not_store_is_the_default() -> None:
+def test_settings_that_an_older_version_did_not_store_have_their_defaults() -> None:
     assert Settings.restored({"gamma": 0.5}) == Settings(gamma=0.5)
 
 
 @pytest.mark.parametrize("name", sorted(asdict(Settings())))
-def test_only_what_concerns_weights_and_derived_files_can_change(name: str) -> None:
+def test_only_settings_of_derived_files_can_change(name: str) -> None:
     values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True, "title_weight": 3}
     value = values.get(name, ("x",) if name.endswith(("words", "options")) else "other")
     if name in CHANGEABLE:
@@ -47,7 +49,7 @@ def test_only_what_concerns_weights_and_derived_files_can_change(name: str) -> N
     assert Settings().changed({name: getattr(Settings(), name)}) == Settings()
 
 
-def test_a_long_choice_is_shortened() -> None:
+def test_a_long_value_is_shortened_in_the_message() -> None:
     with pytest.raises(SettingsError, match=r"embedding \(x{57}\.\.\.\): leave that option out"):
         Settings(embedding="x" * 99).changed({"embedding": "y"})
     with pytest.raises(SettingsError, match=r"stop words \(a b\)"):
@@ -55,7 +57,7 @@ def test_a_long_choice_is_shortened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "message"),
     [
         ({"weights": "bm25"}, "weights must be tf or tfidf, not 'bm25'"),
         ({"title_weight": 0}, "the title weight must be a whole number from 1 to 100, not 0"),
@@ -69,14 +71,19 @@ def test_a_long_choice_is_shortened() -> None:
         ({"first_stage": "magic"}, "the first stage: there is no encoder 'magic': choose centroid, fisher"),
     ],
 )
-def test_choices_that_cannot_be_meant(choices: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_invalid_settings_are_refused(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         check_settings(replace(Settings(), **choices))
 
 
 @given(_SETTINGS)
-def test_choices_that_can_be_meant(settings: Settings) -> None:
+def test_valid_settings_pass(settings: Settings) -> None:
     check_settings(replace(settings, faiss="Flat"))
+
+
+def test_a_first_stage_is_an_encoder_with_or_without_a_joined_scorer() -> None:
+    assert Settings(first_stage="fisher+bm25").encoder == "fisher"
+    assert Settings(first_stage="fisher").joined_scorer() is None
 
 
 def test_derived_files_depend_on_weights_and_first_stage() -> None:
@@ -87,7 +94,7 @@ def test_derived_files_depend_on_weights_and_first_stage() -> None:
         assert replace(Settings(), **changed).derived_key() != Settings().derived_key()
 
 
-def test_words_depend_on_the_stop_list_alone() -> None:
+def test_word_counts_depend_on_the_stop_words_only() -> None:
     digest = Settings().tokens_digest()
     assert Settings(gamma=0.5, embedding="x").tokens_digest() == digest
     assert Settings(stop_words=("a",)).tokens_digest() != digest

@@ -1,4 +1,4 @@
-"""Search problems made to be hard for bounds: ties, duplicates, zero and equal vectors, extreme weights and scales."""
+"""Search problems that are hard for bounds: ties, duplicates, zero and equal vectors, extreme weights and scales."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.ranking import StageCounts
 
 VECTORS = ("normal", "lattice", "zeros", "twins", "equal", "offset")
 WEIGHTS = ("equal", "normal", "orders")
@@ -16,7 +17,7 @@ WEIGHTS = ("equal", "normal", "orders")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A query, at least one bag to be ranked, and the vocabulary's vectors."""
+    """A query, at least one bag to rank, and the vectors of the vocabulary."""
 
     query: QueryBag
     bags: list[Bag]
@@ -28,7 +29,7 @@ class Problem:
 
     @property
     def rounding(self) -> float:
-        """What float64 itself cannot tell apart: the masses of both bags agree to some units in the last place."""
+        """The resolution of float64: the masses of both bags agree up to some units in the last place."""
         everything = np.concatenate([self.vectors, self.query.vectors]).astype(np.float64)
         widest = 2 * float(np.linalg.norm(everything, axis=1).max())
         return 1e-14 * widest
@@ -46,20 +47,20 @@ def make_vectors(rng: np.random.Generator, v: int, d: int, kind: str, scale: flo
     elif kind == "equal":
         vectors[:] = vectors[0]
     elif kind == "offset":
-        # Close together and far from the origin: a distance taken of float32 products cancels to noise.
+        # Close together and far from the origin: a distance computed from float32 products cancels to noise.
         vectors = 100 + 1e-3 * vectors
     return (scale * vectors).astype(np.float32)
 
 
 def make_weights(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.float64]:
-    """Return weights (n,) of one of the `WEIGHTS` kinds, of any sum."""
+    """Return weights (n,) of one of the `WEIGHTS` kinds, not normalised."""
     if kind == "equal":
         return np.ones(n)
     return rng.uniform(0.1, 1, n) if kind == "normal" else 10.0 ** rng.uniform(-12, 0, n)
 
 
 def make_bag(rng: np.random.Generator, words: int, kind: str, longest: int) -> Bag:
-    """Return a bag of at most `longest` of the words 0 to `words` - 1."""
+    """Return a bag of at most `longest` distinct words, drawn from the ids 0 to `words` - 1."""
     size = int(rng.integers(1, min(words, longest) + 1))
     return Bag.of(rng.choice(words, size, replace=False), make_weights(rng, size, kind))
 
@@ -87,5 +88,15 @@ def problems(draw: st.DrawFn, longest: int = 8) -> Problem:
 
 def rwmd(bags: Bags, cost: NDArray[np.float32], query: Bag) -> NDArray[np.float64]:
     """Return the larger of both sides of RWMD (n,)."""
-    ours = bounds.query_side(bags, cost, query, np.arange(len(bags)))
-    return np.maximum(bounds.document_side(bags, bounds.nearest_costs(cost)), ours)
+    query_side = bounds.query_side(bags, cost, query, np.arange(len(bags)))
+    return np.maximum(bounds.document_side(bags, bounds.nearest_costs(cost)), query_side)
+
+
+def check_counts(counts: StageCounts, n: int, *, transport: bool) -> None:
+    """Check that the counts of a search add up to its `n` candidates; without `transport`, nothing is solved."""
+    assert counts.candidates == n
+    assert min(counts.as_dict().values()) >= 0
+    if transport:
+        assert counts.candidates == counts.rwmd + counts.dual + counts.sinkhorn + counts.solved
+    else:
+        assert counts.solved == 0

@@ -1,4 +1,4 @@
-"""What a run tells of itself, and what it leaves behind."""
+"""Runs of `update`: the notes of a run, and the collection that it leaves behind."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from moverank import Collection, Document, Rejection
 from moverank.indexer.commands.update import Updated, update
 from moverank.indexer.progress import silent
-from tests.indexer.world import Workshop, document
+from tests.indexer.world import CollectionFactory, document
 
 _BAD = Rejection("a.jsonl", 1, "no text")
 
@@ -16,43 +16,43 @@ def _run(path: Path, records: list[Document | Rejection], choices: dict[str, Any
     return update(path, iter(records), choices, prune=prune, rejected=lambda _: None, **rest)
 
 
-def _chosen(workshop: Workshop) -> dict[str, Any]:
-    settings = workshop.settings()
+def _chosen(factory: CollectionFactory) -> dict[str, Any]:
+    settings = factory.settings()
     return {"embedding": settings.embedding, "stop_words": settings.stop_words}
 
 
-def test_a_collection_is_made_and_then_kept(tmp_path: Path, workshop: Workshop) -> None:
-    place, chosen = tmp_path / "c", _chosen(workshop)
-    assert _run(place, [document("a", "ant")], chosen).changes.added == 1
-    with Collection.open(place) as made:
-        assert made.settings.gamma == 0.75
-    again = _run(place, [document("a", "ant")], {"gamma": 0.0})
+def test_a_collection_is_created_and_then_updated(tmp_path: Path, factory: CollectionFactory) -> None:
+    path, chosen = tmp_path / "c", _chosen(factory)
+    assert _run(path, [document("a", "ant")], chosen).changes.added == 1
+    with Collection.open(path) as created:
+        assert created.settings.gamma == 0.75
+    again = _run(path, [document("a", "ant")], {"gamma": 0.0})
     assert (again.changes.unchanged, again.notes, again.failed) == (1, (), False)
-    with Collection.open(place) as kept:
-        assert kept.settings.gamma == 0
+    with Collection.open(path) as updated:
+        assert updated.settings.gamma == 0
 
 
-def test_a_new_collection_that_stays_empty_is_gone(tmp_path: Path, workshop: Workshop) -> None:
-    done = _run(tmp_path / "c", [_BAD], _chosen(workshop))
-    assert (done.failed, done.changes.rejected) == (True, 1)
+def test_a_new_collection_that_stays_empty_is_removed(tmp_path: Path, factory: CollectionFactory) -> None:
+    updated = _run(tmp_path / "c", [_BAD], _chosen(factory))
+    assert (updated.failed, updated.changes.rejected) == (True, 1)
     assert not (tmp_path / "c").exists()
 
 
-def test_pruning_that_is_refused_is_told_with_what_was_done(tmp_path: Path, workshop: Workshop) -> None:
-    _run(tmp_path / "c", [document("a", "ant")], _chosen(workshop))
-    done = _run(tmp_path / "c", [document("b", "bee"), _BAD], {}, prune=True)
-    assert (done.failed, done.changes.added, done.changes.removed) == (True, 1, 0)
-    assert "nothing was pruned" in done.notes[0]
+def test_refused_pruning_is_reported_with_the_changes(tmp_path: Path, factory: CollectionFactory) -> None:
+    _run(tmp_path / "c", [document("a", "ant")], _chosen(factory))
+    updated = _run(tmp_path / "c", [document("b", "bee"), _BAD], {}, prune=True)
+    assert (updated.failed, updated.changes.added, updated.changes.removed) == (True, 1, 0)
+    assert "nothing was pruned" in updated.notes[0]
 
 
-def test_vectors_that_do_not_fit_the_texts_are_told(tmp_path: Path, workshop: Workshop) -> None:
-    done = _run(tmp_path / "c", [document(str(i), "zorp quux") for i in range(4)], _chosen(workshop))
-    assert (done.changes.wordless, done.failed) == (4, False)
-    assert "4 of these 4 documents have no word with a vector" in done.notes[0]
+def test_vectors_that_do_not_fit_the_texts_are_reported(tmp_path: Path, factory: CollectionFactory) -> None:
+    updated = _run(tmp_path / "c", [document(str(i), "zorp quux") for i in range(4)], _chosen(factory))
+    assert (updated.changes.wordless, updated.failed) == (4, False)
+    assert "4 of these 4 documents have no word with a vector" in updated.notes[0]
 
 
-def test_trained_vectors_are_told(tmp_path: Path) -> None:
-    few = _run(tmp_path / "c", [document("a", "the")], {})
-    assert "too few words yet" in few.notes[0]
+def test_trained_vectors_are_reported(tmp_path: Path) -> None:
+    first = _run(tmp_path / "c", [document("a", "the")], {})
+    assert "too few words yet" in first.notes[0]
     texts = [document(str(i), "the cat sat on the mat with another cat") for i in range(4)]
     assert "trained on these texts by lsi" in _run(tmp_path / "c", [*texts], {}).notes[0]

@@ -1,13 +1,11 @@
-from collections.abc import Callable
-
 import pytest
 
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_bounds
-from tests.indexer.world import document
+from tests.indexer.world import MakeCollection, document
 
 
-def test_bounds_stand_from_loose_to_exact(indexed: Collection) -> None:
+def test_bounds_become_tighter_down_to_the_exact_distance(indexed: Collection) -> None:
     table, depths = evaluate_bounds(indexed.path, queries=5)
     rows = {row["bound"]: row for row in table.rows}
     loose = [float(rows[name]["tightness"] or 0) for name in ("wcd", "rwmd", "dual", "sinkhorn", "wmd")]
@@ -20,8 +18,8 @@ def test_bounds_stand_from_loose_to_exact(indexed: Collection) -> None:
     assert [row["m"] for row in depths.rows] == [10, 12]
 
 
-def test_labels_give_an_error(make: Callable[..., Collection]) -> None:
-    collection = make()
+def test_labelled_documents_have_an_error(make_collection: MakeCollection) -> None:
+    collection = make_collection()
     words = ["ant bee", "bee cat", "cat dog", "dog elk"]
     collection.index([document(f"d{i}", words[i % 4], f"jay {words[i % 3]}", label="ab"[i % 2]) for i in range(14)])
     table, depths = evaluate_bounds(collection.path, queries=14, gamma=0.75)
@@ -29,8 +27,8 @@ def test_labels_give_an_error(make: Callable[..., Collection]) -> None:
     assert table.facts["gamma"] == 0.75
 
 
-def test_too_few_documents_are_refused(make: Callable[..., Collection]) -> None:
-    collection = make()
+def test_too_few_documents_are_refused(make_collection: MakeCollection) -> None:
+    collection = make_collection()
     collection.index([document("d", "cat dog")])
     with pytest.raises(UsageError, match="more than 10 documents"):
         evaluate_bounds(collection.path)

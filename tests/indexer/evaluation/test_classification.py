@@ -1,6 +1,5 @@
 import logging
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,16 +9,16 @@ from moverank.indexer.evaluation import classification
 from moverank.indexer.evaluation.experiments import evaluate_knn
 from moverank.indexer.evaluation.method import Method
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.splits import drawn
+from moverank.rerank.evaluation.splits import draw_split
 from tests import naive_evaluation as naive
-from tests.indexer.world import WORDS, Twin, document
+from tests.indexer.world import WORDS, MakeCollection, Twin, document
 
 SIDES = {"a": WORDS[:7], "b": WORDS[5:]}
 
 
 @pytest.fixture
 def labelled() -> list[Document]:
-    """Documents of two labels whose words overlap; the last one has no word that is known."""
+    """Documents of two labels whose words overlap, one without a known word, and one without a label."""
     rng = np.random.default_rng(4)
     made = []
     for i in range(40):
@@ -30,8 +29,8 @@ def labelled() -> list[Document]:
 
 
 @pytest.fixture
-def indexed(make: Callable[..., Collection], labelled: list[Document]) -> Collection:
-    collection = make()
+def indexed(make_collection: MakeCollection, labelled: list[Document]) -> Collection:
+    collection = make_collection()
     collection.index(labelled)
     return collection
 
@@ -52,7 +51,7 @@ def _error(documents: list[Document], train: list[int], test: list[int], k: int)
     return wrong / len(test)
 
 
-def test_the_error_is_that_of_brute_force(indexed: Collection, labelled: list[Document]) -> None:
+def test_the_error_equals_that_of_brute_force(indexed: Collection, labelled: list[Document]) -> None:
     table = evaluate_knn(indexed.path, methods=["wmd"], k=5)
     assert table.rows[0]["error"] == pytest.approx(_error(labelled, list(range(28)), list(range(28, 41)), 5))
     assert table.rows[0]["k"] == "5"
@@ -64,8 +63,8 @@ def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Do
     table = evaluate_knn(indexed.path, methods=["wmd"], split="random", times=2, seed=3)
     expected, ks = [], []
     for turn in range(2):
-        split = drawn(41, 0.7, 3 + turn)
-        inner = split.halved()
+        split = draw_split(41, 0.7, 3 + turn)
+        inner = split.validation_split()
         errors = [_error(labelled, inner.train.tolist(), inner.test.tolist(), k) for k in range(1, 20)]
         ks.append(1 + errors.index(min(errors)))
         expected.append(_error(labelled, split.train.tolist(), split.test.tolist(), ks[-1]))
@@ -74,7 +73,7 @@ def test_k_is_chosen_on_the_training_part(indexed: Collection, labelled: list[Do
     assert table.rows[0]["deviation"] == pytest.approx(np.std(expected, ddof=1))
 
 
-def test_every_kind_of_method_classifies(indexed: Collection) -> None:
+def test_every_kind_of_method_can_classify(indexed: Collection) -> None:
     methods = [
         "random",
         "wmd:weights=tfidf",
@@ -93,7 +92,7 @@ def test_every_kind_of_method_classifies(indexed: Collection) -> None:
     assert float(errors["wmd:weights=tfidf"] or 0) < float(errors["random"] or 0)
 
 
-def test_side_by_side_is_one_after_the_other(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_methods_side_by_side_have_the_same_results(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     methods = ["lda:topics=3,passes=2", "bow", "bm25", "lsi:dim=4", "wcd", "wmd", "random"]
     together = evaluate_knn(indexed.path, methods=methods, split="random", times=3)
     monkeypatch.setattr(Method, "uses_all_cores", True)
@@ -101,20 +100,20 @@ def test_side_by_side_is_one_after_the_other(indexed: Collection, monkeypatch: p
     assert logging.getLogger("gensim").level == logging.NOTSET
 
 
-def test_an_error_of_one_ends_all(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    tried = []
+def test_an_error_cancels_the_other_splits(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
 
     def fails(*_: object) -> tuple[float, int]:
-        tried.append(1)
-        if len(tried) == 1:
+        calls.append(1)
+        if len(calls) == 1:
             raise EvaluationError("nothing to learn from")
         time.sleep(0.05)
         return 0.0, 1
 
-    monkeypatch.setattr(classification, "_tried", fails)
+    monkeypatch.setattr(classification, "_split_error", fails)
     with pytest.raises(EvaluationError, match="nothing to learn from"):
         evaluate_knn(indexed.path, methods=["bow", "bm25"], split="random", times=50)
-    assert len(tried) < 20
+    assert len(calls) < 20
 
 
 def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document]) -> None:
@@ -127,8 +126,8 @@ def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document
     assert clean.facts["documents"] == table.facts["documents"] - table.facts["near_duplicates"]
 
 
-def test_what_cannot_be_classified_is_refused(make: Callable[..., Collection]) -> None:
-    bare = make()
+def test_documents_without_labels_or_splits_are_refused(make_collection: MakeCollection) -> None:
+    bare = make_collection()
     bare.index([document("d1", "cat"), *(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])
     with pytest.raises(UsageError, match="needs documents of at least two labels"):
         evaluate_knn(bare.path, methods=["bow"], split="random", times=1)

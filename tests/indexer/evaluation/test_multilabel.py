@@ -1,13 +1,12 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from moverank import Collection, Document, UsageError
+from moverank import Document, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_multilabel
-from tests.indexer.world import WORDS, Twin, document
+from tests.indexer.world import WORDS, MakeCollection, Twin, document
 
 LABELS = ("new", "old", "odd")
 
@@ -28,10 +27,10 @@ def labelled(films: list[Document], tmp_path: Path) -> tuple[str, dict[str, set[
     return str(path), labels
 
 
-def test_labels_are_voted_on_by_the_nearest_others(
-    make: Callable[..., Collection], films: list[Document], labelled: tuple[str, dict[str, set[str]]]
+def test_labels_are_predicted_by_the_nearest_others(
+    make_collection: MakeCollection, films: list[Document], labelled: tuple[str, dict[str, set[str]]]
 ) -> None:
-    collection, (path, labels) = make(), labelled
+    collection, (path, labels) = make_collection(), labelled
     collection.index(films)
     table = evaluate_multilabel(collection.path, path, methods=["bow", "wmd", "pwmd"], ks=[3])
     twin = Twin()
@@ -51,10 +50,10 @@ def test_labels_are_voted_on_by_the_nearest_others(
     assert (table.facts["documents"], table.facts["labels"]) == (16, 3)
 
 
-def test_proximity_and_blends_vote_too(
-    make: Callable[..., Collection], films: list[Document], labelled: tuple[str, dict[str, set[str]]]
+def test_proximity_and_blends_predict_labels(
+    make_collection: MakeCollection, films: list[Document], labelled: tuple[str, dict[str, set[str]]]
 ) -> None:
-    collection = make()
+    collection = make_collection()
     collection.index(films)
     table = evaluate_multilabel(collection.path, labelled[0], methods=["bow", "bow+wcd"], proximity="empirical")
     assert [row["method"] for row in table.rows] == ["bow", "bow:proximity=empirical", "bow+wcd"]

@@ -45,7 +45,7 @@ def test_a_row_holds_the_means_over_all_judged_queries(evaluate: Evaluate, twin:
     assert table.notes == ("1 judged queries are not among the queries and count as 0, 'gone' first",)
 
 
-def test_queries_may_be_texts(evaluate: Evaluate) -> None:
+def test_queries_can_be_texts(evaluate: Evaluate) -> None:
     queries = '{"id": "d0", "text": "cat dog"}\n{"id": "other", "text": "ant"}\n'
     table = evaluate("d0 0 d0 1\nd0 0 nowhere 1\n", queries, methods=["wmd"], measures=["recall@14"])
     assert table.rows[0]["recall@14"] == 0.5
@@ -55,7 +55,7 @@ def test_queries_may_be_texts(evaluate: Evaluate) -> None:
     assert without.rows[0]["recall@14"] == 0
 
 
-def test_candidates_are_ranked_and_so_is_their_own_order(evaluate: Evaluate, twin: Twin) -> None:
+def test_candidates_and_their_own_order_are_measured(evaluate: Evaluate, twin: Twin) -> None:
     near = twin.distances(twin.documents["d0"])
     relevant = min(("d3", "d4", "d5"), key=lambda key: near[key])
     candidates = "query_id\tdoc_id\trank\n" + "".join(
@@ -63,12 +63,12 @@ def test_candidates_are_ranked_and_so_is_their_own_order(evaluate: Evaluate, twi
     )
     table = evaluate(f"d0 0 {relevant} 1\nd0 0 wordless 1\n", candidates=candidates, methods=["wmd"], measures=["map"])
     rows = {row["method"]: row["map"] for row in table.rows}
-    place = ["wordless", "d3", "d4", "d5"].index(relevant) + 1
-    assert rows["engine"] == pytest.approx((1 + 2 / place) / 2)
+    rank = ["wordless", "d3", "d4", "d5"].index(relevant) + 1
+    assert rows["engine"] == pytest.approx((1 + 2 / rank) / 2)
     assert rows["wmd"] == pytest.approx((1 + 2 / 4) / 2)
 
 
-def test_methods_are_tested_against_the_reference(evaluate: Evaluate) -> None:
+def test_methods_have_p_values_against_the_reference(evaluate: Evaluate) -> None:
     qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
     table = evaluate(qrels, methods=["wmd", "bow"], measures=["mrr"], reference="bow")
     assert [row["p"] is None for row in table.rows] == [False, True]
@@ -77,7 +77,7 @@ def test_methods_are_tested_against_the_reference(evaluate: Evaluate) -> None:
         evaluate(qrels, methods=["wmd"], reference="bm25")
 
 
-def test_proximity_gives_every_method_a_second_row(evaluate: Evaluate) -> None:
+def test_proximity_adds_a_second_row_for_every_method(evaluate: Evaluate) -> None:
     table = evaluate(QRELS, methods=["random", "wmd", "bow:norm=l2"], proximity="empirical", measures=["map"])
     assert [row["method"] for row in table.rows] == [
         "random",
@@ -89,7 +89,9 @@ def test_proximity_gives_every_method_a_second_row(evaluate: Evaluate) -> None:
     assert all(isinstance(row["hubness"], float) for row in table.rows)
 
 
-def test_duplicates_are_told_and_left_out(evaluate: Evaluate, indexed: Collection, documents: list[Document]) -> None:
+def test_duplicates_are_reported_and_left_out(
+    evaluate: Evaluate, indexed: Collection, documents: list[Document]
+) -> None:
     texts = [part.text for part in documents[3].parts]
     indexed.index([document("copy", *texts)])
     table = evaluate(QRELS, methods=["wmd"], measures=["map"])
@@ -100,7 +102,7 @@ def test_duplicates_are_told_and_left_out(evaluate: Evaluate, indexed: Collectio
     assert not any("not in the collection" in note for note in clean.notes)
 
 
-def test_the_usual_rows_are_there_where_none_are_named(evaluate: Evaluate) -> None:
+def test_the_usual_methods_are_the_default(evaluate: Evaluate) -> None:
     table = evaluate(QRELS)
     assert [row["method"] for row in table.rows][:4] == ["random", "bow", "tfidf", "bm25"]
     assert {"map", "ndcg@10", "recall@10"} <= set(table.columns)
@@ -115,7 +117,7 @@ def test_gamma_is_chosen_on_other_queries(evaluate: Evaluate, indexed: Collectio
     assert table.rows[0]["mrr"] == plain.rows[0]["mrr"]
 
 
-def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
+def test_a_row_can_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
     qrels = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(12))
     table = evaluate(qrels, methods=["random", "wmd", "bow"], measures=["mrr", "p@1"], folds=0)
     rows = {row["method"]: row for row in table.rows}
@@ -124,7 +126,7 @@ def test_a_row_may_be_chosen_on_other_queries(evaluate: Evaluate) -> None:
     assert float(rows["chosen"]["mrr"] or 0) <= max(float(rows[name]["mrr"] or 0) for name in ("wmd", "bow")) + 0.1
 
 
-def test_a_row_may_be_chosen_by_judgments_of_other_queries(evaluate: Evaluate, tmp_path: Path) -> None:
+def test_a_row_can_be_chosen_by_judgments_of_other_queries(evaluate: Evaluate, tmp_path: Path) -> None:
     shown = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(6))
     others = "".join(f"d{i} 0 d{(i * 5 + 1) % 12} 1\n" for i in range(6, 12))
     (tmp_path / "train").write_text(others)

@@ -1,4 +1,4 @@
-"""A file that differs by one bit from what was sealed is found out."""
+"""A file that differs from its checksum by a single bit is detected."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ from moverank.indexer.files.checksums import (
 )
 from moverank.indexer.files.open_file import OpenFile
 
-_ABOUT = {"format": 3, "gamma": 0.75, "options": ["a", "ü"], "none": None, "files": {"x": {"bytes": 1}}}
+_CONTENT = {"format": 3, "gamma": 0.75, "options": ["a", "ü"], "none": None, "files": {"x": {"bytes": 1}}}
 
 
 @pytest.fixture
@@ -27,78 +27,78 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_was_written_passes(folder: Path) -> None:
-    seals = file_checksums(folder)
-    assert {name: seal["bytes"] for name, seal in seals.items()} == {"one": 2_100_000, "two": 0}
+def test_unchanged_files_pass(folder: Path) -> None:
+    checksums = file_checksums(folder)
+    assert {name: checksum["bytes"] for name, checksum in checksums.items()} == {"one": 2_100_000, "two": 0}
     (folder / "meta").write_bytes(b"")
-    check_names(folder, seals, "meta")
-    for name, seal in seals.items():
-        check_data(folder / name, (folder / name).read_bytes(), seal)
-        OpenFile(folder / name, seal).check()
+    check_names(folder, checksums, "meta")
+    for name, expected in checksums.items():
+        check_data(folder / name, (folder / name).read_bytes(), expected)
+        OpenFile(folder / name, expected).check()
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("one", None, "one is missing"),
         ("one", b"ant", "one has 3 bytes where 2,100,000 were written"),
         ("three", b"", "three does not belong there"),
     ],
 )
-def test_names_and_sizes(folder: Path, name: str, content: bytes | None, told: str) -> None:
-    seals = file_checksums(folder)
+def test_names_and_sizes(folder: Path, name: str, content: bytes | None, message: str) -> None:
+    checksums = file_checksums(folder)
     (folder / name).write_bytes(content or b"")
     if content is None:
         (folder / name).unlink()
-    with pytest.raises(DamagedFile, match=told) as caught:
-        check_names(folder, seals, "meta")
+    with pytest.raises(DamagedFile, match=message) as caught:
+        check_names(folder, checksums, "meta")
     assert caught.value.path == folder / name
 
 
-@pytest.mark.parametrize("place", [0, 7, 1_048_575, 1_048_576, 2_099_999])
-def test_a_flipped_bit(folder: Path, place: int) -> None:
-    seal = file_checksums(folder)["one"]
+@pytest.mark.parametrize("position", [0, 7, 1_048_575, 1_048_576, 2_099_999])
+def test_a_flipped_bit(folder: Path, position: int) -> None:
+    expected = file_checksums(folder)["one"]
     data = bytearray((folder / "one").read_bytes())
-    data[place] ^= 4
-    with pytest.raises(DamagedFile, match="another checksum"):
-        check_data(folder / "one", data, seal)
+    data[position] ^= 4
+    with pytest.raises(DamagedFile, match="does not match its checksum"):
+        check_data(folder / "one", data, expected)
     (folder / "one").write_bytes(data)
-    with pytest.raises(DamagedFile, match="another checksum"):
-        OpenFile(folder / "one", seal).check()
+    with pytest.raises(DamagedFile, match="does not match its checksum"):
+        OpenFile(folder / "one", expected).check()
 
 
-def test_a_held_file_is_read_from_its_start_afterwards(folder: Path) -> None:
-    held = OpenFile(folder / "one", file_checksums(folder)["one"])
-    held.check()
-    assert os.read(held.descriptor, 3) == b"ant"
-    held.close()
+def test_an_open_file_is_read_from_its_start_after_the_check(folder: Path) -> None:
+    file = OpenFile(folder / "one", file_checksums(folder)["one"])
+    file.check()
+    assert os.read(file.descriptor, 3) == b"ant"
+    file.close()
 
 
-def test_a_file_without_a_seal_is_believed(folder: Path) -> None:
+def test_a_file_without_a_checksum_is_not_checked(folder: Path) -> None:
     OpenFile(folder / "one").check()
 
 
-def test_sealed_json_comes_back(tmp_path: Path) -> None:
-    (tmp_path / "meta").write_bytes(checksummed_json(_ABOUT))
-    assert read_checksummed_json(tmp_path / "meta") == _ABOUT
+def test_checksummed_json_is_read_back(tmp_path: Path) -> None:
+    (tmp_path / "meta").write_bytes(checksummed_json(_CONTENT))
+    assert read_checksummed_json(tmp_path / "meta") == _CONTENT
 
 
 @given(st.data())
-def test_json_with_any_byte_changed_or_cut(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    content = bytearray(checksummed_json(_ABOUT))
-    place = data.draw(st.integers(0, len(content) - 1))
+def test_json_with_any_byte_changed_or_truncated(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    content = bytearray(checksummed_json(_CONTENT))
+    position = data.draw(st.integers(0, len(content) - 1))
     if data.draw(st.booleans()):
-        content[place] ^= data.draw(st.integers(1, 255))
+        content[position] ^= data.draw(st.integers(1, 255))
     else:
-        del content[place:]
-    path = tmp_path_factory.getbasetemp() / "sealed"
+        del content[position:]
+    path = tmp_path_factory.getbasetemp() / "checksummed"
     path.write_bytes(content)
-    with pytest.raises(DamagedFile, match="another checksum"):
+    with pytest.raises(DamagedFile, match="does not match its checksum"):
         read_checksummed_json(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"null", b"{}", b'{"checksum": 5}', b"[" * 100_000])
-def test_json_that_was_never_sealed(tmp_path: Path, content: bytes) -> None:
+def test_json_without_a_valid_checksum(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "meta").write_bytes(content)
-    with pytest.raises(DamagedFile, match="another checksum"):
+    with pytest.raises(DamagedFile, match="does not match its checksum"):
         read_checksummed_json(tmp_path / "meta")

@@ -29,7 +29,7 @@ def test_every_table_has_its_figure(table: Table, tmp_path: Path) -> None:
     assert drawn.count("<path") > 5
 
 
-def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
+def test_tables_without_a_figure_and_unknown_formats_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs matplotlib, of the extra plot")
     with pytest.raises(UsageError, match="there is no figure of multilabel"):
         draw([Table("multilabel", (), {})], tmp_path / "figure.svg")
@@ -41,7 +41,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
         draw([TABLES[0]], tmp_path / "nowhere" / "figure.svg")
 
 
-def test_without_matplotlib_the_mend_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(IndexerError, match=r"pip install 'moverank\[plot\]'"):
         draw([TABLES[0]], tmp_path / "figure.svg")

@@ -1,4 +1,7 @@
+"""Word counts as they are stored, against counts of the words of the text."""
+
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ def _decoded(store: Store, counts: Counts) -> dict[str, int]:
 
 
 @given(st.lists(_TEXTS, max_size=3), st.sampled_from([0, 1, 100]))
-def test_counts_are_those_of_the_words(batches: list[list[str]], cached: int) -> None:
+def test_stored_counts_equal_the_words_of_the_texts(batches: Sequence[Sequence[str]], cached: int) -> None:
     store = Store("sqlite://")
     counter = WordCounter(Tokenizer(frozenset(["of"])), _EMBEDDING)
     with pytest.MonkeyPatch.context() as patch:
@@ -36,7 +39,7 @@ def test_counts_are_those_of_the_words(batches: list[list[str]], cached: int) ->
     store.close()
 
 
-def test_a_word_has_one_id_for_every_counter(store: Store) -> None:
+def test_all_counters_give_a_word_the_same_id(store: Store) -> None:
     with store.writing() as writer:
         one, two = (WordCounter(Tokenizer(), _EMBEDDING).count(writer, ["dog zorp cat"]) for _ in range(2))
         assert one == two
@@ -50,7 +53,7 @@ def test_a_word_has_one_id_for_every_counter(store: Store) -> None:
 def test_known_words_are_those_with_a_vector(store: Store) -> None:
     with store.writing() as writer:
         WordCounter(Tokenizer(), _EMBEDDING).count(writer, ["dog zorp quux"])
-        ids = {found.word: found.id for found in writer.words(["dog", "zorp", "quux"])}
+        ids = {word.word: word.id for word in writer.words(["dog", "zorp", "quux"])}
         counter = WordCounter(Tokenizer(), _EMBEDDING)
         assert counter.any_known(writer, set(ids.values()))
         assert not counter.any_known(writer, {ids["zorp"], ids["quux"]})

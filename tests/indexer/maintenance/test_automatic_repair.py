@@ -1,139 +1,137 @@
-"""Whatever happens to a derived file, it is noticed, told and mended, and the results are those of the store."""
+"""A damaged or missing derived file is noticed, logged and rebuilt, and the results are those of the database."""
 
 import random
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from moverank import Collection
-from moverank.indexer.files.directory import locked
-from tests.indexer.world import Twin, check_exact, check_honest, document, random_documents, snapshots
+from moverank.indexer.files.writer_lock import locked
+from tests.indexer.snapshot.small_snapshot import FILES
+from tests.indexer.stored_state import change_last_byte, snapshots
+from tests.indexer.world import (
+    CollectionFactory,
+    MakeCollection,
+    Twin,
+    check_exact,
+    check_sound,
+    random_documents,
+    snapshot_above,
+)
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
-Make = Callable[..., Collection]
-_SAMPLES = 40
+_QUERY = "ant bee cat"
+_THREADS = random_documents(40, "ant bee")
+_TWIN = Twin.of(_THREADS)
+_DISTANCES = {gamma: _TWIN.distances(_QUERY, gamma=gamma) for gamma in (0.5, 2.0)}
+
+
+@pytest.fixture(scope="module")
+def intact(factory: CollectionFactory) -> Path:
+    """Return the directory of a closed collection, whose snapshot has every kind of file; tests copy it."""
+    return factory.closed(_THREADS, gamma=0.5)
 
 
 @pytest.fixture
-def whole(make: Make) -> Collection:
-    """A collection whose snapshot has every kind of file, closed."""
-    collection = make(gamma=0.5)
-    collection.index([document(found.key, found.parts[0].text, "ant bee") for found in random_documents(40)])
-    collection.close()
-    return collection
+def directory(intact: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(intact, tmp_path / "copy")
 
 
 @pytest.fixture
-def twin() -> Twin:
-    made = Twin()
-    made.add([document(found.key, found.parts[0].text, "ant bee") for found in random_documents(40)])
-    return made
+def snapshot(directory: Path) -> Path:
+    """Return the path of the snapshot in `directory`."""
+    (path,) = directory.glob("snapshot-*")
+    return path
 
 
-def _hurt(path: Path, rng: random.Random) -> None:
-    """Flip a bit, overwrite some bytes, or cut a file, anywhere."""
+def _damage(path: Path, kind: int, rng: random.Random) -> None:
+    """Flip a bit, overwrite some bytes, or truncate a file, anywhere."""
     data = bytearray(path.read_bytes())
-    place = rng.randrange(len(data))
-    kind = rng.randrange(3)
+    position = rng.randrange(len(data))
     if kind == 0:
-        data[place] ^= 1 << rng.randrange(8)
+        data[position] ^= 1 << rng.randrange(8)
     elif kind == 1:
-        length = min(len(data) - place, rng.randrange(1, 64))
-        data[place : place + length] = bytes(byte ^ 0xFF for byte in data[place : place + length])
+        length = min(len(data) - position, rng.randrange(1, 64))
+        data[position : position + length] = bytes(byte ^ 0xFF for byte in data[position : position + length])
     else:
-        del data[place:]
+        del data[position:]
     path.write_bytes(data)
 
 
-def _answers(collection: Collection, twin: Twin) -> None:
-    """Ask so that every file is read."""
-    expected = twin.distances("ant bee cat", gamma=0.5)
-    check_exact(collection.search("ant bee cat", k=5), expected, 5)
-    check_honest(collection.search("ant bee cat", k=3, depth=4), expected, 3)
-    check_exact(collection.search("ant bee cat", k=5, gamma=2.0), twin.distances("ant bee cat", gamma=2.0), 5)
-    assert len(collection.search("ant bee cat", k=3, distance="bm25").hits) == 3
+def _check_results(directory: Path) -> None:
+    """Check the results of searches that together read every file."""
+    with Collection.open(directory) as collection:
+        check_exact(collection.search(_QUERY, k=5), _DISTANCES[0.5], 5)
+        check_sound(collection.search(_QUERY, k=3, depth=4), _DISTANCES[0.5], 3)
+        check_exact(collection.search(_QUERY, k=5, gamma=2.0), _DISTANCES[2.0], 5)
+        assert len(collection.search(_QUERY, k=3, distance="bm25").hits) == 3
 
 
-def test_every_region_of_every_file(
-    whole: Collection, twin: Twin, tmp_path: Path, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("name", FILES)
+def test_damage_anywhere_in_a_file_is_repaired(
+    directory: Path, snapshot: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rng = random.Random(5)  # noqa: S311 - a sample, no secret
-    (name,) = snapshots(whole)
-    files = sorted(path.name for path in (whole.path / name).iterdir())
-    for sample in range(_SAMPLES):
-        place = shutil.copytree(whole.path, tmp_path / str(sample))
-        hurt = place / name / files[sample % len(files)]
-        _hurt(hurt, rng)
+    rng = random.Random(name)  # noqa: S311 - a sample, no secret
+    for kind in rng.sample(range(3), 2):
+        _damage(snapshot / name, kind, rng)
         caplog.clear()
-        with Collection.open(place) as collection:
-            _answers(collection, twin)
-        assert len(caplog.messages) == 1, (hurt.name, caplog.messages)
-        assert f"{hurt} has " in caplog.text
-        assert "the snapshot is made again from the database" in caplog.text
+        _check_results(directory)
+        assert len(caplog.messages) == 1, caplog.messages
+        assert f"{snapshot / name} " in caplog.text
+        assert "the snapshot is rebuilt from the database" in caplog.text
         caplog.clear()
-        with Collection.open(place) as collection:  # it is mended
-            _answers(collection, twin)
+        _check_results(directory)
         assert not caplog.messages
-        assert sorted(path.name for path in (place / name).iterdir()) == files
+        assert sorted(path.name for path in snapshot.iterdir()) == sorted(FILES)
 
 
-def test_many_questions_at_once(whole: Collection, twin: Twin, caplog: pytest.LogCaptureFixture) -> None:
-    (name,) = snapshots(whole)
-    for file in ("weights", "counts", "first_stage.faiss"):
-        path = whole.path / name / file
-        path.write_bytes(path.read_bytes()[:-1] + b"\x55")
-        with Collection.open(whole.path) as collection:
-            for ranking in collection.search_many(["ant bee cat"] * 9, k=3, depth=4):
-                check_honest(ranking, twin.distances("ant bee cat", gamma=0.5), 3)
-        assert f"{path} has another checksum" in caplog.text
+@pytest.mark.parametrize("name", ["weights", "counts", "first_stage.faiss", "encoder.npz"])
+def test_a_batch_notices_damage(directory: Path, snapshot: Path, name: str, caplog: pytest.LogCaptureFixture) -> None:
+    change_last_byte(snapshot / name)
+    with Collection.open(directory) as collection:
+        for ranking in collection.search_many([_QUERY] * 9, k=3, depth=4):
+            check_sound(ranking, _DISTANCES[0.5], 3)
+    assert f"{snapshot / name} does not match its checksum" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["weights", "counts", "ids", "first_stage.faiss"])
-def test_who_cannot_write_reads_the_database(
-    whole: Collection, twin: Twin, caplog: pytest.LogCaptureFixture, name: str
+def test_without_the_lock_the_database_is_read(
+    directory: Path, snapshot: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (snapshot,) = snapshots(whole)
-    path = whole.path / snapshot / name
-    path.write_bytes(path.read_bytes()[:-1] + b"\x55")
-    with locked(whole.path), Collection.open(whole.path) as collection:
-        _answers(collection, twin)
-    assert "the database read instead" in caplog.text
-    assert path.exists()
+    change_last_byte(snapshot / name)
+    with locked(directory):
+        _check_results(directory)
+    assert "the database is read instead" in caplog.text
+    assert (snapshot / name).exists()
     caplog.clear()
-    with Collection.open(whole.path) as collection:
-        _answers(collection, twin)
-    assert "made again" in caplog.text
+    _check_results(directory)
+    assert "rebuilt from the database" in caplog.text
 
 
-def test_a_missing_snapshot_is_made_again(whole: Collection, twin: Twin, caplog: pytest.LogCaptureFixture) -> None:
-    (name,) = snapshots(whole)
-    shutil.rmtree(whole.path / name)
-    with Collection.open(whole.path) as collection:
-        _answers(collection, twin)
-    assert "has no snapshot of what it holds now" in caplog.text
-    assert snapshots(whole) == [name]
+def test_a_missing_snapshot_is_written_again(directory: Path, snapshot: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shutil.rmtree(snapshot)
+    _check_results(directory)
+    assert "has no snapshot of its current state" in caplog.text
+    assert snapshot.is_dir()
 
 
-def test_a_foreign_snapshot_is_replaced(
-    make: Make, whole: Collection, twin: Twin, caplog: pytest.LogCaptureFixture
+def test_a_snapshot_of_another_collection_is_replaced(
+    make_collection: MakeCollection, directory: Path, snapshot: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    other = make(gamma=0.5)
+    other = make_collection(gamma=0.5)
     other.index(random_documents(9, seed=4))
-    (name,) = snapshots(whole)
-    shutil.rmtree(whole.path / name)
-    shutil.copytree(other.path / snapshots(other)[0], whole.path / name)
-    with Collection.open(whole.path) as collection:
-        _answers(collection, twin)
-    assert "has no snapshot of what it holds now" in caplog.text
+    shutil.rmtree(snapshot)
+    shutil.copytree(other.path / snapshots(other)[0], snapshot)
+    _check_results(directory)
+    assert "has no snapshot of its current state" in caplog.text
 
 
 def test_a_small_collection_needs_no_snapshot(
     collection: Collection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 256)
+    snapshot_above(monkeypatch, 256)
     collection.index(random_documents(40))
     collection.search("ant")
     assert not snapshots(collection)

@@ -1,9 +1,8 @@
-"""A backup is one instant of a collection, whole, whatever others do meanwhile."""
+"""A backup is the complete state of a collection at one instant, whatever others do meanwhile."""
 
 import resource
 import shutil
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,26 +10,25 @@ import pytest
 from moverank import Collection, CollectionError
 from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.backup import backup
-from tests.benchmarks.hard_life import forked
-from tests.indexer.world import Twin, check_exact, document, random_documents
+from tests.benchmarks.child_process import run_in_child
+from tests.indexer.world import MakeCollection, Twin, check_exact, document, random_documents
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
 
-def test_a_backup_is_the_collection(collection: Collection, tmp_path: Path) -> None:
-    twin = Twin()
-    twin.add(random_documents(20))
+def test_a_backup_equals_the_collection(collection: Collection, tmp_path: Path) -> None:
+    twin, target = Twin.of(random_documents(20)), tmp_path / "deep" / "copy"
     collection.index(twin.documents.values())
-    assert backup(collection.path, tmp_path / "deep" / "copy") == 1
-    assert check(tmp_path / "deep" / "copy").told() == ()
-    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["copy"]
-    with Collection.open(tmp_path / "deep" / "copy") as copy:
+    assert backup(collection.path, target) == 1
+    assert check(target).sentences() == ()
+    assert [path.name for path in target.parent.iterdir()] == ["copy"]
+    with Collection.open(target) as copy:
         check_exact(copy.search("ant bee", k=20), twin.distances("ant bee"), 20)
         copy.index([document("more", "ant")])
         assert collection.info()["documents"] == copy.info()["documents"] - 1
 
 
-def test_a_backup_while_another_writes(collection: Collection, tmp_path: Path) -> None:
+def test_a_backup_during_changes_is_of_one_revision(collection: Collection, tmp_path: Path) -> None:
     done = threading.Event()
 
     def write() -> None:
@@ -42,29 +40,29 @@ def test_a_backup_while_another_writes(collection: Collection, tmp_path: Path) -
     collection.index([document(f"d{i}", "ant bee", title="0") for i in range(6)])
     writer = threading.Thread(target=write)
     writer.start()
-    made = 0
-    while not done.is_set() or made < 3:
-        target = tmp_path / f"copy-{made}"
+    backups = 0
+    while not done.is_set() or backups < 3:
+        target = tmp_path / f"copy-{backups}"
         backup(collection.path, target)
-        assert check(target).told() == ()
+        assert check(target).sentences() == ()
         with Collection.open(target) as copy:
             assert len({hit.title for hit in copy.search("ant", k=10).hits}) == 1
-        made += 1
+        backups += 1
     writer.join()
 
 
-def test_a_collection_without_vectors(make: Callable[..., Collection], tmp_path: Path) -> None:
-    collection = make(embedding="train")
+def test_a_collection_without_vectors_is_copied(make_collection: MakeCollection, tmp_path: Path) -> None:
+    collection = make_collection(embedding="train")
     collection.index([document("a", "one")])
     backup(collection.path, tmp_path / "copy")
     with Collection.open(tmp_path / "copy") as copy:
         assert copy.info()["documents"] == 1
 
 
-def test_what_cannot_be_copied_leaves_nothing(collection: Collection, tmp_path: Path) -> None:
+def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path: Path) -> None:
     collection.index(random_documents(5))
     (tmp_path / "there").mkdir()
-    with pytest.raises(CollectionError, match="is there already"):
+    with pytest.raises(CollectionError, match="exists already"):
         backup(collection.path, tmp_path / "there")
     with pytest.raises(CollectionError, match="there is no collection"):
         backup(tmp_path / "there", tmp_path / "new")
@@ -77,20 +75,22 @@ def test_what_cannot_be_copied_leaves_nothing(collection: Collection, tmp_path: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
 
 
-@pytest.mark.parametrize("room", [4096, 20_000, 60_000])
-def test_a_copy_that_has_no_room_is_refused_in_a_sentence(collection: Collection, tmp_path: Path, room: int) -> None:
+@pytest.mark.parametrize("largest_file", [4096, 20_000, 60_000])
+def test_a_full_disk_is_one_error_and_leaves_nothing_behind(
+    collection: Collection, tmp_path: Path, largest_file: int
+) -> None:
     collection.index(random_documents(20))
 
     def work() -> str:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         try:
             backup(collection.path, tmp_path / "copy")
         except CollectionError as error:
             return str(error)
         return "done"
 
-    said = forked(work)
-    assert "cannot be" in said
-    assert "\n" not in said
+    message = run_in_child(work)
+    assert "cannot be" in message
+    assert "\n" not in message
     assert not list(tmp_path.glob(".copy*"))
     assert not (tmp_path / "copy").exists()

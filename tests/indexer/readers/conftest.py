@@ -10,7 +10,7 @@ from moverank.indexer.readers import read_documents, read_threads
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str | bytes], str]:
-    """Writes a file below the working directory, which is a fresh one, and hands back its path."""
+    """Writes a file below an empty working directory and returns its path."""
     monkeypatch.chdir(tmp_path)
 
     def write_file(path: str, content: str | bytes) -> str:
@@ -22,15 +22,15 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str
     return write_file
 
 
-def _sorted_out(found: list[Document | Rejection]) -> tuple[list[Document], list[Rejection]]:
-    documents = [item for item in found if isinstance(item, Document)]
-    return documents, [item for item in found if isinstance(item, Rejection)]
+def _split(results: list[Document | Rejection]) -> tuple[list[Document], list[Rejection]]:
+    documents = [item for item in results if isinstance(item, Document)]
+    return documents, [item for item in results if isinstance(item, Rejection)]
 
 
 @pytest.fixture
 def documents() -> Callable[..., tuple[list[Document], list[Rejection]]]:
     def read(*paths: str, **options: Any) -> tuple[list[Document], list[Rejection]]:
-        return _sorted_out(list(read_documents(paths, **options)))
+        return _split(list(read_documents(paths, **options)))
 
     return read
 
@@ -38,6 +38,6 @@ def documents() -> Callable[..., tuple[list[Document], list[Rejection]]]:
 @pytest.fixture
 def threads() -> Callable[..., tuple[list[Document], list[Rejection]]]:
     def read(*paths: str, **options: Any) -> tuple[list[Document], list[Rejection]]:
-        return _sorted_out(list(read_threads(paths, **options)))
+        return _split(list(read_threads(paths, **options)))
 
     return read

@@ -15,7 +15,7 @@ Read = Callable[..., tuple[list[Document], list[Rejection]]]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_delimiter_is_what_the_header_has_most_of(write: Write, documents: Read, delimiter: str) -> None:
+def test_the_delimiter_is_the_most_frequent_one_in_the_header(write: Write, documents: Read, delimiter: str) -> None:
     rows = [["id", 'a;b,c\t"d"', "text", "label", ""], ["1", "x", "hello", "good", "left out"]]
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=delimiter).writerows(rows)
@@ -24,7 +24,7 @@ def test_the_delimiter_is_what_the_header_has_most_of(write: Write, documents: R
     assert not bad
 
 
-def test_tsv_has_tabs_only(write: Write, documents: Read) -> None:
+def test_tsv_is_delimited_by_tabs_only(write: Write, documents: Read) -> None:
     path = write("a.tsv", "id\ta,b,c,d\ttext\n1\t2,3\tx, y\n")
     assert documents(path)[0] == [Document("1", "", (Part("x, y"),), None, {"a,b,c,d": "2,3"})]
 
@@ -35,7 +35,7 @@ def test_quoted_fields_may_hold_line_ends(write: Write, documents: Read) -> None
     )
     assert documents(path) == (
         [
-            Document("a.csv:3", "T", (Part("T\none\r\ntwo\n\nthree"),)),
+            Document("a.csv:3", "T", (Part("one\r\ntwo\n\nthree"),)),
             Document("a.csv:7", "", (Part('say "hi"'),)),
         ],
         [],
@@ -80,7 +80,7 @@ def test_a_field_may_be_long_but_not_too_long(write: Write, documents: Read, mon
     ("content", "reason"),
     [("id,text,id\n1,x,2\n3,y,4\n", "the header names 'id' twice"), (b"id,t\xff\n1,x\n", "not UTF-8")],
 )
-def test_a_bad_header_is_told_once(write: Write, documents: Read, content: str | bytes, reason: str) -> None:
+def test_a_bad_header_is_reported_once(write: Write, documents: Read, content: str | bytes, reason: str) -> None:
     good, bad = documents(write("a.csv", content))
     assert not good
     assert len(bad) == 1
@@ -100,7 +100,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
 @given(rows=st.lists(cells.filter(str.strip), max_size=5), delimiter=st.sampled_from(",;\t"))
-def test_what_the_csv_module_writes_is_read(tmp_path: Path, rows: list[str], delimiter: str) -> None:
+def test_files_written_by_the_csv_module_are_read_back(tmp_path: Path, rows: list[str], delimiter: str) -> None:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_ALL)
     writer.writerows([["id", "text"], *([str(i), row] for i, row in enumerate(rows))])

@@ -62,7 +62,7 @@ def test_thread_format(name: str, head: bytes, expected: str) -> None:
     assert thread_format(Source(name, name), head) == expected
 
 
-def test_what_has_no_format() -> None:
+def test_files_without_a_format() -> None:
     for head in (b"plain text", b"\0\0"):
         with pytest.raises(BadRecord):
             thread_format(Source("a", "a"), head)

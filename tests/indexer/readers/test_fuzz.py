@@ -1,7 +1,7 @@
-"""Whatever bytes a file holds: every reader comes to its end, with documents and reasons."""
+"""Whatever bytes a file holds: every reader terminates, with documents and reasons."""
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,35 +34,29 @@ def _files(draw: st.DrawFn) -> bytes:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@pytest.mark.parametrize("format_", [None, *DOCUMENT_FORMATS])
+@pytest.mark.parametrize(
+    ("read", "format_"),
+    [(read_documents, name) for name in (None, *DOCUMENT_FORMATS)]
+    + [(read_threads, name) for name in (None, *THREAD_FORMATS)],
+)
 @given(data=_files())
-def test_documents(tmp_path: Path, format_: str | None, data: bytes) -> None:
+def test_documents_and_threads(
+    tmp_path: Path, read: Callable[..., Iterator[Document | Rejection]], format_: str | None, data: bytes
+) -> None:
     (tmp_path / "file").write_bytes(data)
-    _comes_to_its_end(lambda: list(read_documents([str(tmp_path / "file")], format=format_)))
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@pytest.mark.parametrize("format_", [None, *THREAD_FORMATS])
-@given(data=_files())
-def test_threads(tmp_path: Path, format_: str | None, data: bytes) -> None:
-    (tmp_path / "file").write_bytes(data)
-    _comes_to_its_end(lambda: list(read_threads([str(tmp_path / "file")], format=format_)))
-
-
-def _comes_to_its_end(read: Callable[[], list[Document | Rejection]]) -> None:
     try:
-        found = read()
+        results = list(read([str(tmp_path / "file")], format=format_))
     except ReadError as error:
         assert "\n" not in str(error)  # noqa: PT017 - it may be refused as a whole
     else:
-        _whole(found)
+        _check_results(results)
 
 
-def _whole(found: list[Document | Rejection]) -> None:
-    for record in found:
+def _check_results(results: list[Document | Rejection]) -> None:
+    for record in results:
         if isinstance(record, Document):
             assert record.key.strip()
-            assert any(part.text.strip() for part in record.parts)
+            assert record.title or any(part.text.strip() for part in record.parts)
             assert "\0" not in record.key + record.title
         else:
             assert record.reason
@@ -78,14 +72,14 @@ def test_queries(tmp_path: Path, data: bytes) -> None:
         assert "\n" not in str(error)  # noqa: PT017 - it may be refused as a whole
 
 
-def test_a_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gzip_limit, "BLOWN_UP", 1 << 20)
+def test_a_gzip_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gzip_limit, "ALWAYS_ALLOWED", 1 << 20)
     line = b'{"id": "a", "text": "x"}\n'
     (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(line + b"\n" * (1 << 22)))
     (tmp_path / "2.jsonl.gz").write_bytes(gzip.compress(line.replace(b'"a"', b'"b"') + b" " * 1000))
     (tmp_path / "3.xml.gz").write_bytes(gzip.compress(b"<posts>" + b" " * (1 << 22)))
     first, bad, second = read_documents([str(tmp_path / name) for name in ("1.jsonl.gz", "2.jsonl.gz")])
-    assert [found.key for found in (first, second) if isinstance(found, Document)] == ["a", "b"]
+    assert [result.key for result in (first, second) if isinstance(result, Document)] == ["a", "b"]
     assert isinstance(bad, Rejection)
     assert "unzipped it is over 200 times as long" in bad.reason
     (bomb,) = read_threads([str(tmp_path / "3.xml.gz")])
@@ -94,12 +88,12 @@ def test_a_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: p
 
 
 def test_a_thread_of_too_many_posts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(validation, "MOST_PARTS", 3)
+    monkeypatch.setattr(validation, "MAX_PARTS", 3)
     many = '{"id": "a", "comments": [' + ", ".join(['{"text": "x"}'] * 4) + "]}\n"
     (tmp_path / "t.jsonl").write_text(many + many.replace(', {"text": "x"}]', "]").replace('"a"', '"b"'))
     bad, good = read_threads([str(tmp_path / "t.jsonl")])
     assert isinstance(bad, Rejection)
-    assert bad.reason == "it has 4 posts, and may have 3: split it"
+    assert bad.reason == "it has 4 posts, over the limit of 3: split it"
     assert isinstance(good, Document)
 
 

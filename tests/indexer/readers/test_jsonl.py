@@ -36,7 +36,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "reason"), BAD)
-def test_a_bad_record_is_told_and_the_others_come_through(
+def test_a_bad_record_is_rejected_and_the_others_are_read(
     write: Write, documents: Read, line: bytes, reason: str
 ) -> None:
     path = write("a.jsonl", b'{"id": "first", "text": "x"}\n\n' + line + b'\n{"id": "last", "text": "y"}')
@@ -46,7 +46,7 @@ def test_a_bad_record_is_told_and_the_others_come_through(
     assert reason in bad[0].reason
 
 
-def test_the_key_of_a_bad_record_is_told_where_it_is_known(write: Write, documents: Read) -> None:
+def test_a_rejection_has_the_key_where_it_is_known(write: Write, documents: Read) -> None:
     path = write("a.jsonl", '{"id": 5, "text": 1}\n{"id": 6, "text": ""}\n{"text": "x", "label": {}}\n{')
     assert [rejection.key for rejection in documents(path)[1]] == ["5", "6", "a.jsonl:3", None]
 
@@ -64,12 +64,12 @@ def test_a_byte_order_mark_and_windows_line_ends(write: Write, documents: Read) 
     assert documents(path) == ([Document("1", "", (Part("x"),)), Document("a.jsonl:3", "", (Part("y"),))], [])
 
 
-def test_keys_below_a_directory_name_the_file_by_its_whole_path(write: Write, documents: Read) -> None:
+def test_default_keys_hold_the_whole_path_of_a_file_in_a_directory(write: Write, documents: Read) -> None:
     write("d/e/a.jsonl", '{"text": "x"}')
     assert documents("d")[0][0].key == "d/e/a.jsonl:1"
 
 
-def test_a_duplicate_is_told_across_files(write: Write, documents: Read) -> None:
+def test_duplicates_are_rejected_across_files(write: Write, documents: Read) -> None:
     write("a.jsonl", '{"id": "1", "text": "x"}')
     write("b.txt", "y")
     write("c.jsonl", '{"id": "b.txt", "text": "x"}\n{"id": 1, "text": "other"}')

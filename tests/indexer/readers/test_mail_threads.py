@@ -21,7 +21,7 @@ def mail(own: str = "", refs: str = "", body: str = "", day: int = 0, **headers:
     return "\n".join([*lines, "Subject: " + ("Re: " if refs else "") + "Plugs", "", body or f"says {own}", "", ""])
 
 
-def test_replies_follow_the_root_by_date(write: Write, threads: Read) -> None:
+def test_replies_follow_the_opening_post_by_date(write: Write, threads: Read) -> None:
     box = [
         mail("c", "a b", day=3),
         mail("other", day=9),
@@ -33,27 +33,27 @@ def test_replies_follow_the_root_by_date(write: Write, threads: Read) -> None:
     good, bad = threads(write("a.mbox", "".join(box)))
     assert not bad
     by_key = {document.key: document for document in good}
-    parts = (Part("Plugs\n> a motto\nsays a"), Part("says b", 1), Part("says c", 2), Part("says d", 3))
+    parts = (Part("> a motto\nsays a"), Part("says b", 1), Part("says c", 2), Part("says d", 3))
     assert by_key.pop("a") == Document("a", "Plugs", parts, "alt.y")
-    assert by_key == {"other": Document("other", "Plugs", (Part("Plugs\nsays other"),))}
+    assert by_key == {"other": Document("other", "Plugs", (Part("says other"),))}
 
 
 def test_any_order_of_the_file_gives_the_same_threads(write: Write, threads: Read) -> None:
     box = [mail("a", day=1), mail("b", "a", day=2), mail("c", "b", day=3), mail("d", "a b", day=4)]
-    found = [threads(write("a.mbox", "".join(order))) for order in itertools.permutations(box)]
-    assert all(item == found[0] for item in found)
-    assert [part.text for part in found[0][0][0].parts] == ["Plugs\nsays a", "says b", "says c", "says d"]
+    results = [threads(write("a.mbox", "".join(order))) for order in itertools.permutations(box)]
+    assert all(item == results[0] for item in results)
+    assert [part.text for part in results[0][0][0].parts] == ["says a", "says b", "says c", "says d"]
 
 
-def test_a_missing_root_still_groups_and_names_the_thread(write: Write, threads: Read) -> None:
+def test_a_missing_opening_post_still_groups_the_thread_and_is_its_key(write: Write, threads: Read) -> None:
     good, _ = threads(write("a.mbox", mail("c", "gone b", day=3) + mail("d", "gone", day=2)))
     assert [(document.key, len(document.parts)) for document in good] == [("gone", 2)]
-    assert good[0].parts[0].text == "Plugs\nsays d"
+    assert (good[0].title, good[0].parts[0].text) == ("Plugs", "says d")
 
 
-def test_without_all_dates_the_order_of_the_file_holds(write: Write, threads: Read) -> None:
+def test_without_all_dates_posts_are_in_file_order(write: Write, threads: Read) -> None:
     good, _ = threads(write("a.mbox", mail("a", day=9) + mail("b", "a") + mail("c", "a", day=1)))
-    assert [part.text for part in good[0].parts] == ["Plugs\nsays a", "says b", "says c"]
+    assert [part.text for part in good[0].parts] == ["says a", "says b", "says c"]
 
 
 def test_messages_without_an_id_are_threads_of_their_own(write: Write, threads: Read) -> None:
@@ -61,7 +61,7 @@ def test_messages_without_an_id_are_threads_of_their_own(write: Write, threads: 
     assert {document.key: len(document.parts) for document in good} == {"a.mbox:1": 1, "a.mbox:6": 1, "x": 2}
 
 
-def test_ids_that_refer_to_each_other_and_to_themselves(write: Write, threads: Read) -> None:
+def test_cyclic_references(write: Write, threads: Read) -> None:
     good, bad = threads(write("a.mbox", mail("a", "b") + mail("b", "a") + mail("c", "c")))
     assert {(document.key, len(document.parts)) for document in good} == {("b", 2), ("c", 1)}
     assert not bad
@@ -91,7 +91,7 @@ def test_a_cut_gzip_keeps_the_messages_before(write: Write, threads: Read) -> No
 
 
 @pytest.mark.parametrize("name", ["-", "a"])
-def test_an_mbox_is_known_by_its_content(
+def test_an_mbox_is_detected_by_its_content(
     write: Write, threads: Read, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write("a", mail("a"))

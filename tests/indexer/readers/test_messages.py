@@ -28,7 +28,7 @@ Hello there.
 """
 
 
-def test_what_is_kept_of_a_message() -> None:
+def test_the_parsed_fields_of_a_message() -> None:
     assert parse_mail(NEWS) == Mail(
         id="1@example.org",
         subject="Fast modems",
@@ -106,7 +106,7 @@ def test_ids(header: bytes, references: tuple[str, ...], own: str) -> None:
 
 
 @pytest.mark.parametrize("date", [b"nonsense", b"", b"Fri, 32 Foo 1993 99:99", b"1 Jan 99999999999 00:00:00 +0000"])
-def test_a_date_may_be_nonsense(date: bytes) -> None:
+def test_an_invalid_date_is_unknown(date: bytes) -> None:
     assert parse_mail(b"Date: " + date + b"\n\nx").date is None
 
 
@@ -116,7 +116,7 @@ def test_any_bytes_are_a_message_or_rejected(header: bytes, body: bytes) -> None
         assert isinstance(parse_mail(name + header + b"\n\n" + body), Mail)
 
 
-def test_message_files_in_directories_by_class(write: Write, documents: Read) -> None:
+def test_message_files_are_labelled_by_directory(write: Write, documents: Read) -> None:
     write("news/comp.sys.mac/51", NEWS)
     write("news/sci.med/52", b"From: x\nSubject: Hip\n\nHip bones")
     write("news/53", b"From: x\nNewsgroups: a,b\n\nno subject")
@@ -124,7 +124,7 @@ def test_message_files_in_directories_by_class(write: Write, documents: Read) ->
     good, bad = documents("news")
     assert good == [
         Document("news/53", "", (Part("no subject"),), "b"),
-        Document("1@example.org", "Fast modems", (Part("Fast modems\nHello there.\n> quoted\n"),), "comp.sys.mac"),
+        Document("1@example.org", "Fast modems", (Part("Hello there.\n> quoted\n"),), "comp.sys.mac"),
         Document("news/sci.med/52", "Hip", (Part("Hip bones"),), "sci.med"),
     ]
     assert str(bad[0]).startswith("news/54: there is no text")
@@ -145,14 +145,10 @@ def test_an_mbox_of_the_standard_library_is_read_back(tmp_path: Path, documents:
     assert not bad
     assert [(document.key, document.title) for document in good] == [(f"{n}@x", f"subject {n}") for n in range(3)]
     texts = [document.parts[0].text.strip() for document in good]
-    assert texts == [
-        "subject 0\none\n\nFrom here on it hurts",
-        "subject 1\ntwo\nFrom escaped",
-        "subject 2\nthree\n\n>> From x",
-    ]
+    assert texts == ["one\n\nFrom here on it hurts", "two\nFrom escaped", "three\n\n>> From x"]
 
 
-def test_where_messages_of_an_mbox_start(write: Write, documents: Read) -> None:
+def test_the_start_of_messages_in_an_mbox(write: Write, documents: Read) -> None:
     box = b"""From -123
 Subject: first
 
@@ -197,7 +193,7 @@ def test_a_long_preface_and_an_empty_mbox(write: Write, documents: Read, monkeyp
     assert documents(write("b.mbox", b"\n\n")) == ([], [])
 
 
-def test_a_message_inside_a_message_without_end(write: Write, documents: Read) -> None:
+def test_deeply_nested_messages_are_rejected(write: Write, documents: Read) -> None:
     nested = b"Subject: x\nContent-Type: message/rfc822\n\n" * 5000
     good, bad = documents(write("a.eml", nested), write("a.mbox", b"From a\n" + nested + b"\nFrom b\nSubject: y\n\n"))
     assert [document.title for document in good] == ["y"]

@@ -22,6 +22,22 @@ def test_a_title_has_at_most_80_characters(write: Write, documents: Read) -> Non
     assert documents(write("a.md", "x" * 100))[0][0].title == "x" * 80
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "counts"),
+    [
+        ("x" * 79 + " yz", "x" * 79, True),
+        ("x" * 80 + ", yz", "x" * 80, True),
+        ("x" * 80 + "\nyz", "x" * 80, True),
+        ("x" * 75 + " words", "x" * 75 + " word", False),
+    ],
+)
+def test_a_title_that_is_cut_within_a_word_does_not_count(
+    write: Write, documents: Read, text: str, title: str, counts: bool
+) -> None:
+    good, _ = documents(write("a.md", text))
+    assert good == [Document("a.md", title, (Part(text),), title_counts=counts)]
+
+
 def test_lines(write: Write, documents: Read) -> None:
     path = write("a.txt", b"one\n\n  \t\ntwo\r\n\xff\xfe bad\nthree")
     good, bad = documents(path, format="lines")
@@ -53,7 +69,7 @@ def test_labelled_lines(write: Write, documents: Read) -> None:
         (b"x" * 100_000 + b"\0", "NUL character"),
     ],
 )
-def test_a_file_that_is_no_text(write: Write, documents: Read, content: bytes, reason: str) -> None:
+def test_a_file_that_is_not_text(write: Write, documents: Read, content: bytes, reason: str) -> None:
     write("d/a.txt", content)
     write("d/b.txt", "good")
     good, bad = documents("d")

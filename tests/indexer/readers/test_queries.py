@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import ReadError
+from moverank.indexer.files import gzip_limit
 from moverank.indexer.readers.queries import read_queries
 
 
@@ -22,12 +23,12 @@ def test_one_query_a_line_has_its_number_as_id(tmp_path: Path) -> None:
     assert read_queries(_file(tmp_path, b"a cat\n\n  \n b dog \r\n")) == [("1", "a cat"), ("4", "b dog")]
 
 
-def test_jsonl_has_ids_of_its_own(tmp_path: Path) -> None:
+def test_jsonl_may_have_ids(tmp_path: Path) -> None:
     lines = b'{"id": "x", "text": "a"}\n\n{"id": 7, "text": "b"}\n{"text": "c"}\n{"id": null, "text": ""}'
     assert read_queries(_file(tmp_path, lines)) == [("x", "a"), ("7", "b"), ("4", "c"), ("5", "")]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_first_query(tmp_path: Path) -> None:
     assert read_queries(_file(tmp_path, b"\xef\xbb\xbfcat")) == [("1", "cat")]
     assert read_queries(_file(tmp_path, b'\xef\xbb\xbf{"text": "cat"}')) == [("1", "cat")]
 
@@ -36,19 +37,31 @@ def test_gzipped_queries_are_unzipped(tmp_path: Path) -> None:
     assert read_queries(_file(tmp_path, gzip.compress(b"cat\ndog", mtime=0))) == [("1", "cat"), ("2", "dog")]
 
 
-def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"cat\n")))
+@pytest.mark.parametrize(
+    "content",
+    [b"cat\n", b"\xef\xbb\xbfcat", gzip.compress(b"cat", mtime=0), gzip.compress(b"\xef\xbb\xbfcat\n", mtime=0)],
+)
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(content))
+    monkeypatch.setattr(sys, "stdin", stdin)
     assert read_queries("-") == [("1", "cat")]
+    assert not stdin.buffer.closed
 
 
-def test_a_closed_standard_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_standard_input_have_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"text": "cat"}\n\n[1]\n')))
+    with pytest.raises(ReadError, match=r"^-:3: a query needs the form"):
+        read_queries("-")
+
+
+def test_a_closed_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ReadError, match="standard input is closed"):
         read_queries("-")
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1))
-def test_whatever_json_holds_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_any_json_text_is_read_back(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     lines = "\n".join(json.dumps({"id": str(i), "text": text}, ensure_ascii=False) for i, text in enumerate(texts))
     path = tmp_path_factory.getbasetemp() / "anything.jsonl"
     path.write_text(lines, encoding="utf-8", newline="")
@@ -56,11 +69,11 @@ def test_whatever_json_holds_comes_back(tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "reason"),
     [
         (b"", "queries: holds no query"),
         (b" \n\n", "queries: holds no query"),
-        (b"cat\ndog caf\xe9\n", "queries:2: not UTF-8: save the queries as UTF-8"),
+        (b"cat\ndog caf\xe9\n", "queries:2: byte 8 of the line is not UTF-8: convert the file"),
         (b'{"text": "cat"}\n{"text": \n', "queries:2: broken JSON at column 9: Expecting value"),
         (b'{"text": "cat"}\n' + b"[" * 200_000, "queries:2: broken JSON"),
         (b'{"text": "cat"}\n[1]\n', "queries:2: a query needs the form"),
@@ -70,10 +83,21 @@ def test_whatever_json_holds_comes_back(tmp_path_factory: pytest.TempPathFactory
         (gzip.compress(b"cat" * 50, mtime=0)[:-6], "queries: the gzip data are damaged or cut short"),
     ],
 )
-def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, content: bytes, reason: str) -> None:
     with pytest.raises(ReadError) as caught:
         read_queries(_file(tmp_path, content))
-    assert said in str(caught.value)
+    assert reason in str(caught.value)
+
+
+def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gzip_limit, "ALWAYS_ALLOWED", 1 << 20)
+    with pytest.raises(ReadError, match="queries: unzipped it is over 200 times as long"):
+        read_queries(_file(tmp_path, gzip.compress(b"cat\n" + b"\n" * (1 << 22))))
+
+
+def test_a_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match="cannot be read: Is a directory"):
+        read_queries(str(tmp_path))
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

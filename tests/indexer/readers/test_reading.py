@@ -35,8 +35,8 @@ SAMPLES: dict[str, bytes] = {
 }
 
 
-def plain(found: Iterator[Document | Rejection], name: str) -> list[str]:
-    return [repr(item).replace(name, "SOURCE") for item in found]
+def plain(results: Iterator[Document | Rejection], name: str) -> list[str]:
+    return [repr(item).replace(name, "SOURCE") for item in results]
 
 
 @pytest.mark.parametrize(("read", "name"), FORMATS)
@@ -77,7 +77,7 @@ def test_any_bytes_are_read_or_rejected(
         if isinstance(item, Document):
             assert item.key.strip()
             json.dumps([item.key, item.title, item.label, dict(item.metadata)], ensure_ascii=False).encode()
-            assert any(part.text.strip() for part in item.parts)
+            assert item.title or any(part.text.strip() for part in item.parts)
             assert all(part.rank >= 0 for part in item.parts)
         else:
             assert item.reason
@@ -95,7 +95,7 @@ def test_any_bytes_are_read_or_rejected(
     zipped=st.booleans(),
 )
 @pytest.mark.parametrize("reader", ["documents", "threads"])
-def test_good_records_around_bad_ones_come_through(tmp_path: Path, bad: list[bytes], zipped: bool, reader: str) -> None:
+def test_good_records_around_bad_ones_are_read(tmp_path: Path, bad: list[bytes], zipped: bool, reader: str) -> None:
     read: Reader = read_documents if reader == "documents" else read_threads
     good = [json.dumps({"id": f"good {i}", "text": "x", "comments": [{"text": "y"}]}).encode() for i in range(7)]
     lines = [line for i in range(7) for line in (good[i], *bad[i : i + 1])]
@@ -128,10 +128,10 @@ def test_a_file_that_vanishes_is_an_error(write: Write) -> None:
 
 
 def test_progress_counts_the_bytes_on_the_disk(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[str, int, int | None, str]] = []
+    reported: list[tuple[str, int, int | None, str]] = []
 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:
-        told.append((task, done, total, unit))
+        reported.append((task, done, total, unit))
 
     packed = gzip.compress(b"".join(b"line %d\n" % (i * 7919 % 100_003) for i in range(300_000)))
     size = len(packed) + 4
@@ -139,14 +139,14 @@ def test_progress_counts_the_bytes_on_the_disk(write: Write, monkeypatch: pytest
     assert len(packed) > 1 << 18
     count = sum(1 for _ in read_documents(paths, format="lines", progress=progress))
     assert count == 300_001
-    assert told[0] == ("Reading", 0, size, "B")
-    assert told[-1] == ("Reading", size, size, "B")
-    assert 2 < len(told) < count / 256
-    assert [done for _, done, _, _ in told] == sorted(done for _, done, _, _ in told)
+    assert reported[0] == ("Reading", 0, size, "B")
+    assert reported[-1] == ("Reading", size, size, "B")
+    assert 2 < len(reported) < count / 256
+    assert [done for _, done, _, _ in reported] == sorted(done for _, done, _, _ in reported)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n")))
     assert len(list(read_documents(["b", "-"], progress=progress))) == 2
-    assert told[-1][1] == 6
-    assert [total for _, _, total, _ in told][-1] is None
+    assert reported[-1][1] == 6
+    assert [total for _, _, total, _ in reported][-1] is None
 
 
 def peak(paths: Sequence[str], read: Reader, **options: Any) -> int:

@@ -23,7 +23,7 @@ def test_a_directory_is_searched_in_sorted_order_without_hidden_files(write: Wri
     assert [source.name for source in find_sources(["d"])] == ["d/a/z.txt", "d/a.txt", "d/b.txt"]
 
 
-def test_folder_is_the_directory_below_the_one_named(write: Write) -> None:
+def test_folder_is_the_directory_below_the_given_one(write: Write) -> None:
     write("d/sci.med/1", "x")
     write("d/2", "x")
     assert [source.folder for source in find_sources(["d"])] == [None, "sci.med"]
@@ -41,12 +41,12 @@ def test_links_to_directories_are_not_followed_but_links_to_files_are(write: Wri
     assert keys("d") == ["d/a.txt", "d/file.txt"]
 
 
-def test_a_file_is_found_as_it_was_named(write: Write) -> None:
+def test_a_file_keeps_its_given_name(write: Write) -> None:
     write("d/a.txt", "four")
     assert find_sources(["./d/a.txt", "-"]) == [Source("./d/a.txt", "d/a.txt", size=4), Source("-", "-")]
 
 
-def test_a_pattern_means_what_the_shell_makes_of_it(write: Write) -> None:
+def test_a_pattern_matches_as_in_the_shell(write: Write) -> None:
     for path in ("d/b.txt", "d/a.txt", "d/.h.txt", "d/c.md", "d/e/f.txt"):
         write(path, "x")
     assert keys("d/*.txt") == ["d/a.txt", "d/b.txt"]
@@ -70,15 +70,15 @@ def test_a_file_whose_name_looks_like_a_pattern_is_that_file(write: Write) -> No
         (["a" * 300], "cannot be read: File name too long"),
     ],
 )
-def test_a_path_that_leads_nowhere_is_an_error(write: Write, paths: list[str], message: str) -> None:
+def test_a_path_without_files_is_an_error(write: Write, paths: list[str], message: str) -> None:
     write("good.txt", "x")
     Path("empty").mkdir()
     with pytest.raises(ReadError, match=message):
-        read_documents(["good.txt", *paths])  # at once, not when the first document is taken
+        read_documents(["good.txt", *paths])  # at once, not when the first document is read
 
 
 @pytest.mark.parametrize(("paths", "message"), [([], "no path"), (["-", "-"], "twice"), ("docs", "not one string")])
-def test_paths_that_cannot_be_meant(paths: list[str], message: str) -> None:
+def test_invalid_lists_of_paths(paths: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         find_sources(paths)
 

@@ -28,7 +28,7 @@ def test_one_bucket_keeps_the_order() -> None:
 
 
 class Full:
-    """A file on a disk without room."""
+    """A file on a full disk."""
 
     def __enter__(self) -> Self:
         return self

@@ -10,19 +10,17 @@ from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import ReadError
-from moverank.indexer.progress import silent
 from moverank.indexer.readers import read_documents, streams
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.sources import Source
-from moverank.indexer.readers.streams import Meter, Stream, opened
+from moverank.indexer.readers.streams import Meter, Stream, open_source
 
 Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]
 
 
 def stream_of(data: bytes) -> Stream:
-    filling = streams._Filling(io.BytesIO(data).read1)  # noqa: SLF001
-    return Stream(Source("s", "s"), io.BufferedReader(filling, 1 << 16))
+    return Stream(Source("s", "s"), io.BytesIO(data).read1)
 
 
 @given(st.binary(max_size=300))
@@ -32,7 +30,7 @@ def test_lines_are_the_lines(data: bytes) -> None:
     assert b"".join(stream_of(data).chunks()) == b"".join(expected) == stream_of(data).whole()
 
 
-def test_a_line_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_that_is_too_long_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "LIMIT", 5)
     stream = stream_of(b"good\n" + b"x" * 200_000 + b"\nfive\n" + b"y" * 6)
     assert list(stream.lines()) == [b"good\n", None, b"five\n", None]
@@ -44,29 +42,29 @@ def test_a_line_that_is_too_long_is_not_kept(monkeypatch: pytest.MonkeyPatch) ->
         stream_of(b"123456").whole()
 
 
-def test_the_head_takes_nothing_away() -> None:
+def test_the_head_does_not_advance() -> None:
     stream = stream_of(b"\xef\xbb\xbfabc" + b"d" * 100_000)
     assert stream.head().startswith(b"abcd")
     assert len(stream.whole()) == 100_003
 
 
-def test_meter_tells_now_and_then() -> None:
-    told: list[tuple[int, int | None]] = []
-    meter = Meter(lambda _task, done, total, _unit: told.append((done, total)), 100, step=10)
+def test_meter_reports_at_most_every_step() -> None:
+    reported: list[tuple[int, int | None]] = []
+    meter = Meter(lambda _task, done, total, _unit: reported.append((done, total)), 100, step=10)
     for _ in range(10):
         meter.add(4)
-    meter.tell()
-    assert told == [(12, 100), (24, 100), (36, 100), (40, 100)]
+    meter.report()
+    assert reported == [(12, 100), (24, 100), (36, 100), (40, 100)]
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt"])
-def test_gzip_is_known_by_its_first_bytes(write: Write, name: str) -> None:
+def test_gzip_is_detected_by_its_first_bytes(write: Write, name: str) -> None:
     write(name, gzip.compress(b"one\n") + gzip.compress(b"two\n"))
-    with opened(Source(name, name), Meter(silent, None)) as stream:
+    with open_source(Source(name, name)) as stream:
         assert stream.whole() == b"one\ntwo\n"
 
 
-def test_a_gz_that_is_none_is_rejected_and_an_empty_one_is_empty(write: Write, documents: Read) -> None:
+def test_a_gz_that_is_not_gzip_is_rejected_and_an_empty_one_is_empty(write: Write, documents: Read) -> None:
     write("a.jsonl.gz", '{"id": 1, "text": "x"}')
     write("b.jsonl.gz", "")
     good, bad = documents("a.jsonl.gz", "b.jsonl.gz")
@@ -76,13 +74,13 @@ def test_a_gz_that_is_none_is_rejected_and_an_empty_one_is_empty(write: Write, d
 
 
 @pytest.mark.parametrize("keep", [20, 1000, 30_000, 60_000])
-def test_what_comes_before_the_cut_in_a_gzip_is_kept(write: Write, documents: Read, keep: int) -> None:
+def test_data_before_the_cut_in_a_gzip_are_read(write: Write, documents: Read, keep: int) -> None:
     lines = [f'{{"id": {i}, "text": "{i * 7919 % 100_003} {i * i}"}}\n'.encode() for i in range(10_000)]
     whole = gzip.compress(b"".join(lines))
     write("cut.jsonl.gz", whole[:keep])
     write("next.txt", "the next file")
     good, bad = documents("cut.jsonl.gz", "next.txt")
-    # An oracle of its own: as many whole lines as zlib can unpack.
+    # An independent oracle: as many whole lines as zlib can unpack.
     import zlib
 
     unpacked = zlib.decompressobj(31).decompress(whole[:keep])
@@ -91,7 +89,7 @@ def test_what_comes_before_the_cut_in_a_gzip_is_kept(write: Write, documents: Re
     assert [(rejection.source, rejection.line) for rejection in bad] == [("cut.jsonl.gz", unpacked.count(b"\n"))]
 
 
-def test_a_changed_byte_in_a_gzip_is_told(write: Write, documents: Read) -> None:
+def test_a_changed_byte_in_a_gzip_is_reported(write: Write, documents: Read) -> None:
     data = bytearray(gzip.compress(b"text of one document"))
     data[-6] ^= 0xFF  # of the checksum
     write("a.txt.gz", bytes(data))
@@ -100,7 +98,7 @@ def test_a_changed_byte_in_a_gzip_is_told(write: Write, documents: Read) -> None
     assert "CRC" in bad[0].reason
 
 
-def test_a_disk_that_fails_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(io.RawIOBase):
         served = False
 

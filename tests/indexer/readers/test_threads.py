@@ -10,8 +10,8 @@ Write = Callable[[str, str | bytes], str]
 Read = Callable[..., tuple[list[Document], list[Rejection]]]
 
 
-def comments(*found: object) -> dict[str, object]:
-    return {"id": 1, "comments": list(found)}
+def comments(*items: object) -> dict[str, object]:
+    return {"id": 1, "comments": list(items)}
 
 
 def parts(record: dict[str, object]) -> list[tuple[str, int]]:
@@ -26,26 +26,28 @@ def test_a_whole_thread() -> None:
         "category": "home",
         "tags": ["x"],
         "label": "good",
-        "name": "shown by nobody",
+        "name": "not shown",
         "question_comments": [{"text": "left out"}],
         "comments": [{"text": "second", "rank": 2, "user": "x"}, {"text": "first", "rank": 1}],
     }
     assert thread_of(record, "f:1") == Document(
         "5",
         "Plug gets hot",
-        (Part("Plug gets hot\nWhy?"), Part("first", 1), Part("second", 2)),
+        (Part("Why?"), Part("first", 1), Part("second", 2)),
         "good",
-        {"category": "home", "tags": ["x"], "name": "shown by nobody"},
+        {"category": "home", "tags": ["x"], "name": "not shown"},
     )
 
 
 def test_a_name_is_only_shown() -> None:
     record = {"name": "Jezebel (1938)", "comments": [{"text": "1850s", "rank": 0}, {"text": "vanity", "rank": 1}]}
-    assert thread_of(record, "f:1") == Document("f:1", "Jezebel (1938)", (Part("1850s"), Part("vanity", 1)))
+    assert thread_of(record, "f:1") == Document(
+        "f:1", "Jezebel (1938)", (Part("1850s"), Part("vanity", 1)), title_counts=False
+    )
 
 
 @pytest.mark.parametrize(
-    ("found", "expected"),
+    ("posts", "expected"),
     [
         ([{"text": "a"}, {"text": "b"}], ["a", "b"]),
         ([{"text": "a", "score": 1}, {"text": "b", "score": 5}, {"text": "c", "score": 1}], ["b", "a", "c"]),
@@ -54,15 +56,18 @@ def test_a_name_is_only_shown() -> None:
         ([{"text": "a"}, {"text": " "}, {"text": None}, {"text": "b"}], ["a", "b"]),
     ],
 )
-def test_ranks_from_votes_else_from_order(found: list[object], expected: list[str]) -> None:
-    assert parts(comments(*found)) == [(text, rank) for rank, text in enumerate(expected)]
-    record = comments(*found) | {"title": "t"}
-    assert parts(record) == [("t", 0)] + [(text, rank) for rank, text in enumerate(expected, start=1)]
+def test_ranks_from_votes_else_from_order(posts: list[object], expected: list[str]) -> None:
+    assert parts(comments(*posts)) == [(text, rank) for rank, text in enumerate(expected)]
+    record = comments(*posts) | {"title": "t"}
+    assert thread_of(record, "f:1").title == "t"
+    assert parts(record) == [(text, rank) for rank, text in enumerate(expected, start=1)]
+    assert parts(record | {"title": " ", "name": "n"}) == [(text, rank) for rank, text in enumerate(expected)]
+    assert parts(record | {"body": "b"}) == [("b", 0), *parts(record)]
 
 
-def test_a_given_rank_wins_over_votes() -> None:
-    found = [{"text": "a", "rank": 3, "score": 9}, {"text": "b", "rank": 0, "score": 1}, {"text": "c", "score": 5}]
-    assert parts(comments(*found)) == [("b", 0), ("c", 1), ("a", 3)]
+def test_a_given_rank_takes_precedence_over_votes() -> None:
+    posts = [{"text": "a", "rank": 3, "score": 9}, {"text": "b", "rank": 0, "score": 1}, {"text": "c", "score": 5}]
+    assert parts(comments(*posts)) == [("b", 0), ("c", 1), ("a", 3)]
 
 
 def test_a_thread_may_have_an_opening_post_only() -> None:
@@ -98,7 +103,7 @@ def test_bad_threads(change: dict[str, object], reason: str) -> None:
     assert caught.value.key == "1"
 
 
-def test_a_thread_without_comments_may_name_them_otherwise() -> None:
+def test_comments_under_another_name_are_not_found() -> None:
     with pytest.raises(BadRecord, match="no field 'comments': the record has 'id', 'title', 'answers'"):
         thread_of({"id": 1, "title": "t", "answers": [{"text": "x"}]}, "f:1")
 
@@ -108,6 +113,13 @@ def test_threads_from_a_file(write: Write, threads: Read) -> None:
     good, bad = threads(path)
     assert good == [Document("1", "", (Part("x"),))]
     assert [(rejection.line, rejection.key) for rejection in bad] == [(2, "2"), (3, "3")]
+    assert "there is no text" in bad[0].reason
+
+
+def test_a_thread_may_be_a_title_only(write: Write, threads: Read) -> None:
+    good, bad = threads(write("a.jsonl", '{"id":1,"title":"t","comments":[]}\n{"id":2,"name":"n","comments":[]}\n'))
+    assert good == [Document("1", "t", ())]
+    assert [(rejection.line, rejection.key) for rejection in bad] == [(2, "2")]
     assert "there is no text" in bad[0].reason
 
 

@@ -1,3 +1,5 @@
+"""FAISS indexes: nearest vectors among accepted ids, and factory strings that cannot be used."""
+
 from pathlib import Path
 
 import numpy as np
@@ -31,27 +33,27 @@ def _vectors(n: int = 60, dim: int = 8, seed: int = 0) -> NDArray[np.float32]:
 
 
 def _ids(n: int) -> NDArray[np.int64]:
-    """Ids as a store has them: increasing, with gaps."""
+    """Return increasing ids with gaps, as the database assigns them."""
     return np.arange(n, dtype=np.int64) * 3 + 5
 
 
-def _everything(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _all_ids(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.ones(len(ids), bool)
 
 
 @pytest.mark.parametrize("factory", EXACT)
 def test_an_exact_index_returns_the_nearest_and_their_squared_distances(tmp_path: Path, factory: str) -> None:
     vectors, query = _vectors(), _vectors(1, seed=1)[0]
-    made = build(factory, _ids(60), vectors, tmp_path / "index")
-    stage = FirstStage(tmp_path / "index", made)
-    found = stage.nearest(query, 7, _everything)
+    used = build(factory, _ids(60), vectors, tmp_path / "index")
+    stage = FirstStage(tmp_path / "index", used)
+    nearest = stage.nearest(query, 7, _all_ids)
     distances = np.array(
         [float(np.sqrt(sum((a - b) ** 2 for a, b in zip(row, query, strict=True)))) for row in vectors]
     )
     order = np.argsort(distances)[:7]
-    assert (made, stage.exact) == (factory, True)
-    assert found.ids.tolist() == _ids(60)[order].tolist()
-    assert np.sqrt(found.squares) == pytest.approx(distances[order], rel=1e-5)
+    assert (used, stage.exact) == (factory, True)
+    assert nearest.ids.tolist() == _ids(60)[order].tolist()
+    assert np.sqrt(nearest.squares) == pytest.approx(distances[order], rel=1e-5)
 
 
 @pytest.fixture(scope="module", params=APPROXIMATE)
@@ -62,58 +64,58 @@ def approximate(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @settings(max_examples=20, deadline=None)
 @given(m=st.integers(1, 60), chosen=st.sets(st.integers(0, 59)), seed=st.integers(0, 9))
-def test_any_index_returns_only_what_is_accepted_and_enough_of_it(
+def test_an_approximate_index_returns_as_many_accepted_ids_as_requested(
     approximate: FirstStage, m: int, chosen: set[int], seed: int
 ) -> None:
     accepted = _ids(60)[sorted(chosen)]
-    found = approximate.nearest(_vectors(1, seed=seed)[0], m, lambda ids: np.isin(ids, accepted))
+    nearest = approximate.nearest(_vectors(1, seed=seed)[0], m, lambda ids: np.isin(ids, accepted))
     assert not approximate.exact
-    assert len(found.ids) == len(set(found.ids.tolist())) == min(m, len(accepted))
-    assert set(found.ids.tolist()) <= set(accepted.tolist())
-    assert found.squares.tolist() == sorted(found.squares.tolist())
+    assert len(nearest.ids) == len(set(nearest.ids.tolist())) == min(m, len(accepted))
+    assert set(nearest.ids.tolist()) <= set(accepted.tolist())
+    assert nearest.squares.tolist() == sorted(nearest.squares.tolist())
 
 
 @pytest.mark.parametrize("factory", ["HNSW32", "IVF4,Flat"])
-def test_an_approximate_index_finds_what_is_nearest_when_all_is_asked_for(tmp_path: Path, factory: str) -> None:
+def test_an_approximate_index_finds_stored_vectors(tmp_path: Path, factory: str) -> None:
     vectors = _vectors()
     stage = FirstStage(tmp_path / "index", build(factory, _ids(60), vectors, tmp_path / "index"))
     for row in range(0, 60, 7):
-        assert stage.nearest(vectors[row], 1, _everything).ids.tolist() == [_ids(60)[row]]
+        assert stage.nearest(vectors[row], 1, _all_ids).ids.tolist() == [_ids(60)[row]]
 
 
 @pytest.mark.parametrize("factory", ["IVF100,Flat", "PQ4", "IVF2,PQ4"])
-def test_too_few_vectors_to_train_on_make_the_flat_index(tmp_path: Path, factory: str) -> None:
-    made = build(factory, _ids(60), _vectors(), tmp_path / "index")
-    stage = FirstStage(tmp_path / "index", made)
-    assert (made, stage.exact) == (FLAT, True)
-    assert len(stage.nearest(_vectors(1)[0], 9, _everything).ids) == 9
+def test_an_index_without_enough_vectors_to_train_becomes_flat(tmp_path: Path, factory: str) -> None:
+    used = build(factory, _ids(60), _vectors(), tmp_path / "index")
+    stage = FirstStage(tmp_path / "index", used)
+    assert (used, stage.exact) == (FLAT, True)
+    assert len(stage.nearest(_vectors(1)[0], 9, _all_ids).ids) == 9
 
 
 @pytest.mark.parametrize("limit", ["vectors", "bytes"])
-def test_training_takes_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+def test_an_index_is_trained_on_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     if "bytes" in limit:
         monkeypatch.setattr("moverank.indexer.snapshot.first_stage._TRAINING_BYTES", 20 * _vectors(1).nbytes)
     else:
         monkeypatch.setattr("moverank.indexer.snapshot.first_stage._TRAINING_SAMPLE", 20)
     monkeypatch.setattr("moverank.indexer.snapshot.first_stage._BLOCK_BYTES", 7 * _vectors(1).nbytes)
     assert build("IVF30,Flat", _ids(60), _vectors(), tmp_path / "small") == FLAT
-    made = build("IVF10,Flat", _ids(60), _vectors(), tmp_path / "index")
-    assert made == "IVF10,Flat"
-    assert len(FirstStage(tmp_path / "index", made).nearest(_vectors(1)[0], 60, _everything).ids) == 60
+    used = build("IVF10,Flat", _ids(60), _vectors(), tmp_path / "index")
+    assert used == "IVF10,Flat"
+    assert len(FirstStage(tmp_path / "index", used).nearest(_vectors(1)[0], 60, _all_ids).ids) == 60
 
 
 @pytest.mark.parametrize("factory", [*EXACT, *APPROXIMATE])
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
-def test_an_index_of_almost_nothing(tmp_path: Path, factory: str, n: int) -> None:
+def test_an_index_of_few_vectors(tmp_path: Path, factory: str, n: int) -> None:
     stage = FirstStage(tmp_path / "index", build(factory, _ids(n), _vectors(n), tmp_path / "index"))
-    found = stage.nearest(_vectors(1, seed=1)[0], 3, _everything)
-    assert sorted(found.ids.tolist()) == sorted(set(found.ids.tolist()))
-    assert len(found.ids) == min(n, 3)
-    assert len(found.squares) == len(found.ids)
+    nearest = stage.nearest(_vectors(1, seed=1)[0], 3, _all_ids)
+    assert sorted(nearest.ids.tolist()) == sorted(set(nearest.ids.tolist()))
+    assert len(nearest.ids) == min(n, 3)
+    assert len(nearest.squares) == len(nearest.ids)
 
 
 @pytest.mark.parametrize("factory", ["nonsense", "IDMap2,Flt", "PQ7"])
-def test_what_faiss_does_not_understand_is_a_usage_error(tmp_path: Path, factory: str) -> None:
+def test_an_invalid_factory_string_is_a_usage_error(tmp_path: Path, factory: str) -> None:
     with pytest.raises(UsageError, match=f"FAISS cannot make an index of '{factory}': ") as caught:
         check_factory(factory)
     assert "\n" not in str(caught.value)
@@ -123,43 +125,50 @@ def test_what_faiss_does_not_understand_is_a_usage_error(tmp_path: Path, factory
 
 
 @pytest.mark.parametrize("factory", [*EXACT, *APPROXIMATE])
-def test_what_faiss_understands_passes(factory: str) -> None:
+def test_valid_factory_strings_pass(factory: str) -> None:
     check_factory(factory)
 
 
 @pytest.mark.parametrize("content", [b"", b"no index at all"])
-def test_a_file_that_is_no_index(tmp_path: Path, content: bytes) -> None:
+def test_a_file_without_an_index_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "index").write_bytes(content)
     with pytest.raises(CollectionError, match="cannot be read by FAISS"):
-        FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _everything)
+        FirstStage(tmp_path / "index", FLAT).nearest(np.zeros(8, np.float32), 1, _all_ids)
 
 
 @pytest.mark.parametrize("factory", [FLAT, "SQ8", "HR,RaBitQ"])
 @pytest.mark.parametrize("m", [1, 7, 59, 60])
-def test_a_large_index_is_looked_through_in_parts(
+def test_a_large_index_is_searched_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m: int, factory: str
 ) -> None:
     whole = FirstStage(tmp_path / "index", build(factory, _ids(60), _vectors(), tmp_path / "index"))
-    expected = whole.nearest(_vectors(1)[0], m, _everything)
+    expected = whole.nearest(_vectors(1)[0], m, _all_ids)
     monkeypatch.setattr("moverank.indexer.snapshot.first_stage._LARGE", 0)
     monkeypatch.setattr("moverank.indexer.snapshot.first_stage.core_count", lambda: 3)
     parts = FirstStage(tmp_path / "index", factory)
-    found = parts.nearest(_vectors(1)[0], m, _everything)
-    assert found.ids.tolist() == expected.ids.tolist()
-    assert found.squares == pytest.approx(expected.squares)
+    nearest = parts.nearest(_vectors(1)[0], m, _all_ids)
+    assert nearest.ids.tolist() == expected.ids.tolist()
+    assert nearest.squares == pytest.approx(expected.squares)
 
 
-def test_more_lists_of_long_vectors_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_inverted_lists_are_probed_for_long_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, queries = _vectors(640, 16), _vectors(40, 16, seed=1)
-    made = build("IVF64,Flat", _ids(640), vectors, tmp_path / "index")
+    factory = build("IVF64,Flat", _ids(640), vectors, tmp_path / "index")
     squares = np.square(queries[:, None] - vectors).sum(axis=2)
-    nearest = _ids(640)[np.argsort(squares, axis=1)[:, :5]]
+    expected = _ids(640)[np.argsort(squares, axis=1)[:, :5]]
 
-    def found() -> int:
-        stage = FirstStage(tmp_path / "index", made)
-        pairs = zip(queries, nearest, strict=True)
-        return sum(len(np.intersect1d(stage.nearest(query, 5, _everything).ids, right)) for query, right in pairs)
+    def recalled() -> int:
+        stage = FirstStage(tmp_path / "index", factory)
+        pairs = zip(queries, expected, strict=True)
+        return sum(len(np.intersect1d(stage.nearest(query, 5, _all_ids).ids, best)) for query, best in pairs)
 
-    short = found()
+    short = recalled()
     monkeypatch.setattr("moverank.indexer.snapshot.first_stage._LONG", 16)
-    assert short < found()
+    assert short < recalled()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device /dev/full")
+def test_a_full_disk_is_an_os_error() -> None:
+    """FAISS itself raises RuntimeError without the reason."""
+    with pytest.raises(OSError, match="No space left on device"):
+        build(FLAT, _ids(640), _vectors(640, 64), Path("/dev/full"))

@@ -1,16 +1,17 @@
-"""What holds the first stage's vectors where nobody says it."""
+"""The FAISS index that is chosen if the settings name none."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from moverank import Collection, Settings
-from moverank.indexer.search.query import EXACT_UP_TO
+from moverank import Collection, Document, Settings
+from moverank.indexer.commands.update import update
+from moverank.indexer.options import EXACT_UP_TO
+from moverank.indexer.progress import silent
 from moverank.indexer.snapshot.first_stage import FLAT, check_factory
-from moverank.indexer.snapshot.index_choice import AUTO, InUse, choose
-from tests.indexer.commands.test_update import _chosen, _run
-from tests.indexer.world import Workshop, document, random_documents
+from moverank.indexer.snapshot.index_choice import AUTO, IndexInUse, choose
+from tests.indexer.world import CollectionFactory, document, random_documents
 
 CODES = "HR,RaBitQ"
 
@@ -29,43 +30,50 @@ CODES = "HR,RaBitQ"
         (EXACT_UP_TO + 1, 8, FLAT),
     ],
 )
-def test_the_choice_by_size(n: int, dim: int, expected: str) -> None:
+def test_the_index_depends_on_number_and_dimension(n: int, dim: int, expected: str) -> None:
     assert choose(n, dim) == expected
     check_factory(expected, dim)
 
 
-def test_what_is_told_of_it() -> None:
-    assert InUse(CODES, 120_000, 4096, 120_000 * 529).told() == (
+def test_an_index_is_described_with_the_memory_it_saves() -> None:
+    assert IndexInUse(CODES, 120_000, 4096, 120_000 * 529).sentence() == (
         "first stage: HR,RaBitQ for 120,000 documents of 16,384 bytes each, in 1/31 of the memory "
         "(--faiss names another index)"
     )
-    assert "in all of the memory" in InUse(FLAT, 120_000, 4096, 120_000 * 16_392).told()
-    assert "in all of the memory" in InUse(FLAT, 0, 4096, 90).told()
+    assert "in all of the memory" in IndexInUse(FLAT, 120_000, 4096, 120_000 * 16_392).sentence()
+    assert "in all of the memory" in IndexInUse(FLAT, 0, 4096, 90).sentence()
+
+
+def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tuple[str, ...]:
+    """Run `moverank index` on documents, and return its notes."""
+    rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
+    return update(path, iter(documents), choices, prune=False, rejected=lambda _: None, **rest).notes
 
 
 @pytest.mark.usefixtures("always_compact")
-def test_a_run_tells_when_the_index_is_another_one(
-    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+def test_a_run_reports_a_changed_index(
+    tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, chosen = tmp_path / "c", _chosen(workshop)
-    assert _run(place, [*random_documents(9)], chosen).notes == ()
-    with monkeypatch.context() as tight:
-        tight.setattr("moverank.indexer.snapshot.index_choice.SMALL", 0)
-        tight.setattr("moverank.indexer.snapshot.index_choice.SHORT", 0)
-        (note,) = _run(place, [document("new", "ant")], {}).notes
+    path, settings = tmp_path / "c", factory.settings()
+    choices = {"embedding": settings.embedding, "stop_words": settings.stop_words}
+    assert _notes(path, random_documents(9), choices) == ()
+    with monkeypatch.context() as patch:
+        patch.setattr("moverank.indexer.snapshot.index_choice.SMALL_BYTES", 0)
+        patch.setattr("moverank.indexer.snapshot.index_choice.SHORT_BYTES", 0)
+        (note,) = _notes(path, [document("new", "ant")], {})
         assert note.startswith("first stage: SQ8 for 10 documents of 16 bytes each, in ")
-        assert _run(place, [document("newer", "ant")], {}).notes == ()
-    (note,) = _run(place, [document("newest", "ant")], {}).notes
+        assert _notes(path, [document("newer", "ant")], {}) == ()
+    (note,) = _notes(path, [document("newest", "ant")], {})
     assert note.startswith("first stage: IDMap2,Flat for 12 documents")
-    with Collection.open(place) as kept:
-        assert (kept.settings.faiss, kept.info()["faiss_in_use"]) == (AUTO, FLAT)
-    # Who names an index is not told of it.
-    assert _run(place, [document("a", "ant")], {"faiss": "SQ8"}).notes == ()
-    with Collection.open(place) as kept:
-        assert (kept.settings.faiss, kept.info()["faiss_in_use"]) == ("SQ8", "SQ8")
+    with Collection.open(path) as opened:
+        assert (opened.settings.faiss, opened.info()["faiss_in_use"]) == (AUTO, FLAT)
+    # A named index is not reported.
+    assert _notes(path, [document("a", "ant")], {"faiss": "SQ8"}) == ()
+    with Collection.open(path) as opened:
+        assert (opened.settings.faiss, opened.info()["faiss_in_use"]) == ("SQ8", "SQ8")
 
 
-def test_a_collection_keeps_the_index_that_it_was_made_with(make: Callable[..., Collection]) -> None:
-    stored = make().settings.stored()
+def test_the_setting_is_restored(collection: Collection) -> None:
+    stored = collection.settings.stored()
     assert stored["faiss"] == AUTO
     assert Settings.restored(stored | {"faiss": FLAT}).faiss == FLAT

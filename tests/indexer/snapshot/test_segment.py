@@ -1,3 +1,5 @@
+"""Segments assembled from stored parts, against sums in dictionaries."""
+
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.segment import assemble, joined
+from moverank.indexer.snapshot.segment import assemble, concatenated
 from moverank.indexer.store import CountedPart
 from moverank.rerank.bags.weights import PartCounts
 
@@ -15,6 +17,7 @@ _COUNTS = st.dictionaries(st.integers(1, 9), st.integers(1, 5), max_size=4)
 _PARTS = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2), _COUNTS), max_size=8)
 
 Entries = dict[int, list[tuple[int, int, int]]]
+"""Document id -> (word id, rank, count) of each entry."""
 
 
 def _stored(parts: list[tuple[int, int, dict[int, int]]]) -> Iterator[CountedPart]:
@@ -24,17 +27,16 @@ def _stored(parts: list[tuple[int, int, dict[int, int]]]) -> Iterator[CountedPar
         yield CountedPart(document, rank, np.array(words, "<i4").tobytes(), np.array(amounts, "<i4").tobytes())
 
 
-def _read(ids: NDArray[np.int64], counts: PartCounts, word_ids: list[int]) -> Entries:
-    """Entries (word, rank, count) of each document."""
-    found: Entries = {}
+def _entries(ids: NDArray[np.int64], counts: PartCounts, word_ids: list[int]) -> Entries:
+    entries: Entries = {}
     for row, id_ in enumerate(ids.tolist()):
-        entries = slice(counts.starts[row], counts.starts[row + 1])
-        columns = [column[entries].tolist() for column in (counts.words, counts.ranks, counts.counts)]
-        found[id_] = [(word_ids[word], rank, count) for word, rank, count in zip(*columns, strict=True)]
-    return found
+        rows = slice(counts.starts[row], counts.starts[row + 1])
+        columns = [column[rows].tolist() for column in (counts.words, counts.ranks, counts.counts)]
+        entries[id_] = [(word_ids[word], rank, count) for word, rank, count in zip(*columns, strict=True)]
+    return entries
 
 
-def _slow(parts: list[tuple[int, int, dict[int, int]]], word_ids: list[int]) -> Entries:
+def _naive_entries(parts: list[tuple[int, int, dict[int, int]]], word_ids: list[int]) -> Entries:
     sums: dict[int, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for document, rank, counts in parts:
         for word, count in counts.items():
@@ -44,19 +46,19 @@ def _slow(parts: list[tuple[int, int, dict[int, int]]], word_ids: list[int]) -> 
 
 
 @given(_PARTS, st.sets(st.integers(1, 9)).map(sorted), st.sampled_from([1, 2, 100]))
-def test_parts_become_the_counts_of_known_words(
+def test_parts_are_summed_over_known_words(
     parts: list[tuple[int, int, dict[int, int]]], word_ids: list[int], chunk: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moverank.indexer.snapshot.segment._CHUNK", chunk)
         portions = list(assemble(_stored(parts), np.array(word_ids, np.int64)))
-    ids, counts = joined(portions)
+    ids, counts = concatenated(portions)
     assert len(counts) == len(ids)
-    assert _read(ids, counts, word_ids) == _slow(parts, word_ids)
+    assert _entries(ids, counts, word_ids) == _naive_entries(parts, word_ids)
     if chunk == 1:
         assert len(portions) == len({document for document, _, _ in parts})
 
 
-def test_nothing_is_a_segment_too() -> None:
-    ids, counts = joined([])
+def test_a_segment_may_be_empty() -> None:
+    ids, counts = concatenated([])
     assert (len(ids), len(counts), counts.starts.tolist()) == (0, 0, [0])

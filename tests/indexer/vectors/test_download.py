@@ -24,7 +24,7 @@ NAMES = {
 
 @pytest.fixture
 def gensim_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Without a network, and with the list of names that an earlier run left."""
+    """No network, and the list of names that an earlier run has cached."""
 
     def absent(*_: object, **__: object) -> None:
         raise urllib.error.URLError("Name or service not known")
@@ -38,7 +38,7 @@ def gensim_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return data
 
 
-def test_a_model_already_fetched_needs_no_network(gensim_data: Path, keyed: Any, tmp_path: Path) -> None:
+def test_a_downloaded_model_needs_no_network(gensim_data: Path, keyed: Any, tmp_path: Path) -> None:
     (gensim_data / "tiny-5").mkdir()
     keyed.save_word2vec_format(str(gensim_data / "tiny-5" / "tiny-5.gz"), binary=False)
     (gensim_data / "tiny-5" / "__init__.py").write_text("raise SystemExit('code of the model was run')")
@@ -49,20 +49,20 @@ def test_a_model_already_fetched_needs_no_network(gensim_data: Path, keyed: Any,
 
 
 @pytest.mark.usefixtures("gensim_data")
-def test_an_unknown_name_gets_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match=r"'no-5' is no model that gensim knows; .* are new-5, tiny-5$"):
+def test_an_unknown_name_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match=r"'no-5' is not a model of gensim; .* are new-5, tiny-5$"):
         import_vectors("gensim:no-5", tmp_path / "out")
-    with pytest.raises(VectorsError, match="'text8' is a corpus of gensim's"):
+    with pytest.raises(VectorsError, match="'text8' is a corpus of gensim; "):
         import_vectors("gensim:text8", tmp_path / "out")
 
 
 @pytest.mark.usefixtures("gensim_data")
-def test_a_download_that_fails_gets_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(VectorsError, match=r"gensim:new-5 cannot be had \(.*Name or service not known.*connect"):
+def test_a_failed_download_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match=r"gensim:new-5 is not available \(.*Name or service not known.*connect"):
         import_vectors("gensim:new-5", tmp_path / "out")
 
 
-def test_without_a_network_nothing_is_known(
+def test_without_a_network_no_names_are_known(
     gensim_data: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (gensim_data / "information.json").unlink()
@@ -73,7 +73,7 @@ def test_without_a_network_nothing_is_known(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_downloaders_bar_becomes_progress(
+def test_the_output_of_the_downloader_becomes_progress(
     gensim_data: Path, keyed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def load(name: str, return_path: bool) -> str:
@@ -86,12 +86,12 @@ def test_the_downloaders_bar_becomes_progress(
         return str(gensim_data / name)
 
     monkeypatch.setattr(downloader, "load", load)
-    told: list[tuple[str, int, int | None, str]] = []
+    reports: list[tuple[str, int, int | None, str]] = []
 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:
-        told.append((task, done, total, unit))
+        reports.append((task, done, total, unit))
 
     import_vectors("gensim:new-5", tmp_path / "out", progress=progress)
-    assert told[0] == ("Downloading new-5", 3, 12, "MB")
+    assert reports[0] == ("Downloading new-5", 3, 12, "MB")
     assert capfd.readouterr().out == ""
     assert socket.getdefaulttimeout() is None

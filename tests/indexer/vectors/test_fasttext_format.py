@@ -12,7 +12,7 @@ from moverank.indexer.vectors import check_vectors, import_vectors
 from moverank.rerank.words.embedding import COMPOSED
 from moverank.rerank.words.vocabulary import UNKNOWN
 
-OUTSIDE = ["catlike", "日", "naïveté", "zzz"]
+NO_ROW = ["catlike", "日", "naïveté", "zzz"]
 
 
 @pytest.fixture(scope="session")
@@ -29,29 +29,29 @@ def test_vectors_are_those_of_gensim(model: Path, tmp_path: Path, zipped: bool) 
     if zipped:
         source = tmp_path / "model.bin.gz"
         source.write_bytes(gzip.compress(model.read_bytes()))
-    told: list[str] = []
-    embedding = import_vectors(str(source), tmp_path / "out", progress=lambda task, *_: told.append(task))
+    tasks: list[str] = []
+    embedding = import_vectors(str(source), tmp_path / "out", progress=lambda task, *_: tasks.append(task))
     assert list(embedding.words) == expected.index_to_key
     np.testing.assert_allclose(embedding.vectors, expected.vectors, atol=1e-6)
-    rows = embedding.find(OUTSIDE)
+    rows = embedding.find(NO_ROW)
     assert set(rows.tolist()) == {COMPOSED}
-    np.testing.assert_allclose(embedding.gather(OUTSIDE, rows), [expected[word] for word in OUTSIDE], atol=1e-6)
+    np.testing.assert_allclose(embedding.gather(NO_ROW, rows), [expected[word] for word in NO_ROW], atol=1e-6)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "embedding.json", "ends.npy", "order.npy", "subwords-sums.npy", "subwords.npy", "vectors-sums.npy",
         "vectors.npy", "words.npy",
     ]  # fmt: skip
-    assert set(told) == {"Reading subwords", "Importing vectors"}
+    assert set(tasks) == {"Reading subwords", "Importing vectors"}
     check_vectors(tmp_path / "out")
 
 
-def test_composed_vectors_are_of_unit_length_where_the_others_are(model: Path, tmp_path: Path) -> None:
+def test_composed_vectors_have_unit_length_if_the_others_have(model: Path, tmp_path: Path) -> None:
     embedding = import_vectors(str(model), tmp_path / "out", normalize=True)
-    words = [*OUTSIDE, "cat"]
+    words = [*NO_ROW, "cat"]
     vectors = embedding.gather(words, embedding.find(words))
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(len(words)), rel=1e-6)
 
 
-def _made(
+def _model(
     words: list[bytes], labels: int = 0, version: int = 12, kind: int = 2, bucket: int = 3, max_n: int = 3,
     pruned: int = -1, quantised: bool = False, rows: int | None = None, dim: int = 2, fill: float = 1.0,
 ) -> bytes:  # fmt: skip
@@ -67,7 +67,7 @@ def _made(
 
 
 def test_a_supervised_model_keeps_its_words_and_not_its_labels(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_made([b"a", b"b", b"__label__x"], labels=1, kind=3, bucket=0, max_n=0))
+    (tmp_path / "m.bin").write_bytes(_model([b"a", b"b", b"__label__x"], labels=1, kind=3, bucket=0, max_n=0))
     embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
     assert list(embedding.words) == ["a", "b"]
     assert embedding.vectors.tolist() == [[1, 2], [3, 4]]
@@ -75,14 +75,14 @@ def test_a_supervised_model_keeps_its_words_and_not_its_labels(tmp_path: Path) -
 
 
 def test_old_supervised_models_have_no_subwords(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_made([b"a"], version=11, kind=3))
+    (tmp_path / "m.bin").write_bytes(_model([b"a"], version=11, kind=3))
     embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
     assert embedding.subwords is None
     assert embedding.vectors.tolist() == [[1, 2]]
 
 
-def test_the_end_of_a_line_has_no_subwords(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(_made([b"</s>", b"ab"]))
+def test_the_end_of_line_token_has_no_subwords(tmp_path: Path) -> None:
+    (tmp_path / "m.bin").write_bytes(_model([b"</s>", b"ab"]))
     embedding = import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
     assert embedding.vectors[0].tolist() == [1, 2]
     assert embedding.vectors[1].tolist() != [3, 4]
@@ -91,37 +91,37 @@ def test_the_end_of_a_line_has_no_subwords(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (_made([b"a"], version=9), "version 9: only 11 and 12 are known"),
-        (_made([b"a"], quantised=True), "quantised fastText model, whose vectors are not stored: give the .bin"),
-        (_made([b"a"], pruned=1), "quantised fastText model"),
-        (_made([], labels=0), "damaged header"),
-        (_made([b"a"], dim=0), "damaged header"),
-        (_made([b"a"], dim=3), "input matrix of 4 x 2, but its header promises 4 x 3"),
-        (_made([b"a"], rows=9), "input matrix of 9 x 2, but its header promises 4 x 2"),
-        (_made([b"a", b"a"]), "the word 'a' twice, in word 1 and word 2"),
-        (_made([b"a"], fill=np.inf), "word 1 has a number that is not finite"),
-        (_made([b"a"])[:-28] + np.full(7, np.nan, "<f4").tobytes(), "bucket 0 has a number that is not finite|word 1"),
-        (_made([b"a"])[:30], "ends in its settings: it is cut short"),
-        (_made([b"a"])[:-3], "cut short|promises"),
-        (_made([b"a" * 30])[:105], "ends after 0 of 1 words: it is cut short"),
-        (_made([b"a" * 70_000]) , "word 1 has a word of 70000 bytes|word 1 has no end"),
+        (_model([b"a"], version=9), "version 9: only 11 and 12 are known"),
+        (_model([b"a"], quantised=True), "quantised fastText model, whose vectors are not stored: give the .bin"),
+        (_model([b"a"], pruned=1), "quantised fastText model"),
+        (_model([], labels=0), "damaged header"),
+        (_model([b"a"], dim=0), "damaged header"),
+        (_model([b"a"], dim=3), "input matrix of 4 x 2, but its header promises 4 x 3"),
+        (_model([b"a"], rows=9), "input matrix of 9 x 2, but its header promises 4 x 2"),
+        (_model([b"a", b"a"]), "the word 'a' twice, in word 1 and word 2"),
+        (_model([b"a"], fill=np.inf), "word 1 has a number that is not finite"),
+        (_model([b"a"])[:-28] + np.full(7, np.nan, "<f4").tobytes(), "bucket 0 has a number that is not finite|word 1"),
+        (_model([b"a"])[:30], "ends in its settings: it is cut short"),
+        (_model([b"a"])[:-3], "cut short|promises"),
+        (_model([b"a" * 30])[:105], "ends after 0 of 1 words: it is cut short"),
+        (_model([b"a" * 70_000]) , "word 1 has a word of 70000 bytes|word 1 has no end"),
     ],
 )  # fmt: skip
-def test_bad_models_get_one_sentence(tmp_path: Path, data: bytes, sentence: str) -> None:
+def test_bad_models_are_refused_in_one_sentence(tmp_path: Path, data: bytes, sentence: str) -> None:
     (tmp_path / "m.bin").write_bytes(data)
     with pytest.raises(VectorsError, match=sentence):
         import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["m.bin"]
 
 
-def test_a_word_without_end_is_given_up(tmp_path: Path) -> None:
-    head = _made([b"a"])[: 8 + 56 + 28]
+def test_a_word_without_end_is_refused(tmp_path: Path) -> None:
+    head = _model([b"a"])[: 8 + 56 + 28]
     (tmp_path / "m.bin").write_bytes(head + b"a" * 3_000_000)
     with pytest.raises(VectorsError, match="word 1 has no end"):
         import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")
 
 
-def test_zipped_models_that_promise_too_much_are_cut_short(tmp_path: Path) -> None:
-    (tmp_path / "m.bin").write_bytes(gzip.compress(_made([b"a"])[:-8]))
+def test_a_gzipped_model_shorter_than_its_header_says_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m.bin").write_bytes(gzip.compress(_model([b"a"])[:-8]))
     with pytest.raises(VectorsError, match="ends in n-gram bucket 0: it is cut short"):
         import_vectors(str(tmp_path / "m.bin"), tmp_path / "out")

@@ -10,7 +10,7 @@ from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors import check_vectors, import_vectors
 
 
-def test_a_pickle_is_refused_by_its_content(keyed: Any, tmp_path: Path) -> None:
+def test_a_pickle_is_detected_by_its_content_and_refused(keyed: Any, tmp_path: Path) -> None:
     keyed.save(str(tmp_path / "v.txt"))
     with pytest.raises(VectorsError, match="--trust-pickle"):
         import_vectors(str(tmp_path / "v.txt"), tmp_path / "out")
@@ -34,16 +34,16 @@ def test_trusted_vectors_are_those_of_gensim(keyed: Any, tmp_path: Path) -> None
     np.testing.assert_array_equal(embedding.vectors, keyed.vectors)
 
 
-def test_trusted_models_are_asked_for_their_vectors(tmp_path: Path) -> None:
+def test_the_vectors_of_trusted_models_are_imported(tmp_path: Path) -> None:
     model = Word2Vec([["a", "b", "c"]] * 5, vector_size=4, min_count=1, workers=1)
     model.save(str(tmp_path / "m.model"))
     embedding = import_vectors(str(tmp_path / "m.model"), tmp_path / "out", trust_pickle=True)
     np.testing.assert_array_equal(embedding.gather(["b"], embedding.find(["b"]))[0], model.wv["b"])
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_trusted_fasttext_keeps_its_subwords(fasttext: Any, tmp_path: Path, whole: bool) -> None:
-    (fasttext if whole else fasttext.wv).save(str(tmp_path / "m"))
+@pytest.mark.parametrize("complete", [False, True])
+def test_trusted_fasttext_keeps_its_subwords(fasttext: Any, tmp_path: Path, complete: bool) -> None:
+    (fasttext if complete else fasttext.wv).save(str(tmp_path / "m"))
     embedding = import_vectors(str(tmp_path / "m"), tmp_path / "out", trust_pickle=True)
     words = ["cat", "catlike", "日日"]
     vectors = embedding.gather(words, embedding.find(words))
@@ -51,13 +51,13 @@ def test_trusted_fasttext_keeps_its_subwords(fasttext: Any, tmp_path: Path, whol
     check_vectors(tmp_path / "out")
 
 
-def test_other_pickles_get_one_sentence(tmp_path: Path) -> None:
+def test_other_pickles_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "v.kv"
-    for thing, sentence in (
+    for value, sentence in (
         ({"a": 1}, "gensim cannot load|holds a dict"),
         (KeyedVectors(3), "holds a KeyedVectors, not word vectors"),
     ):
-        path.write_bytes(pickle.dumps(thing))
+        path.write_bytes(pickle.dumps(value))
         with pytest.raises(VectorsError, match=sentence):
             import_vectors(str(path), tmp_path / "out", trust_pickle=True)
     path.write_bytes(b"\x80\x04junk")

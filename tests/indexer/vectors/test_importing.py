@@ -20,7 +20,7 @@ from moverank.rerank.words.embedding import Embedding
 
 from_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
-# Words without the characters that the formats divide by.
+# Words without the separators of the formats.
 PLAIN = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6)
 ROWS = st.integers(1, 4).flatmap(
     lambda d: st.dictionaries(
@@ -57,7 +57,7 @@ def _binary(rows: dict[str, list[float]], *, newline: bool = True) -> bytes:
 @pytest.mark.parametrize("zipped", [False, True])
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("name", ["v.bin", "v.txt", "v.vec", "v"])
-def test_files_of_gensim_are_read_whatever_their_name(
+def test_files_of_gensim_are_read_under_any_name(
     keyed: Any, tmp_path: Path, name: str, binary: bool, zipped: bool
 ) -> None:
     path = tmp_path / name
@@ -71,7 +71,9 @@ def test_files_of_gensim_are_read_whatever_their_name(
 
 @from_function
 @given(ROWS, st.booleans(), st.booleans())
-def test_binary_rows_come_back(tmp_path: Path, rows: dict[str, list[float]], newline: bool, normalize: bool) -> None:
+def test_binary_rows_are_read_back(
+    tmp_path: Path, rows: dict[str, list[float]], newline: bool, normalize: bool
+) -> None:
     path = tmp_path / "v.bin"
     path.write_bytes(_binary(rows, newline=newline))
     embedding = import_vectors(str(path), tmp_path / "out", normalize=normalize)
@@ -87,15 +89,15 @@ def test_binary_rows_come_back(tmp_path: Path, rows: dict[str, list[float]], new
 
 @from_function
 @given(ROWS, st.booleans(), st.sampled_from(["\n", " \n", "\r\n"]))
-def test_text_rows_come_back(tmp_path: Path, rows: dict[str, list[float]], header: bool, end: str) -> None:
+def test_text_rows_are_read_back(tmp_path: Path, rows: dict[str, list[float]], header: bool, end: str) -> None:
     if not header and re.fullmatch(r"[ \t]*\d+ \d+", _text(rows, header=False).decode().split("\n")[0]):
-        return  # a single word like a number, of one dimension: taken for a header
+        return  # a single word like a number, of one dimension, is read as a header
     path = tmp_path / "v.txt"
     path.write_bytes(_text(rows, header=header, end=end))
     _same(import_vectors(str(path), tmp_path / "out"), list(rows), np.array(list(rows.values()), np.float32))
 
 
-def test_words_of_several_parts_as_in_glove(tmp_path: Path) -> None:
+def test_words_with_spaces_as_in_glove(tmp_path: Path) -> None:
     path = tmp_path / "glove.txt"
     path.write_bytes(", 1 2\n. . . 3 4\nat name@domain.com 5 6\n7 seas 7 8\nx\u00a0y\u0085 9 10\n".encode())
     embedding = import_vectors(str(path), tmp_path / "out")
@@ -112,7 +114,7 @@ def test_words_of_several_parts_as_in_glove(tmp_path: Path) -> None:
         ("v.txt", b"2 2\na 1 2\nb 1 nan\n", r"line 3 \('b'\): a number is not finite"),
         ("v.txt", b"a 1 2\nb inf 2\n", r"line 2 \('b'\): a number is not finite"),
         ("v.txt", b"a 1 2\nb 1e300 2\n", r"line 2 \('b'\): a number is not finite"),
-        ("v.txt", b"2 2\na 1 2\nb 1\n", "line 3 has 1 numbers, not 2: remove or mend it"),
+        ("v.txt", b"2 2\na 1 2\nb 1\n", "line 3 has 1 numbers, not 2: remove or correct it"),
         ("v.txt", b"2 2\na 1 2\nb 1 2 3\n", "line 3 has 3 numbers, not 2"),
         ("v.txt", b"a 1 2\nb 1 2 3\n", "line 2 has 3 numbers, not 2"),
         ("v.txt", b"a 1 2\n\nb 1 2\n", "line 2 has 0 numbers, not 2"),
@@ -124,7 +126,7 @@ def test_words_of_several_parts_as_in_glove(tmp_path: Path) -> None:
         ("v.txt", b"1 2\na 1 2\nb 1 2\n", "line 3 is beyond the 1 words that the header promises"),
         ("v.txt", b"3 1\nabc 1\nb 1.00\n", "ends after 2 words, but its header promises 3"),
         ("v.txt", b"2 1\na 1\nb\n", "line 3 has 0 numbers, not 1"),
-        ("v.txt", b"0 2\n", "line 1 promises 0 words of 2 numbers: mend the header"),
+        ("v.txt", b"0 2\n", "line 1 promises 0 words of 2 numbers: correct the header"),
         ("v.txt", b"2 0\na\nb\n", "line 1 promises 2 words of 0 numbers"),
         ("v.txt", b"2 999999\na 1\n", "promises 2 words of 999999 numbers"),
         ("v.txt", b"99999999999 300\na 1\n", "at least .* bytes, but the file has 20: it is cut short or its header"),
@@ -137,7 +139,7 @@ def test_words_of_several_parts_as_in_glove(tmp_path: Path) -> None:
         ("v.txt", "é 1\nà 1\na 1\n".encode("latin-1"), "line 1: this word and 1 more are not UTF-8: convert the file"),
         ("v.txt.gz", gzip.compress(b"2 1\na 1\nb 1\n", mtime=0)[:-9], "damaged or cut short"),
         ("v.txt.gz", gzip.compress(b"999999999 3\nab 1 2 3\n", mtime=0), "ends after 1 words, but its header promises"),
-        ("v.bin", b"2 2\na " + b"\0" * 8 + b"b " + b"\0" * 8 + b"c", "goes on after the 2 words of 2 numbers"),
+        ("v.bin", b"2 2\na " + b"\0" * 8 + b"b " + b"\0" * 8 + b"c", "continues after the 2 words of 2 numbers"),
         ("v.bin", b"2 2\na " + b"\0" * 8 + b"bbbb " + b"\0" * 5, "ends after 1 words, but its header promises 2"),
         ("v.bin", b"2 2\na " + b"\0" * 8 + b" " + b"\0" * 9, "word 2 has no word before its vector"),
         ("v.bin", b"2 1\na " + b"\0" * 4 + b"a " + b"\0" * 4, "the word 'a' twice, in word 1 and word 2"),
@@ -148,7 +150,7 @@ def test_words_of_several_parts_as_in_glove(tmp_path: Path) -> None:
         ("v.bin.gz", gzip.compress(b"\x80\x02junk", mtime=0), "is a pickle"),
     ],
 )  # fmt: skip
-def test_bad_files_get_one_sentence(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
+def test_bad_files_are_refused_in_one_sentence(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(VectorsError, match=sentence) as caught:
         import_vectors(str(tmp_path / name), tmp_path / "out")
@@ -157,20 +159,20 @@ def test_bad_files_get_one_sentence(tmp_path: Path, name: str, data: bytes, sent
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_missing_file_gets_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match=r"none\.bin cannot be read: No such file"):
         import_vectors(str(tmp_path / "none.bin"), tmp_path / "out")
     with pytest.raises(VectorsError, match="Is a directory"):
         import_vectors(str(tmp_path), tmp_path / "out")
 
 
-def test_a_place_that_cannot_be_written_gets_one_sentence(tmp_path: Path, keyed: Any) -> None:
+def test_an_unwritable_directory_is_reported_in_one_sentence(tmp_path: Path, keyed: Any) -> None:
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     with pytest.raises(VectorsError, match="cannot be written: Not a directory"):
         import_vectors(str(tmp_path / "v.bin"), tmp_path / "v.bin" / "out")
 
 
-def test_a_few_words_cut_in_the_middle_of_a_character_are_kept(tmp_path: Path) -> None:
+def test_a_few_words_truncated_inside_a_character_are_kept(tmp_path: Path) -> None:
     rows = {f"w{i}": [float(i)] for i in range(300)}
     (tmp_path / "v.bin").write_bytes(_binary(rows).replace(b"w7 ", b"\xe6\x97 "))
     embedding = import_vectors(str(tmp_path / "v.bin"), tmp_path / "out")
@@ -179,48 +181,48 @@ def test_a_few_words_cut_in_the_middle_of_a_character_are_kept(tmp_path: Path) -
     assert json.loads((tmp_path / "out/embedding.json").read_text())["undecodable"] == 1
 
 
-def test_files_longer_than_any_buffer(tmp_path: Path) -> None:
+def test_files_longer_than_the_buffers(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(30_000)]
     vectors = np.random.default_rng(0).standard_normal((30_000, 50)).astype(np.float32)
     keyed = KeyedVectors(50)
     keyed.add_vectors(words, vectors)
-    seen: list[tuple[str, int, int | None, str]] = []
+    reports: list[tuple[str, int, int | None, str]] = []
     for binary in (True, False):
         keyed.save_word2vec_format(str(tmp_path / "v"), binary=binary)
         _same(
-            import_vectors(str(tmp_path / "v"), tmp_path / "out", progress=lambda *told: seen.append(told)),
+            import_vectors(str(tmp_path / "v"), tmp_path / "out", progress=lambda *report: reports.append(report)),
             words,
             vectors,
         )
-    assert len(seen) > 4
-    assert seen[-1] == ("Importing vectors", 30_000, 30_000, "words")
+    assert len(reports) > 4
+    assert reports[-1] == ("Importing vectors", 30_000, 30_000, "words")
 
 
-def test_what_is_written_about_the_source(tmp_path: Path, keyed: Any) -> None:
+def test_the_manifest_describes_the_source(tmp_path: Path, keyed: Any) -> None:
     path = tmp_path / "v.bin"
     keyed.save_word2vec_format(str(path), binary=True)
     embedding = import_vectors(str(path), tmp_path / "out", normalize=True)
-    about = json.loads((tmp_path / "out/embedding.json").read_text())
-    assert about["source"] == str(path)
-    assert about["bytes"] == path.stat().st_size
-    assert about["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert (about["format"], about["words"], about["dim"]) == ("word2vec binary", 5, 4)
-    assert about["normalized"] is True
-    assert about["fingerprint"] == embedding.fingerprint
+    manifest = json.loads((tmp_path / "out/embedding.json").read_text())
+    assert manifest["source"] == str(path)
+    assert manifest["bytes"] == path.stat().st_size
+    assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert (manifest["format"], manifest["words"], manifest["dim"]) == ("word2vec binary", 5, 4)
+    assert manifest["normalized"] is True
+    assert manifest["fingerprint"] == embedding.fingerprint
     in_memory = Embedding(list(embedding.words), np.array(embedding.vectors), unit=True)
     assert in_memory.fingerprint == embedding.fingerprint
 
 
-def test_the_digest_is_of_the_whole_file_even_if_gzipped(tmp_path: Path, keyed: Any) -> None:
+def test_the_digest_is_that_of_the_gzip_file_on_disk(tmp_path: Path, keyed: Any) -> None:
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
     path = tmp_path / "v.bin.gz"
     path.write_bytes(gzip.compress((tmp_path / "v.bin").read_bytes()) + b"\0" * 100)
     import_vectors(str(path), tmp_path / "out")
-    about = json.loads((tmp_path / "out/embedding.json").read_text())
-    assert about["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    manifest = json.loads((tmp_path / "out/embedding.json").read_text())
+    assert manifest["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_an_interrupt_leaves_what_was_there(tmp_path: Path, keyed: Any) -> None:
+def test_an_interrupt_leaves_the_old_vectors(tmp_path: Path, keyed: Any) -> None:
     path = tmp_path / "v.bin"
     keyed.save_word2vec_format(str(path), binary=True)
     before = import_vectors(str(path), tmp_path / "out").fingerprint
@@ -236,7 +238,7 @@ def test_an_interrupt_leaves_what_was_there(tmp_path: Path, keyed: Any) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "v.bin"]
 
 
-def test_the_old_vectors_come_back_where_the_new_cannot_take_their_place(
+def test_the_old_vectors_are_restored_if_the_new_cannot_replace_them(
     tmp_path: Path, keyed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "v.bin"
@@ -257,7 +259,7 @@ def test_the_old_vectors_come_back_where_the_new_cannot_take_their_place(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "v.bin"]
 
 
-def test_the_same_source_is_known_again(tmp_path: Path, keyed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_source_is_recognised(tmp_path: Path, keyed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = tmp_path / "v.bin", tmp_path / "out"
     keyed.save_word2vec_format(str(path), binary=True)
     import_vectors(str(path), out)
@@ -283,9 +285,7 @@ def test_the_same_source_is_known_again(tmp_path: Path, keyed: Any, monkeypatch:
 @pytest.mark.parametrize("kind", ["binary", "text", "glove", "fasttext"])
 @from_function
 @given(data=st.data())
-def test_any_mutation_is_read_or_refused_in_one_sentence(
-    tmp_path: Path, fasttext: Any, kind: str, data: st.DataObject
-) -> None:
+def test_any_mutation_is_read_or_refused(tmp_path: Path, fasttext: Any, kind: str, data: st.DataObject) -> None:
     rows = {"the": [1.5, -2.0], "naïve": [0.25, 3.0], "日本": [0.0, 0.0]}
     path = tmp_path / "v"
     if kind == "fasttext":
@@ -296,16 +296,16 @@ def test_any_mutation_is_read_or_refused_in_one_sentence(
     else:
         content = bytearray(_binary(rows) if kind == "binary" else _text(rows, header=kind == "text"))
     for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, min(len(content), 400)))
+        start = data.draw(st.integers(0, min(len(content), 400)))
         change = data.draw(st.sampled_from(["cut", "insert", "replace", "delete"]))
         if change == "cut":
-            del content[at:]
+            del content[start:]
         elif change == "insert":
-            content[at:at] = data.draw(st.binary(min_size=1, max_size=3))
+            content[start:start] = data.draw(st.binary(min_size=1, max_size=3))
         elif change == "replace":
-            content[at : at + 1] = data.draw(st.binary(min_size=1, max_size=1))
+            content[start : start + 1] = data.draw(st.binary(min_size=1, max_size=1))
         else:
-            del content[at : at + data.draw(st.integers(1, 5))]
+            del content[start : start + data.draw(st.integers(1, 5))]
     path.write_bytes(gzip.compress(content) if data.draw(st.booleans()) else content)
     try:
         embedding = import_vectors(str(path), tmp_path / "out")

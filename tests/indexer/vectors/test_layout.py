@@ -33,7 +33,7 @@ def test_opened_vectors_are_mapped_and_read_only(stored: Path, matrix: NDArray[n
     check_vectors(stored)
 
 
-def test_the_files_are_what_numpy_reads(stored: Path, matrix: NDArray[np.float32]) -> None:
+def test_numpy_reads_the_files(stored: Path, matrix: NDArray[np.float32]) -> None:
     np.testing.assert_array_equal(np.load(stored / "vectors.npy"), matrix)
     assert np.load(stored / "words.npy").tobytes().decode() == "".join(open_vectors(stored).words)
     assert np.load(stored / "ends.npy").dtype == np.int64
@@ -41,20 +41,20 @@ def test_the_files_are_what_numpy_reads(stored: Path, matrix: NDArray[np.float32
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_missing_file_gets_one_sentence(stored: Path, name: str) -> None:
+def test_a_missing_file_is_reported(stored: Path, name: str) -> None:
     (stored / name).unlink()
     with pytest.raises(VectorsError, match=r"No such file|is missing"):
         open_vectors(stored)
 
 
-def test_no_directory_gets_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match="none holds no word vectors"):
         open_vectors(tmp_path / "none")
 
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("change", ["cut", "grown", "other"])
-def test_a_file_of_another_size_or_kind_gets_one_sentence(stored: Path, name: str, change: str) -> None:
+def test_a_file_of_another_size_or_type_is_reported(stored: Path, name: str, change: str) -> None:
     data = (stored / name).read_bytes()
     (stored / name).write_bytes({"cut": data[:-1], "grown": data + b"x", "other": b"x" + data[1:]}[change])
     with pytest.raises(VectorsError, match="damaged"):
@@ -66,7 +66,7 @@ def test_a_file_of_another_size_or_kind_gets_one_sentence(stored: Path, name: st
     st.sampled_from(["version", "words", "dim", "word_bytes", "subwords", "fingerprint", "normalized"]),
     st.sampled_from([None, -1, 0, 7, 10**30, "x", [], {}, {"buckets": "x"}, 1.5]),
 )
-def test_wrong_sizes_get_one_sentence(stored: Path, key: str, value: object) -> None:
+def test_wrong_values_in_the_manifest_are_reported(stored: Path, key: str, value: object) -> None:
     path = stored / "embedding.json"
     content = path.read_bytes()
     good = json.loads(content)
@@ -82,13 +82,13 @@ def test_wrong_sizes_get_one_sentence(stored: Path, key: str, value: object) -> 
     path.write_bytes(content)
 
 
-def test_json_that_is_no_object_gets_one_sentence(stored: Path) -> None:
+def test_json_other_than_an_object_is_reported(stored: Path) -> None:
     (stored / "embedding.json").write_text("[]")
     with pytest.raises(VectorsError, match="damaged"):
         open_vectors(stored)
 
 
-def test_a_changed_number_is_found_when_it_is_read(stored: Path) -> None:
+def test_a_changed_number_is_detected_when_it_is_read(stored: Path) -> None:
     path = stored / "vectors.npy"
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -101,19 +101,19 @@ def test_a_changed_number_is_found_when_it_is_read(stored: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_byte_counts(stored: Path, name: str) -> None:
-    whole = (stored / name).read_bytes()
-    for place in random.Random(2).sample(range(len(whole)), min(len(whole), 60)):  # noqa: S311 - a sample, no secret
-        data = bytearray(whole)
-        data[place] ^= 1 << place % 8
+def test_damage_to_any_byte_is_detected(stored: Path, name: str) -> None:
+    intact = (stored / name).read_bytes()
+    for position in random.Random(2).sample(range(len(intact)), min(len(intact), 60)):  # noqa: S311 - a sample, no secret
+        data = bytearray(intact)
+        data[position] ^= 1 << position % 8
         (stored / name).write_bytes(data)
         with pytest.raises(VectorsError, match=r"damaged|holds no word vectors"):
             check_vectors(stored)
-    (stored / name).write_bytes(whole)
+    (stored / name).write_bytes(intact)
     check_vectors(stored)
 
 
-def test_a_foreign_file_gets_one_sentence(stored: Path) -> None:
+def test_an_unexpected_file_is_reported(stored: Path) -> None:
     (stored / "more.npy").write_bytes(b"")
     with pytest.raises(VectorsError, match=r"more\.npy does not belong there"):
         open_vectors(stored)

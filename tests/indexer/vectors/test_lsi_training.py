@@ -19,7 +19,7 @@ DOCUMENTS = st.lists(
 
 
 def _slow(documents: Counts, words: list[str], dim: int) -> NDArray[np.float64]:
-    """U S of numpy's own decomposition of the weighted matrix, in one loop a formula."""
+    """U S of numpy's own decomposition of the weighted matrix, with a loop for each formula."""
     documents = [document for document in documents if document]
     a = np.zeros((len(words), len(documents)))
     for j, document in enumerate(documents):
@@ -43,7 +43,7 @@ def _check(documents: Counts, path: Path, dim: int) -> None:
     expected = _slow(documents, words, dim)
     if expected.shape[1] < dim:
         assert embedding.dim == expected.shape[1]
-    # Singular vectors of equal singular values may turn, so what they span is compared: A A' cut to the rank.
+    # Singular vectors of equal singular values are not unique: the spaces that they span are compared.
     gaps = np.diff(np.linalg.norm(_slow(documents, words, len(words) + len(documents)), axis=0))
     if embedding.dim == len(gaps) + 1 or abs(gaps[embedding.dim - 1]) > 1e-3:
         np.testing.assert_allclose(embedding.vectors @ embedding.vectors.T, expected @ expected.T, atol=1e-5)
@@ -68,22 +68,22 @@ def test_larger_corpora_are_decomposed_as_numpy_does(tmp_path: Path, n: int, v: 
 
 
 def test_the_same_corpus_gives_the_same_vectors(tmp_path: Path) -> None:
-    first, second = (train_lsi(_many, tmp_path / place, dim=5) for place in ("a", "b"))
+    first, second = (train_lsi(_many, tmp_path / name, dim=5) for name in ("a", "b"))
     assert first.fingerprint == second.fingerprint
     assert np.linalg.norm(first.vectors, axis=1) == pytest.approx(np.ones(len(first.words)), rel=1e-5)
-    about = json.loads((tmp_path / "a/embedding.json").read_text())
-    assert about["training"] == {"method": "lsi", "dim": 5, "min_count": 1, "seed": 1}
-    assert about["source"] == "lsi"
+    manifest = json.loads((tmp_path / "a/embedding.json").read_text())
+    assert manifest["training"] == {"method": "lsi", "dim": 5, "min_count": 1, "seed": 1}
+    assert manifest["source"] == "lsi"
 
 
-def test_rare_words_can_be_left_out(tmp_path: Path) -> None:
+def test_rare_words_can_be_excluded(tmp_path: Path) -> None:
     documents = [{"a": 1, "b": 2}, {"a": 1, "c": 1}, {}]
     embedding = train_lsi(lambda: documents, tmp_path / "out", min_count=2)
     assert sorted(embedding.words) == ["a", "b"]
 
 
 @pytest.mark.parametrize("documents", [[], [{}], [{"a": 1}]])
-def test_a_corpus_too_small_gets_one_sentence(tmp_path: Path, documents: Counts) -> None:
+def test_too_small_a_corpus_is_refused_in_one_sentence(tmp_path: Path, documents: Counts) -> None:
     with pytest.raises(VectorsError, match="no word occurs 2 times"):
         train_lsi(lambda: documents, tmp_path / "out", min_count=2)
     assert not list(tmp_path.iterdir())

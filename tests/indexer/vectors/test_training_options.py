@@ -4,7 +4,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.vectors import training_options
 
 
-def test_options_are_read_as_their_kind() -> None:
+def test_options_are_parsed_as_their_type() -> None:
     assert training_options("cbow", ["dim=50", "subsample=1e-4", "seed=0"]) == {"dim": 50, "subsample": 1e-4, "seed": 0}
     assert training_options("lsi", []) == {}
     assert training_options("lsi", ["dim=2", "dim=3"]) == {"dim": 3}
@@ -25,9 +25,9 @@ def test_options_are_read_as_their_kind() -> None:
         ("skip-gram", "epochs=0", "epochs must be a whole number of 1 or more$"),
         ("skip-gram", "subsample=nan", "subsample must be a number of 0 or more, at most 1"),
         ("skip-gram", "subsample=2", "subsample must be a number"),
-        ("glove", "dim=2", "no training by 'glove': take one of skip-gram, cbow, lsi"),
+        ("glove", "dim=2", "no training by 'glove': choose one of skip-gram, cbow, lsi"),
     ],
 )
-def test_wrong_options_get_one_sentence(method: str, pair: str, sentence: str) -> None:
+def test_invalid_options_are_refused_in_one_sentence(method: str, pair: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
         training_options(method, [pair])

@@ -22,17 +22,17 @@ def _corpus() -> list[list[str]]:
 
 
 @pytest.mark.parametrize("method", ["skip-gram", "cbow"])
-def test_words_of_one_kind_come_near_each_other(tmp_path: Path, method: Literal["skip-gram", "cbow"]) -> None:
-    told: list[tuple[str, int, int | None, str]] = []
+def test_words_of_the_same_topic_are_near_each_other(tmp_path: Path, method: Literal["skip-gram", "cbow"]) -> None:
+    reports: list[tuple[str, int, int | None, str]] = []
 
     def progress(task: str, done: int, total: int | None, unit: str) -> None:
-        told.append((task, done, total, unit))
+        reports.append((task, done, total, unit))
 
     embedding = train_vectors(_corpus, tmp_path / "out", method=method, dim=10, subsample=0, progress=progress)
     a, m = (embedding.gather(words, embedding.find(words)) for words in (ANIMALS, METALS))
     assert (a @ a.T).mean() > (a @ m.T).mean() + 0.1
     assert np.linalg.norm(embedding.vectors, axis=1) == pytest.approx(np.ones(8), rel=1e-6)
-    assert told[-1] == ("Training vectors", 20, 20, "epochs")
+    assert reports[-1] == ("Training vectors", 20, 20, "epochs")
     training = json.loads((tmp_path / "out/embedding.json").read_text())["training"]
     assert training == {
         "method": method, "dim": 10, "window": 5, "negative": 5,
@@ -41,12 +41,12 @@ def test_words_of_one_kind_come_near_each_other(tmp_path: Path, method: Literal[
     check_vectors(tmp_path / "out")
 
 
-def test_the_vectors_are_those_of_gensim_every_time(tmp_path: Path) -> None:
+def test_the_vectors_are_always_those_of_gensim(tmp_path: Path) -> None:
     options = {"window": 3, "negative": 4, "min_count": 1, "epochs": 2, "seed": 5}
     expected = Word2Vec(_corpus(), vector_size=6, sample=1e-2, sg=1, hs=0, workers=1, **options).wv
-    for place in ("one", "two"):
+    for name in ("one", "two"):
         embedding = train_vectors(
-            _corpus, tmp_path / place, dim=6, window=3, negative=4, min_count=1, epochs=2, seed=5, subsample=1e-2,
+            _corpus, tmp_path / name, dim=6, window=3, negative=4, min_count=1, epochs=2, seed=5, subsample=1e-2,
             normalize=False,
         )  # fmt: skip
         assert list(embedding.words) == expected.index_to_key
@@ -55,7 +55,7 @@ def test_the_vectors_are_those_of_gensim_every_time(tmp_path: Path) -> None:
     assert other.fingerprint != embedding.fingerprint
 
 
-def test_long_sentences_are_not_cut(tmp_path: Path) -> None:
+def test_long_sentences_are_not_truncated(tmp_path: Path) -> None:
     def sentences() -> list[list[str]]:
         return [["a"] * 10_000 + ["b", "b"]]
 
@@ -65,7 +65,7 @@ def test_long_sentences_are_not_cut(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("corpus", [[], [[]], [["a", "b"], ["c"]]])
-def test_a_corpus_too_small_gets_one_sentence(tmp_path: Path, corpus: list[list[str]]) -> None:
+def test_too_small_a_corpus_is_refused_in_one_sentence(tmp_path: Path, corpus: list[list[str]]) -> None:
     with pytest.raises(VectorsError, match="no word occurs 2 times in the corpus"):
         train_vectors(lambda: corpus, tmp_path / "out")
     assert not list(tmp_path.iterdir())
@@ -75,13 +75,13 @@ def test_one_word_is_enough(tmp_path: Path) -> None:
     assert len(train_vectors(lambda: [["a", "a"]], tmp_path / "out", dim=3).words) == 1
 
 
-def test_gensims_advice_stays_away(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_gensim_logs_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     logging.disable(logging.NOTSET)
     train_vectors(lambda: [["a", "a"]], tmp_path / "out", dim=3)
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_error_of_whoever_feeds_the_training_comes_through(tmp_path: Path) -> None:
+def test_an_error_of_the_corpus_reaches_the_caller(tmp_path: Path) -> None:
     def broken() -> Iterable[list[str]]:
         yield ["a", "a"]
         raise ReadError("the disk is gone")

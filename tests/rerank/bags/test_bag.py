@@ -22,14 +22,14 @@ def _same(one: Bag, other: Bag) -> bool:
 
 
 @given(st.lists(st.tuples(IDS, AMOUNTS), min_size=1).filter(lambda entries: any(amount for _, amount in entries)))
-def test_of_keeps_the_rules_whatever_the_scale(entries: list[tuple[int, float]]) -> None:
+def test_of_returns_a_valid_bag_at_any_scale(entries: list[tuple[int, float]]) -> None:
     bag = Bag.of([word for word, _ in entries], [amount for _, amount in entries])
     assert [str(bag.words.dtype), str(bag.weights.dtype)] == ["int32", "float64"]
     assert all(before < after for before, after in pairwise(bag.words.tolist()))
     assert all(weight > 0 for weight in bag.weights.tolist())
     assert bag.weights.sum() == pytest.approx(1, abs=1e-12)
     largest = max(amount for _, amount in entries)
-    # Relative to the largest, as exact fractions would have it.
+    # Relative to the largest weight.
     expected: dict[int, float] = {}
     for word, amount in entries:
         expected[word] = expected.get(word, 0.0) + amount / largest
@@ -39,13 +39,13 @@ def test_of_keeps_the_rules_whatever_the_scale(entries: list[tuple[int, float]])
 
 
 @pytest.mark.parametrize("amount", [5e-324, 1e-310, 1.0, 1.7e308])
-def test_of_survives_denormal_and_huge_weights(amount: float) -> None:
+def test_of_accepts_subnormal_and_huge_weights(amount: float) -> None:
     bag = Bag.of([3, 1, 3], [amount, amount, amount])
     assert bag.words.tolist() == [1, 3]
     assert bag.weights.tolist() == pytest.approx([1 / 3, 2 / 3])
 
 
-def test_of_drops_what_has_no_weight() -> None:
+def test_of_drops_words_without_weight() -> None:
     assert Bag.of([4, 2, 9], [0, 1, 0]).words.tolist() == [2]
     assert Bag.of([4, 2], [1e-320, 1e308]).words.tolist() == [2]
 
@@ -63,7 +63,7 @@ def test_of_drops_what_has_no_weight() -> None:
         ([-1, 2], [1.0, 1.0], "from 0 to"),
     ],
 )
-def test_of_refuses(words: list[int], weights: list[float], reason: str) -> None:
+def test_of_rejects_invalid_arguments(words: list[int], weights: list[float], reason: str) -> None:
     with pytest.raises(BagError, match=reason):
         Bag.of(words, weights)
 
@@ -83,20 +83,20 @@ def test_of_refuses(words: list[int], weights: list[float], reason: str) -> None
         ([1, 2], [np.inf, 0.4], "positive and sum to 1"),
     ],
 )
-def test_a_bag_refuses_to_break_its_rules(words: list[int], weights: list[float], reason: str) -> None:
+def test_invalid_bags_are_rejected(words: list[int], weights: list[float], reason: str) -> None:
     with pytest.raises(BagError, match=reason):
         Bag(np.array(words, np.int32), np.array(weights))
 
 
-def test_a_bag_is_as_long_as_its_words_and_frozen() -> None:
+def test_a_bag_has_the_length_of_its_words_and_is_frozen() -> None:
     bag = Bag.of([1, 5], [1, 1])
     assert len(bag) == 2
     with pytest.raises(AttributeError):
-        bag.words = bag.words  # type: ignore[misc]  # it is what must not work
+        bag.words = bag.words  # type: ignore[misc]  # the assignment must fail
 
 
 @given(ROWS)
-def test_bags_give_back_what_was_packed(rows: list[dict[int, float]]) -> None:
+def test_bags_return_the_packed_bags(rows: list[dict[int, float]]) -> None:
     bags = _bags(rows)
     packed = Bags.of(bags)
     assert len(packed) == len(bags)
@@ -106,7 +106,7 @@ def test_bags_give_back_what_was_packed(rows: list[dict[int, float]]) -> None:
 
 
 @given(ROWS.filter(bool), st.data())
-def test_take_keeps_the_order_asked_for(rows: list[dict[int, float]], data: st.DataObject) -> None:
+def test_take_returns_the_requested_order(rows: list[dict[int, float]], data: st.DataObject) -> None:
     bags = _bags(rows)
     chosen = data.draw(st.lists(st.integers(0, len(bags) - 1)))
     taken = Bags.of(bags).take(np.array(chosen, np.int64))
@@ -115,15 +115,15 @@ def test_take_keeps_the_order_asked_for(rows: list[dict[int, float]], data: st.D
 
 
 @given(st.lists(st.integers(0, 5), min_size=1), st.data())
-def test_row_entries_say_what_a_loop_says(lengths: list[int], data: st.DataObject) -> None:
+def test_row_entries_equal_the_loop(lengths: list[int], data: st.DataObject) -> None:
     starts = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
     chosen = data.draw(st.lists(st.integers(0, len(lengths) - 1)))
-    own, places = row_entries(np.array(starts), np.array(chosen, np.int64))
-    assert places.tolist() == [place for row in chosen for place in range(starts[row], starts[row + 1])]
-    assert own.tolist() == [sum(lengths[row] for row in chosen[:i]) for i in range(len(chosen) + 1)]
+    selected, entries = row_entries(np.array(starts), np.array(chosen, np.int64))
+    assert entries.tolist() == [entry for row in chosen for entry in range(starts[row], starts[row + 1])]
+    assert selected.tolist() == [sum(lengths[row] for row in chosen[:i]) for i in range(len(chosen) + 1)]
 
 
 @pytest.mark.parametrize("words", [[2**32 + 1], [2**40], [1.7], [-1]])
-def test_ids_that_are_no_word_ids_are_refused(words: list[float]) -> None:
+def test_invalid_word_ids_are_rejected(words: list[float]) -> None:
     with pytest.raises(BagError, match="whole numbers"):
         Bag.of(words, [1.0])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.bags.weights import PartCounts, check_gamma, inverse_document_frequency, weigh, with_idf
+from moverank.rerank.bags.weights import TITLE, PartCounts, check_gamma, inverse_document_frequency, weigh, with_idf
 from moverank.rerank.errors import BagError
 from tests import naive
 
@@ -14,8 +14,8 @@ GAMMAS = st.one_of(st.just(0.0), st.floats(0, 10))
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What a list of documents looks like as compressed sparse rows."""
+class Corpus:
+    """Documents, and the same as compressed sparse rows."""
 
     documents: list[Document]
 
@@ -30,76 +30,83 @@ def _document(counts: dict[tuple[int, int], int]) -> Document:
     return [(word, rank, count) for (word, rank), count in sorted(counts.items())]
 
 
-DOCUMENTS = st.dictionaries(
-    st.tuples(st.integers(0, 9), st.integers(0, 20)), st.integers(1, 100), min_size=1, max_size=15
-).map(_document)
-COUNTED = st.lists(DOCUMENTS, max_size=6).map(Counted)
+def _corpora(best: int) -> st.SearchStrategy[Corpus]:
+    """Return a strategy for corpora with ranks from `best` on."""
+    entries = st.tuples(st.integers(0, 9), st.integers(best, 20))
+    documents = st.dictionaries(entries, st.integers(1, 100), min_size=1, max_size=15).map(_document)
+    return st.lists(documents, max_size=6).map(Corpus)
 
 
-@given(COUNTED, GAMMAS, st.none() | st.lists(st.floats(0.1, 10), min_size=10, max_size=10))
-def test_weigh_is_the_formula(counted: Counted, gamma: float, idf: list[float] | None) -> None:
-    bags = weigh(counted.packed, gamma, None if idf is None else np.array(idf))
-    assert len(bags) == len(counted.documents)
-    for bag, document in zip(bags, counted.documents, strict=True):
-        expected = naive.weights(document, gamma, idf)
+CORPORA, WITHOUT_TITLES = _corpora(TITLE), _corpora(0)
+IDF = st.lists(st.floats(0.1, 10), min_size=10, max_size=10)
+
+
+@given(CORPORA, GAMMAS, st.none() | IDF, st.sampled_from([1.0, 0.5, 3.0]))
+def test_weights_equal_the_naive_ones(
+    corpus: Corpus, gamma: float, idf: list[float] | None, title_weight: float
+) -> None:
+    bags = weigh(corpus.packed, gamma, None if idf is None else np.array(idf), title_weight)
+    assert len(bags) == len(corpus.documents)
+    for bag, document in zip(bags, corpus.documents, strict=True):
+        expected = naive.weights(document, gamma, idf, title_weight)
         assert bag.words.tolist() == list(expected)
         assert bag.weights.tolist() == pytest.approx(list(expected.values()), rel=1e-9)
         assert bag.weights.sum() == pytest.approx(1, abs=1e-12)
 
 
-@given(COUNTED)
-def test_gamma_zero_takes_no_notice_of_ranks(counted: Counted) -> None:
+@given(CORPORA)
+def test_gamma_zero_ignores_ranks(corpus: Corpus) -> None:
     pooled = []
-    for document in counted.documents:
+    for document in corpus.documents:
         counts: dict[tuple[int, int], int] = {}
         for word, _, count in document:
             counts[word, 0] = counts.get((word, 0), 0) + count
         pooled.append(_document(counts))
-    for bag, plain in zip(weigh(counted.packed, 0.0), weigh(Counted(pooled).packed, 7.5), strict=True):
+    for bag, plain in zip(weigh(corpus.packed, 0.0), weigh(Corpus(pooled).packed, 7.5), strict=True):
         assert bag.words.tolist() == plain.words.tolist()
         assert bag.weights.tolist() == pytest.approx(plain.weights.tolist(), rel=1e-12)
 
 
-@given(COUNTED, GAMMAS, st.integers(0, 10))
-def test_only_the_ratio_of_parts_counts(counted: Counted, gamma: float, factor: int) -> None:
-    # (1 + r) times a constant for every part: b_p changes by one factor, which the sum takes out.
-    shifted = [[(word, (1 + rank) * (1 + factor) - 1, n) for word, rank, n in doc] for doc in counted.documents]
-    for bag, other in zip(weigh(counted.packed, gamma), weigh(Counted(shifted).packed, gamma), strict=True):
+@given(WITHOUT_TITLES, GAMMAS, st.integers(0, 10))
+def test_weights_depend_on_ratios_of_ranks(corpus: Corpus, gamma: float, factor: int) -> None:
+    # (1 + r) times a constant for every part multiplies b_p by a constant, which the scaling to a sum of 1 cancels.
+    shifted = [[(word, (1 + rank) * (1 + factor) - 1, n) for word, rank, n in doc] for doc in corpus.documents]
+    for bag, other in zip(weigh(corpus.packed, gamma), weigh(Corpus(shifted).packed, gamma), strict=True):
         assert bag.words.tolist() == other.words.tolist()
         assert bag.weights.tolist() == pytest.approx(other.weights.tolist(), rel=1e-9)
 
 
 @pytest.mark.parametrize("best", [0, 7, 2**31 - 2])
-def test_a_huge_gamma_leaves_the_best_part_only(best: int) -> None:
+def test_a_huge_gamma_keeps_only_the_best_part(best: int) -> None:
     document = [(1, best, 1), (1, best + 1, 5), (2, best + 1, 9), (4, best, 3)]
-    (bag,) = weigh(Counted([document]).packed, 1e15)
+    (bag,) = weigh(Corpus([document]).packed, 1e15)
     assert bag.words.tolist() == [1, 4]
     assert bag.weights.tolist() == pytest.approx([0.25, 0.75])
 
 
 def test_gamma_of_a_million() -> None:
     documents: list[Document] = [[(0, 3, 1), (5, 4, 1)], [(2, 9, 4)], [(0, 0, 1), (0, 1, 1), (7, 0, 1)]]
-    bags = list(weigh(Counted(documents).packed, 1e6))
+    bags = list(weigh(Corpus(documents).packed, 1e6))
     assert [bag.words.tolist() for bag in bags] == [[0], [2], [0, 7]]
     assert [bag.weights.tolist() for bag in bags] == [[1], [1], [0.5, 0.5]]
 
 
-def test_denormal_weights_are_kept_or_left_out_but_never_zero() -> None:
-    # 2^-1070 is denormal, 3^-1070 is zero.
-    (bag,) = weigh(Counted([[(0, 0, 1), (1, 1, 1), (2, 2, 1)]]).packed, 1070.0)
+def test_subnormal_weights_are_kept_and_zero_ones_dropped() -> None:
+    # 2^-1070 is subnormal, 3^-1070 underflows to zero.
+    (bag,) = weigh(Corpus([[(0, 0, 1), (1, 1, 1), (2, 2, 1)]]).packed, 1070.0)
     assert bag.words.tolist() == [0, 1]
     assert bag.weights.tolist() == [1, 2.0**-1070]
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
-def test_idf_is_the_formula_and_positive(one: int, other: int) -> None:
+def test_idf_equals_the_naive_one_and_is_positive(one: int, other: int) -> None:
     frequency, documents = sorted((one, other))
     (idf,) = inverse_document_frequency(np.array([frequency]), documents)
     assert idf == pytest.approx(naive.idf(frequency, documents), rel=1e-12)
     assert idf >= 1
 
 
-def test_idf_and_weights_are_scikit_learn_s() -> None:
+def test_idf_and_weights_equal_scikit_learn() -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text", reason="needs scikit-learn to compare with")
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, (30, 12))
@@ -109,44 +116,44 @@ def test_idf_and_weights_are_scikit_learn_s() -> None:
     assert idf == pytest.approx(transformer.idf_)
     documents = [[(word, 0, int(row[word])) for word in np.flatnonzero(row).tolist()] for row in table]
     expected = transformer.transform(table).toarray()
-    for bag, row in zip(weigh(Counted(documents).packed, 0.0, idf), expected, strict=True):
+    for bag, row in zip(weigh(Corpus(documents).packed, 0.0, idf), expected, strict=True):
         assert bag.weights == pytest.approx(row[bag.words])
 
 
-@given(COUNTED.filter(lambda counted: bool(counted.documents)), st.data())
-def test_take_is_the_same_before_and_after_weighing(counted: Counted, data: st.DataObject) -> None:
-    rows = data.draw(st.lists(st.integers(0, len(counted.documents) - 1)))
+@given(CORPORA.filter(lambda corpus: bool(corpus.documents)), st.data())
+def test_take_commutes_with_weigh(corpus: Corpus, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, len(corpus.documents) - 1)))
     chosen = np.array(rows, np.int64)
-    taken = counted.packed.take(chosen)
+    taken = corpus.packed.take(chosen)
     assert len(taken) == len(rows)
-    for before, after in zip(weigh(taken, 0.75), weigh(counted.packed, 0.75).take(chosen), strict=True):
+    for before, after in zip(weigh(taken, 0.75), weigh(corpus.packed, 0.75).take(chosen), strict=True):
         assert before.words.tolist() == after.words.tolist()
         assert before.weights.tolist() == after.weights.tolist()
 
 
 @pytest.mark.parametrize("gamma", [-1e-9, float("nan"), float("inf"), -float("inf")])
-def test_gamma_must_be_a_number_of_zero_or_more(gamma: float) -> None:
+def test_invalid_gamma_is_rejected(gamma: float) -> None:
     with pytest.raises(BagError, match="gamma must be a number of 0 or more"):
         check_gamma(gamma)
     with pytest.raises(BagError, match="gamma"):
-        weigh(Counted([[(0, 0, 1)]]).packed, gamma)
+        weigh(Corpus([[(0, 0, 1)]]).packed, gamma)
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_document_without_words_has_no_bag(place: int) -> None:
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_a_document_without_words_is_rejected(row: int) -> None:
     documents: list[Document] = [[(0, 0, 1)], [(0, 0, 1)]]
-    documents.insert(place, [])
-    with pytest.raises(BagError, match=f"document {place} has no word"):
-        weigh(Counted(documents).packed)
+    documents.insert(row, [])
+    with pytest.raises(BagError, match=f"document {row} has no word"):
+        weigh(Corpus(documents).packed)
 
 
-@given(COUNTED, st.lists(st.floats(0.1, 10), min_size=10, max_size=10))
-def test_idf_may_be_multiplied_in_afterwards(counted: Counted, idf: list[float]) -> None:
-    plain, once = weigh(counted.packed, 0.75), weigh(counted.packed, 0.75, np.array(idf))
+@given(CORPORA, IDF)
+def test_idf_can_be_applied_afterwards(corpus: Corpus, idf: list[float]) -> None:
+    plain, once = weigh(corpus.packed, 0.75), weigh(corpus.packed, 0.75, np.array(idf))
     for bag, other in zip(with_idf(plain, np.array(idf)), once, strict=True):
         assert bag.words.tolist() == other.words.tolist()
         assert bag.weights.tolist() == pytest.approx(other.weights.tolist(), rel=1e-9)
 
 
 def test_no_documents_have_no_bags() -> None:
-    assert len(weigh(Counted([]).packed, 0.75)) == 0
+    assert len(weigh(Corpus([]).packed, 0.75)) == 0

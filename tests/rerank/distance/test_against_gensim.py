@@ -1,4 +1,4 @@
-"""gensim's own distance says the same, where it says anything."""
+"""Distances equal those of gensim, where gensim returns a finite one."""
 
 import math
 from pathlib import Path
@@ -14,7 +14,7 @@ PAIRS = 30
 
 
 def _compare(vectors: KeyedVectors, longest: int) -> None:
-    """Compare pairs of texts made of the vectors' words, some repeated, some unknown."""
+    """Compare pairs of texts of up to `longest` words that have vectors, some repeated, some unknown."""
     rng = np.random.default_rng(30)
     reranker = Reranker(Embedding.of(vectors.index_to_key, vectors.vectors), frozenset())
     known = [word for word in vectors.index_to_key if word.isascii() and word.isalnum() and word.islower()]
@@ -31,13 +31,13 @@ def _compare(vectors: KeyedVectors, longest: int) -> None:
     assert compared == PAIRS
 
 
-def test_the_same_as_gensim() -> None:
+def test_synthetic_vectors() -> None:
     words = [f"w{i}" for i in range(60)]
     vectors = KeyedVectors(20)
     vectors.add_vectors(words, make_vectors(np.random.default_rng(3), len(words), 20, "normal", 0.2))
     _compare(vectors, 25)
 
 
-def test_the_same_as_gensim_with_real_vectors(shared: Path) -> None:
+def test_real_vectors(shared: Path) -> None:
     path = shared / "vectors" / "minilm-words-200d.bin"
     _compare(KeyedVectors.load_word2vec_format(str(path), binary=True, limit=5000), 60)

@@ -1,4 +1,4 @@
-"""The cascade finds what brute force finds, and says truly how."""
+"""The cascade returns the same as brute force, with correct counts and bounds of unsolved rows."""
 
 from collections.abc import Iterator
 
@@ -8,24 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.distance import cascade
+from moverank.rerank.distance import cascade, word_blocks
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import Nearest, largest_error
-from moverank.rerank.reranker import nearest
 from tests import naive
-from tests.rerank.problems import make_bag, make_vectors
+from tests.rerank.problems import check_counts, make_bag, make_vectors
 
 
-@pytest.fixture(autouse=True, params=[0, cascade.FEW], ids=["many", "few"], scope="module")
-def few(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Take the way of many documents, and that of few."""
+@pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
+def few_documents(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run every test on the path for many documents, and on that for few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade, "FEW", request.param)
+        patch.setattr(cascade, "FEW_DOCUMENTS", request.param)
         yield
 
 
-def _crowd(seed: int, kind: str, weights: str, n: int = 120) -> tuple[QueryBag, Bags, np.ndarray]:
-    """Make so many bags that every stage has something to throw out; some of them twice."""
+def _many_bags(seed: int, kind: str, weights: str, n: int = 120) -> tuple[QueryBag, Bags, np.ndarray]:
+    """Make so many bags that every stage prunes some; a few bags occur twice."""
     rng = np.random.default_rng(seed)
     vectors = make_vectors(rng, 60, 8, kind, 1.0)
     bags = [make_bag(rng, 60, weights, 12) for _ in range(n)]
@@ -39,8 +39,7 @@ def _check(found: Nearest, query: QueryBag, bags: Bags, vectors: np.ndarray, k: 
     np.testing.assert_allclose(found.distances, np.sort(exact)[:k], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(exact[found.rows], found.distances, rtol=1e-9, atol=1e-12)
     assert len(set(found.rows.tolist())) == min(k, len(bags))
-    counts = found.counts
-    assert counts.candidates == len(bags) == counts.rwmd + counts.dual + counts.sinkhorn + counts.solved
+    check_counts(found.counts, len(bags), transport=True)
 
 
 @settings(max_examples=25)
@@ -51,31 +50,31 @@ def _check(found: Nearest, query: QueryBag, bags: Bags, vectors: np.ndarray, k: 
     st.sampled_from([1, 5, 119, 120, 500]),
 )
 def test_the_cascade_is_brute_force(seed: int, kind: str, weights: str, k: int) -> None:
-    query, bags, vectors = _crowd(seed, kind, weights)
+    query, bags, vectors = _many_bags(seed, kind, weights)
     _check(nearest(query, bags, vectors, k), query, bags, vectors, k)
 
 
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "twins"]), st.sampled_from([1, 5, 40]))
-def test_a_problem_too_large_for_one_matrix_is_searched_in_portions(seed: int, kind: str, k: int) -> None:
-    query, bags, vectors = _crowd(seed, kind, "normal")
+def test_a_problem_too_large_for_one_matrix_is_searched_in_blocks(seed: int, kind: str, k: int) -> None:
+    query, bags, vectors = _many_bags(seed, kind, "normal")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cascade, "SCRATCH", 64 * 30)
-        patch.setattr(cascade, "FINE", 4 * len(query.bag) * 30)
+        patch.setattr(cascade, "QUANTISED_BYTES", 64 * 30)
+        patch.setattr(word_blocks, "MATRIX_BYTES", 4 * len(query.bag) * 30)
         found = nearest(query, bags, vectors, k)
     _check(found, query, bags, vectors, k)
 
 
-def test_most_is_thrown_out_and_little_solved() -> None:
-    query, bags, vectors = _crowd(7, "normal", "normal", n=2000)
+def test_bounds_prune_most_documents() -> None:
+    query, bags, vectors = _many_bags(7, "normal", "normal", n=2000)
     counts = nearest(query, bags, vectors, 10).counts
     assert counts.rwmd > 0
     assert counts.dual > 0
     assert counts.solved <= 20
 
 
-def test_nothing_farther_than_asked_for_is_settled() -> None:
-    query, bags, vectors = _crowd(3, "normal", "normal")
+def test_nothing_farther_than_within_is_solved() -> None:
+    query, bags, vectors = _many_bags(3, "normal", "normal")
     near = nearest(query, bags, vectors, 10)
     within = float(near.distances[4])
     some = nearest(query, bags, vectors, 10, within=within)
@@ -86,18 +85,18 @@ def test_nothing_farther_than_asked_for_is_settled() -> None:
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice"]), st.integers(0, 12), st.sampled_from([1, 7]))
-def test_what_was_not_done_is_bounded(seed: int, kind: str, looks: int, k: int) -> None:
-    query, bags, vectors = _crowd(seed, kind, "normal")
-    left = iter([False] * looks)
-    found = nearest(query, bags, vectors, k, stop=lambda: next(left, True))
+def test_the_error_of_a_stopped_search_is_bounded(seed: int, kind: str, polls: int, k: int) -> None:
+    query, bags, vectors = _many_bags(seed, kind, "normal")
+    answers = iter([False] * polls)
+    found = nearest(query, bags, vectors, k, stop=lambda: next(answers, True))
     exact = np.array([naive.wmd(query.bag, query.vectors, bag, vectors) for bag in bags])
     assert len(found.rows) == k
     np.testing.assert_allclose(exact[found.rows], found.distances, rtol=1e-9, atol=1e-12)
     best = np.sort(exact)[k - 1]
-    assert best >= np.sort(np.append(found.distances, found.possible))[k - 1] - 1e-12
-    assert found.distances[-1] - best <= largest_error(found.distances, found.possible, k) + 1e-12
+    assert best >= np.sort(np.append(found.distances, found.unsolved_bounds))[k - 1] - 1e-12
+    assert found.distances[-1] - best <= largest_error(found.distances, found.unsolved_bounds, k) + 1e-12
 
 
-def test_a_search_that_is_done_leaves_nothing_possible() -> None:
-    query, bags, vectors = _crowd(5, "normal", "normal")
-    assert len(nearest(query, bags, vectors, 4).possible) == 0
+def test_a_complete_search_has_no_unsolved_bounds() -> None:
+    query, bags, vectors = _many_bags(5, "normal", "normal")
+    assert len(nearest(query, bags, vectors, 4).unsolved_bounds) == 0

@@ -17,7 +17,7 @@ def _explained(problem: Problem, bag: Bag) -> Explanation:
 
 
 @given(problems())
-def test_the_flows_are_what_the_distance_is_the_sum_of(problem: Problem) -> None:
+def test_the_distance_is_the_sum_of_the_flows(problem: Problem) -> None:
     query = problem.query
     for bag in problem.bags:
         explanation = _explained(problem, bag)
@@ -47,7 +47,7 @@ def test_each_word_sends_and_receives_its_weight(problem: Problem) -> None:
         assert all(flow.cost == pytest.approx(cost[flow.source, flow.target], rel=1e-12) for flow in flows)
 
 
-def test_the_costliest_flow_comes_first_and_words_that_stay_come_last() -> None:
+def test_the_largest_share_comes_first_and_shared_words_last() -> None:
     vectors = np.array([[0, 0], [1, 0], [10, 0], [10, 3]], np.float32)
     source, target = Bag.of([0, 1, 2], [2, 1, 1]), Bag.of([0, 1, 3], [1, 2, 1])
     explanation = explain(
@@ -65,7 +65,7 @@ def test_the_costliest_flow_comes_first_and_words_that_stay_come_last() -> None:
     assert [flow.share for flow in explanation.flows] == pytest.approx([0.75, 0.25, 0, 0])
 
 
-def test_where_nothing_costs_anything_no_flow_has_a_share() -> None:
+def test_shares_of_a_zero_distance_are_zero() -> None:
     bag = Bag.of([0, 1], [1, 3])
     vectors = np.eye(2, dtype=np.float32)
     explanation = explain(bag, bag, (vectors, vectors), (["a", "b"], ["a", "b"]))

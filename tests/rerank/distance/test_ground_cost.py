@@ -25,7 +25,7 @@ def test_exact_cost_is_the_euclidean_distance(seed: int, n: int, d: int, kind: s
 @given(
     SEEDS, st.integers(1, 60), st.integers(1, 20), st.integers(1, 300), st.sampled_from(VECTORS), st.floats(-3.0, 3.0)
 )
-def test_cost_floor_is_never_above(seed: int, v: int, h: int, d: int, kind: str, exponent: float) -> None:
+def test_cost_floor_is_not_above_the_exact_cost(seed: int, v: int, h: int, d: int, kind: str, exponent: float) -> None:
     everything = make_vectors(np.random.default_rng(seed), v + h, d, kind, 10**exponent)
     vectors, query_vectors = everything[:v], everything[v:]
     floor = cost_floor(vectors, query_vectors)
@@ -38,7 +38,9 @@ def test_cost_floor_is_never_above(seed: int, v: int, h: int, d: int, kind: str,
 @given(
     SEEDS, st.integers(1, 30), st.integers(1, 30), st.integers(1, 300), st.sampled_from(VECTORS), st.floats(-15.0, 3.0)
 )
-def test_exact_minima_are_those_of_all_costs(seed: int, n: int, m: int, d: int, kind: str, exponent: float) -> None:
+def test_exact_minima_are_those_of_the_whole_matrix(
+    seed: int, n: int, m: int, d: int, kind: str, exponent: float
+) -> None:
     everything = make_vectors(np.random.default_rng(seed), n + m, d, kind, 10**exponent)
     cost = exact_cost(everything[:n], everything[n:])
     by_source, by_target = exact_minima(everything[:n], everything[n:])
@@ -48,12 +50,12 @@ def test_exact_minima_are_those_of_all_costs(seed: int, n: int, m: int, d: int, 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("dim", [2, 50, 300])
-def test_cost_floor_is_near(dim: int, scale: float) -> None:
+def test_cost_floor_is_close(dim: int, scale: float) -> None:
     vectors = make_vectors(np.random.default_rng(dim), 300, dim, "normal", scale / dim**0.5)
     exact = exact_cost(vectors, vectors[:40])
     floor = cost_floor(vectors, vectors[:40])
     norms = np.linalg.norm(vectors, axis=1)
-    # The error bound is subtracted and the error itself may have gone the same way: twice the bound, at the most.
+    # The error bound is subtracted, and the error itself may have the same sign: at most twice the bound.
     allowed = 2.5 * (dim + 8) * UNIT_ROUNDOFF * (norms[:, None] + norms[:40]) ** 2
     assert np.all(np.square(exact) - np.square(floor.astype(np.float64)) <= allowed)
     ordinary = exact > 0.5 * scale
@@ -63,7 +65,7 @@ def test_cost_floor_is_near(dim: int, scale: float) -> None:
 
 @pytest.mark.parametrize("dim", [1, 7, 200])
 @pytest.mark.parametrize("kind", VECTORS)
-def test_squared_error_bounds_what_float32_does(dim: int, kind: str) -> None:
+def test_squared_error_bounds_the_error_of_float32(dim: int, kind: str) -> None:
     vectors = make_vectors(np.random.default_rng(dim), 60, dim, kind, 1.0)
     norms = np.linalg.norm(vectors, axis=1)
     products = np.square(norms)[:, None] + np.square(norms) - 2 * (vectors @ vectors.T)
@@ -72,7 +74,7 @@ def test_squared_error_bounds_what_float32_does(dim: int, kind: str) -> None:
     assert np.all(np.abs(products - np.square(exact_cost(vectors, vectors))) <= allowed)
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     vectors, query_vectors = make_vectors(rng, 103, 16, "normal", 1.0), make_vectors(rng, 5, 16, "normal", 1.0)
     whole = cost_floor(vectors, query_vectors)
@@ -81,5 +83,5 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.all(cost_floor(vectors, query_vectors) <= exact_cost(vectors, query_vectors))
 
 
-def test_no_words_have_no_costs() -> None:
+def test_no_words_give_an_empty_cost() -> None:
     assert cost_floor(np.empty((0, 3), np.float32), np.ones((2, 3), np.float32)).shape == (0, 2)

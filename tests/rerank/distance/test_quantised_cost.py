@@ -5,44 +5,45 @@ import pytest
 from hypothesis import given, settings
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance.cascade import SCRATCH
+from moverank.rerank.distance.cascade import QUANTISED_BYTES
 from moverank.rerank.distance.ground_cost import exact_cost, vector_norms
+from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.reranker import nearest
 from tests.rerank.problems import Problem, make_vectors, problems
 
 
-def _check(coarse: QuantisedCost, problem: Problem) -> None:
-    """No coarse cost is above the exact one, and none but the largest is far below."""
+def _check(quantised: QuantisedCost, problem: Problem) -> None:
+    """Check that no quantised cost is above the exact one, and that only the clipped ones are far below."""
     query, v = problem.query, len(problem.vectors)
     exact = exact_cost(problem.vectors, query.vectors)
-    own = np.flatnonzero(coarse.place >= 0)
-    exact[own, coarse.place[own]] = np.inf
-    rough = coarse.base[:, None] + coarse.above[:, : len(query.bag)] * coarse.step
-    assert np.all(rough <= exact)
-    assert np.all(coarse.above[:, len(query.bag) :] == 255)
+    own = np.flatnonzero(quantised.query_index >= 0)
+    exact[own, quantised.query_index[own]] = np.inf
+    lower = quantised.base[:, None] + quantised.above[:, : len(query.bag)] * quantised.step
+    assert np.all(lower <= exact)
+    assert np.all(quantised.above[:, len(query.bag) :] == 255)
     largest = float(np.abs(problem.vectors).max()) + float(np.abs(query.vectors).max())
-    near = 2.1 * coarse.step + 0.02 * exact + 0.01 * largest
+    near = 2.1 * quantised.step + 0.02 * exact + 0.01 * largest
     with np.errstate(invalid="ignore"):
-        assert np.all((coarse.above[:, : len(query.bag)] == 255) | (exact - rough <= near))
-    assert np.all(coarse.nearest[own] == 0)
-    assert coarse.above[np.arange(v), coarse.where].max() == 0 or len(query.bag) == 1
+        assert np.all((quantised.above[:, : len(query.bag)] == 255) | (exact - lower <= near))
+    assert np.all(quantised.nearest[own] == 0)
+    assert quantised.above[np.arange(v), quantised.base_column].max() == 0 or len(query.bag) == 1
 
 
 @settings(max_examples=60)
 @given(problems())
-def test_coarse_costs_are_below_the_exact_ones(problem: Problem) -> None:
-    if np.abs(problem.vectors).max(initial=0) < 50:  # far from the origin float32 cannot tell words apart
-        _check(QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH), problem)
+def test_quantised_costs_are_below_the_exact_ones(problem: Problem) -> None:
+    if np.abs(problem.vectors).max(initial=0) < 50:  # far from the origin float32 cannot distinguish words
+        norms = vector_norms(problem.vectors)
+        _check(QuantisedCost.of(problem.query, problem.vectors, norms, QUANTISED_BYTES), problem)
 
 
-def test_more_than_may_be_spent_is_not_made() -> None:
+def test_a_matrix_above_the_memory_limit_is_not_made() -> None:
     vectors = make_vectors(np.random.default_rng(1), 50, 3, "normal", 1.0)
     query = QueryBag(Bag.of([1, 2], [1, 1]), vectors[[1, 2]])
-    made = QuantisedCost.of(query, vectors, vector_norms(vectors), 50 * 64 - 1)
-    assert len(made.above) == 0
-    assert made.nearest == pytest.approx(np.where([i in (1, 2) for i in range(50)], 0, made.base))
+    cost = QuantisedCost.of(query, vectors, vector_norms(vectors), 50 * 64 - 1)
+    assert len(cost.above) == 0
+    assert cost.nearest == pytest.approx(np.where([i in (1, 2) for i in range(50)], 0, cost.base))
 
 
 @pytest.mark.parametrize("words", [500, 900])

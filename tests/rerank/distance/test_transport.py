@@ -37,7 +37,7 @@ def _by_linear_programming(a: NDArray[np.float64], b: NDArray[np.float64], cost:
 
 
 @given(problems())
-def test_solve_is_the_whole_problem_s_optimum(problem: Problem) -> None:
+def test_solve_returns_the_optimum(problem: Problem) -> None:
     query, vectors = problem.query, problem.vectors
     for bag in problem.bags:
         cost = exact_cost(query.vectors, vectors[bag.words])
@@ -53,7 +53,7 @@ def test_solve_is_the_whole_problem_s_optimum(problem: Problem) -> None:
 
 
 @given(SEEDS, st.integers(1, 6), st.integers(1, 6), st.sampled_from(["equal", "normal"]))
-def test_solve_is_what_a_linear_program_says(seed: int, n: int, m: int, kind: str) -> None:
+def test_solve_equals_linear_programming(seed: int, n: int, m: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     a, b = (Bag.of(np.arange(size), make_weights(rng, size, kind)).weights for size in (n, m))
     cost = rng.uniform(0, 2, (n, m))
@@ -75,7 +75,7 @@ def test_the_distance_is_a_metric(seed: int, v: int, d: int, kind: str) -> None:
     for i, j in [(0, 1), (1, 2), (0, 2)]:
         assert distance(i, i) == 0
         assert distance(i, j) == pytest.approx(distance(j, i), rel=1e-12, abs=rounding)
-        # Different bags are apart: the mass that differs has to move at least to the nearest other word.
+        # Different bags have a distance: the mass that differs moves at least to the nearest other word.
         dense = np.zeros((2, v))
         dense[0, bags[i].words], dense[1, bags[j].words] = bags[i].weights, bags[j].weights
         assert distance(i, j) >= nearest * np.abs(dense[0] - dense[1]).sum() / 2 - rounding
@@ -91,13 +91,13 @@ def test_bags_of_500_words_are_solved(kind: str, weights: str) -> None:
         Bag.of(rng.choice(900, 500, replace=False).astype(np.int32), make_weights(rng, 500, weights)) for _ in range(2)
     )
     plan = solve(one.weights, other.weights, exact_cost(vectors[one.words], vectors[other.words]))
-    # The rows' and columns' minima are below, moving everything independently is above.
+    # The minima of rows and columns are a lower bound, the product plan an upper bound.
     cost = exact_cost(vectors[one.words], vectors[other.words])
     relaxed = max(one.weights @ cost.min(axis=1), other.weights @ cost.min(axis=0))
     assert relaxed - 1e-12 <= plan.distance <= one.weights @ cost @ other.weights + 1e-12
 
 
-def test_problems_of_no_cost_cost_nothing() -> None:
+def test_costs_of_zero_and_problems_of_one_word() -> None:
     half = np.array([0.5, 0.5])
     assert solve(half, half, np.zeros((2, 2))).distance == 0
     assert solve(np.ones(1), np.ones(1), np.array([[0.25]])).distance == 0.25
@@ -120,23 +120,23 @@ def _big() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64
     return np.full(40, 1 / 40), np.full(50, 1 / 50), rng.uniform(0, 1, (40, 50))
 
 
-def test_a_solver_that_is_stopped_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_stopped_by_its_iteration_limit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = _big()
     assert solve(*problem).distance > 0
-    monkeypatch.setattr(transport, "_ITERATIONS", 3)
+    monkeypatch.setattr(transport, "_MAX_ITERATIONS", 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(TransportError, match="did not reach the optimum"):
             solve(*problem)
 
 
-def test_problems_are_solved_side_by_side_and_silently(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_are_solved_concurrently_without_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     both, emd = Barrier(2, timeout=20), ot.emd
 
     def emd_of_two(*args: Any, **options: Any) -> Any:
-        both.wait()  # breaks where one waits for the other to end
+        both.wait()  # the barrier breaks unless both threads are inside `emd` at the same time
         found = emd(*args, **options)
-        warnings.warn("nobody sees this", stacklevel=1)
+        warnings.warn("must be ignored", stacklevel=1)
         return found
 
     monkeypatch.setattr(ot, "emd", emd_of_two)
@@ -173,41 +173,41 @@ def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64],
 
 
 @pytest.mark.parametrize(
-    ("spoil", "reason"),
+    ("corrupt", "reason"),
     [
         (_worse_plan, "duality gap"),
-        (_no_plan, "2 of the mass is not where it has to be"),
+        (_no_plan, "sums of the plan are off by 2"),
         (_worse_potentials, "duality gap"),
         (_no_numbers, "duality gap nan"),
         (_bad_code, "numItermax reached"),
     ],
 )
-def test_what_the_potentials_do_not_prove_is_an_error(monkeypatch: pytest.MonkeyPatch, spoil: Any, reason: str) -> None:
-    monkeypatch.setattr(ot, "emd", _spoilt(spoil))
+def test_an_unproven_optimum_is_an_error(monkeypatch: pytest.MonkeyPatch, corrupt: Any, reason: str) -> None:
+    monkeypatch.setattr(ot, "emd", _corrupted(corrupt))
     with pytest.raises(TransportError, match=reason):
         solve(*_big())
 
 
-def _spoilt(spoil: Any) -> Any:
-    """Return a solver whose answers are spoilt, of whole problems and of those over few arcs."""
+def _corrupted(corrupt: Any) -> Any:
+    """Return a solver with corrupted results, for whole problems and for those over few arcs."""
     emd = ot.emd
 
-    def spoilt(*args: Any, **options: Any) -> Any:
+    def corrupted(*args: Any, **options: Any) -> Any:
         mass, log = emd(*args, **options)
         if isinstance(mass, np.ndarray):
-            return spoil(mass, log)
-        worse, log = spoil(mass.toarray(), log)
+            return corrupt(mass, log)
+        worse, log = corrupt(mass.toarray(), log)
         return coo_array(worse), log
 
-    return spoilt
+    return corrupted
 
 
-def test_potentials_that_are_not_feasible_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Raised potentials would give a dual value above the optimum: they have to be brought down first.
+def test_infeasible_potentials_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Raised potentials would give a dual value above the optimum: they must be made feasible first.
     def raised(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
         return np.full_like(mass, 1 / mass.size), {**log, "u": log["u"] + 10}
 
-    monkeypatch.setattr(ot, "emd", _spoilt(raised))
+    monkeypatch.setattr(ot, "emd", _corrupted(raised))
     with pytest.raises(TransportError, match="duality gap"):
         solve(*_big())
 
@@ -215,7 +215,7 @@ def test_potentials_that_are_not_feasible_prove_nothing(monkeypatch: pytest.Monk
 def test_a_plan_is_frozen() -> None:
     plan: Plan = solve(np.ones(1), np.ones(1), np.ones((1, 1)))
     with pytest.raises(AttributeError):
-        plan.distance = 0.0  # type: ignore[misc]  # it is what must not work
+        plan.distance = 0.0  # type: ignore[misc]  # the assignment must fail
 
 
 @pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
@@ -226,7 +226,7 @@ def test_large_problems_are_solved_over_few_arcs(kind: str) -> None:
         sources, targets = make_weights(rng, 90, weights), make_weights(rng, 130, weights)
         sources, targets = sources / sources.sum(), targets / targets.sum()
         cost = exact_cost(vectors[:90], vectors[90:])
-        assert cost.size >= transport._WORTH_A_CHOICE  # noqa: SLF001 - the test is about what is above it
+        assert cost.size >= transport._LARGE_PROBLEM  # noqa: SLF001 - the test is about problems of at least this size
         plan = solve(sources, targets, cost)
         assert plan.distance == pytest.approx(ot.emd2(sources, targets, cost, numItermax=10**7), rel=1e-9, abs=1e-12)
         np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
@@ -234,10 +234,10 @@ def test_large_problems_are_solved_over_few_arcs(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "lattice", "twins", "equal", "offset"])
 @pytest.mark.parametrize("count", [1, 10])
-def test_costs_that_are_computed_when_wanted_give_the_same_distance(
+def test_costs_computed_on_demand_give_the_same_distance(
     monkeypatch: pytest.MonkeyPatch, kind: str, count: int
 ) -> None:
-    monkeypatch.setattr(transport, "_ARCS", count)
+    monkeypatch.setattr(transport, "_ARCS_PER_WORD", count)
     rng = np.random.default_rng(9)
     vectors = make_vectors(rng, 220, 6, kind, 1.0)
     ours, theirs = vectors[:90], vectors[90:]
@@ -272,42 +272,42 @@ def test_most_exact_costs_of_a_large_problem_are_never_computed(
     monkeypatch.setattr(costs, "exact_arcs", counted_arcs)
     rng = np.random.default_rng(12)
     vectors = rng.normal(size=(150, 20)).astype(np.float32)
-    if kind == "unit":  # as sentence encoders make them: float32 products of many terms are less exact
+    if kind == "unit":  # as from sentence encoders: float32 products of many terms are less accurate
         vectors = rng.normal(size=(150, 1024)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     if kind == "equal":
         vectors[:] = vectors[0]
-    if kind == "close":  # so near to each other that float32 products cannot tell them apart
+    if kind == "close":  # so near to each other that float32 products cannot distinguish them
         vectors = (100 + 1e-3 * vectors).astype(np.float32)
     sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
     plan = solve_vectors(sources, targets, vectors[:60], vectors[60:])
-    right = _by_linear_programming(sources, targets, exact_cost(vectors[:60], vectors[60:]))
-    assert plan.distance == pytest.approx(right, rel=1e-7, abs=1e-12)
+    expected = _by_linear_programming(sources, targets, exact_cost(vectors[:60], vectors[60:]))
+    assert plan.distance == pytest.approx(expected, rel=1e-7, abs=1e-12)
     assert 0 < sum(computed) <= share * 60 * 90
 
 
-def test_what_few_bounded_arcs_cannot_settle_is_solved_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_over_few_arcs_with_cost_floors_falls_back_to_all_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(13)
     vectors, masses = rng.normal(size=(150, 20)).astype(np.float32), rng.dirichlet(np.ones(60))
     targets = rng.dirichlet(np.ones(90))
-    right = solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance
+    expected = solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance
     monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
-    assert solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance == pytest.approx(right, rel=1e-12)
+    assert solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance == pytest.approx(expected, rel=1e-12)
 
 
-def test_mass_that_is_not_moved_is_missed_though_the_cost_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    # All costs are equal: whatever is moved to the wrong place costs the same.
+def test_wrong_marginals_are_detected_though_the_cost_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All costs are equal: mass moved to the wrong column costs the same.
     def elsewhere(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
         return np.roll(mass, 1, axis=0), log
 
-    monkeypatch.setattr(ot, "emd", _spoilt(elsewhere))
-    with pytest.raises(TransportError, match="not where it has to be"):
+    monkeypatch.setattr(ot, "emd", _corrupted(elsewhere))
+    with pytest.raises(TransportError, match="sums of the plan are off"):
         solve(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("count", [1, 2, 10])
-def test_arcs_that_were_missing_are_found(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    monkeypatch.setattr(transport, "_ARCS", count)
+def test_missing_arcs_are_added(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    monkeypatch.setattr(transport, "_ARCS_PER_WORD", count)
     rng = np.random.default_rng(10)
     sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
     calls = []
@@ -323,17 +323,17 @@ def test_arcs_that_were_missing_are_found(monkeypatch: pytest.MonkeyPatch, count
         plan = solve(sources, targets, cost)
         assert plan.distance == pytest.approx(_by_linear_programming(sources, targets, cost), rel=1e-9)
         assert calls[0]
-        # With one arc of each word the first problem cannot be the whole one.
+        # With one arc for each word, the first problem cannot contain the optimum.
         assert len(calls) > 1 or count > 1
         np.testing.assert_allclose(plan.mass.sum(axis=1), sources, atol=1e-12)
         np.testing.assert_allclose(plan.mass.sum(axis=0), targets, atol=1e-12)
 
 
-def test_what_few_arcs_cannot_settle_is_solved_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_over_few_arcs_falls_back_to_all_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = _big()
-    right = solve(*problem).distance
+    expected = solve(*problem).distance
     monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
-    assert solve(*problem).distance == pytest.approx(right, rel=1e-12)
+    assert solve(*problem).distance == pytest.approx(expected, rel=1e-12)
 
 
 def _fails_on_few(emd: Any) -> Any:
@@ -348,7 +348,7 @@ def test_few_arcs_can_always_move_all_mass() -> None:
     rng = np.random.default_rng(11)
     for n, m in ((1, 5), (5, 1), (3, 8), (8, 3), (6, 6)):
         left, right = rng.dirichlet(np.ones(n)), rng.dirichlet(np.ones(m))
-        # Potentials that favour a corner: without the staircase no mass could leave the other rows' way.
+        # Potentials that favour one corner: without the staircase, no arc would lead out of the other rows.
         rows, columns = promising_arcs(rng.uniform(0, 1, (n, m)), np.zeros(n), np.linspace(0, 5, m), left, right, 1)
         cost = np.full((n, m), 100.0)
         cost[rows, columns] = 1.0
@@ -360,11 +360,11 @@ def test_promising_arcs_are_those_of_least_reduced_cost() -> None:
     cost, u, v = rng.uniform(0, 1, (30, 40)), rng.uniform(0, 1, 30), rng.uniform(0, 1, 40)
     reduced = cost - u[:, None] - v
     left, right = np.full(30, 1 / 30), np.full(40, 1 / 40)
-    kept = np.zeros((30, 40), bool)
-    kept[promising_arcs(cost, u, v, left, right, 4)] = True
-    wanted = (reduced <= np.sort(reduced, axis=1)[:, 3:4]) | (reduced <= np.sort(reduced, axis=0)[3])
-    assert np.all(kept[wanted])
-    assert kept.sum() - wanted.sum() <= 30 + 40
+    chosen = np.zeros((30, 40), bool)
+    chosen[promising_arcs(cost, u, v, left, right, 4)] = True
+    expected = (reduced <= np.sort(reduced, axis=1)[:, 3:4]) | (reduced <= np.sort(reduced, axis=0)[3])
+    assert np.all(chosen[expected])
+    assert chosen.sum() - expected.sum() <= 30 + 40
     missing = np.zeros((30, 40), bool)
     missing[missing_arcs(cost, u, v, 1e-12)] = True
     np.testing.assert_array_equal(missing, reduced < -1e-12)

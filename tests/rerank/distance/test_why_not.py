@@ -6,21 +6,21 @@ from moverank.rerank.distance.why_not import Stage, WhyNot, bounds_of
 from tests import naive
 from tests.rerank.problems import Problem, problems
 
-KNOWN = {"wcd": 0.1, "rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}
+BOUNDS = {"wcd": 0.1, "rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}
 
 
 @settings(max_examples=40)
 @given(problems())
-def test_every_bound_is_below_the_distance(problem: Problem) -> None:
+def test_no_lower_bound_is_above_the_distance(problem: Problem) -> None:
     query = problem.query
     for bag in problem.bags:
-        known = bounds_of(query, bag, problem.vectors)
+        bounds = bounds_of(query, bag, problem.vectors)
         whole = naive.wmd(query.bag, query.vectors, bag, problem.vectors)
-        assert list(known) == ["wcd", "rwmd_document", "rwmd_query", "rwmd", "dual", "sinkhorn"]
-        assert all(bound <= whole + problem.rounding for bound in known.values())
+        assert list(bounds) == ["wcd", "rwmd_document", "rwmd_query", "rwmd", "dual", "sinkhorn"]
+        assert all(bound <= whole + problem.rounding for bound in bounds.values())
         sides = naive.rwmd_sides(query.bag, query.vectors, bag, problem.vectors)
         largest = float(np.abs(problem.vectors).max()) + float(np.abs(query.vectors).max())
-        assert known["rwmd"] == pytest.approx(max(sides), rel=1e-3, abs=0.02 * largest)
+        assert bounds["rwmd"] == pytest.approx(max(sides), rel=1e-3, abs=0.02 * largest)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,5 @@ def test_every_bound_is_below_the_distance(problem: Problem) -> None:
         (float("inf"), True, True, "hit"),
     ],
 )
-def test_the_first_bound_above_the_last_hit_is_what_threw_it_out(
-    kth: float, candidate: bool, hit: bool, stage: Stage
-) -> None:
-    assert WhyNot.of(3, kth, 0.7, KNOWN, candidate=candidate, hit=hit).stage == stage
+def test_the_stage_is_the_first_bound_above_the_last_hit(kth: float, candidate: bool, hit: bool, stage: Stage) -> None:
+    assert WhyNot.of(3, kth, 0.7, BOUNDS, candidate=candidate, hit=hit).stage == stage

@@ -1,4 +1,4 @@
-"""Documents of the real data sets, over the real word vectors."""
+"""Documents of real data sets, over real word vectors."""
 
 import gzip
 import json
@@ -10,11 +10,12 @@ from gensim.models import KeyedVectors
 
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
 
 
 def real_documents(shared: Path, name: str, count: int) -> Documents:
-    """Return the first documents of a data set that have known words; skip where it is absent."""
+    """Return the first `count` documents of the data set `name` with known words; skips the test if it is absent."""
     file, vectors = shared / "data" / name / "docs.jsonl.gz", shared / "vectors" / "minilm-words-200d.bin"
     for path in (file, vectors):
         if not path.exists():

@@ -8,13 +8,14 @@ from scipy.sparse import csr_array
 from moverank.rerank.encoders.ccg import Ccg
 from moverank.rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.errors import EncoderError
 from tests import naive_topics
-from tests.rerank.encoders.themes import (
-    assert_each_for_itself,
-    make_documents,
+from tests.rerank.encoders.worlds import (
+    UNSEEN,
+    assert_invalid_option,
+    assert_invalid_state,
+    assert_rows_are_independent,
     neighbours_agree,
-    small_documents,
+    small_counts,
     themed,
 )
 
@@ -24,7 +25,7 @@ Start = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def start(seed: int, extent: int) -> Start:
-    """Return counts (n, w), a grid (w, cells) and shares (n, cells) at random; every word and document has a count."""
+    """Return random counts (n, w), a grid (w, cells) and shares (n, cells); every word and document has a count."""
     rng = np.random.default_rng(seed)
     n, w = int(rng.integers(1, 5)), int(rng.integers(1, 6))
     counts = (
@@ -35,21 +36,21 @@ def start(seed: int, extent: int) -> Start:
 
 
 @given(st.integers(0, 2**32), EXTENTS, WINDOWS)
-def test_windows_are_those_of_the_twin(seed: int, extent: int, window: int) -> None:
+def test_window_means_equal_the_naive_ones(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
     rng = np.random.default_rng(seed)
     cells, shares = rng.random((3, extent**2)), rng.random((3, extent**2))
     twin = [naive_topics.window_means(row, extent, window) for row in cells.tolist()]
     means = window_means(cells, extent, window)
     np.testing.assert_allclose(means, twin, rtol=1e-12)
-    # Each is the other transposed, and both keep a sum of one.
+    # Each is the transpose of the other, and both preserve sums.
     assert (means * shares).sum() == pytest.approx((cells * spread(shares, extent, window)).sum())
     np.testing.assert_allclose(means.sum(axis=1), cells.sum(axis=1))
 
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), EXTENTS, WINDOWS)
-def test_a_step_is_that_of_the_twin(seed: int, extent: int, window: int) -> None:
+def test_an_iteration_equals_the_naive_one(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
     counts, grid, theta = start(seed, extent)
     new_grid, new_theta, likelihood = step(csr_array(counts), grid, theta, window)
@@ -62,7 +63,7 @@ def test_a_step_is_that_of_the_twin(seed: int, extent: int, window: int) -> None
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), EXTENTS, WINDOWS)
-def test_the_likelihood_never_falls(seed: int, extent: int, window: int) -> None:
+def test_the_likelihood_never_decreases(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
     counts, *begin = start(seed, extent)
     grid: Reals = begin[0]
@@ -70,14 +71,14 @@ def test_the_likelihood_never_falls(seed: int, extent: int, window: int) -> None
     before = -np.inf
     for _ in range(30):
         grid, theta, likelihood = step(csr_array(counts), grid, theta, window)
-        # Each token's logarithm is rounded by itself, and the likelihood of a single word is zero.
+        # Each token's logarithm is rounded, and the log-likelihood of a single word is zero.
         assert likelihood >= before - 1e-12 * (counts.sum() + abs(likelihood))
         before = likelihood
         np.testing.assert_allclose(grid.sum(axis=0), 1)
         np.testing.assert_allclose(theta.sum(axis=1), 1)
 
 
-def test_the_likelihood_of_a_fit_in_single_precision_rises() -> None:
+def test_the_likelihood_increases_in_float32() -> None:
     documents, _ = themed(1)
     counts = np.zeros((60, 39))
     for row, (bag, length) in enumerate(zip(documents.bags, documents.lengths, strict=True)):
@@ -89,12 +90,12 @@ def test_the_likelihood_of_a_fit_in_single_precision_rises() -> None:
         assert grid.dtype == theta.dtype == np.float32
         likelihoods.append(likelihood)
     assert np.all(np.diff(likelihoods) > -1e-5 * np.abs(likelihoods[1:]))
-    # At last each theme has its own words: the likelihood of 12 of 39 words is higher by about ln 3 for each token.
+    # In the end each theme has its own words: 12 of 39 raise the log-likelihood by about ln 3 for each token.
     assert likelihoods[-1] - likelihoods[0] > 0.8 * counts.sum()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 3), st.integers(0, 5))
-def test_inference_is_the_step_with_a_grid_that_stays(seed: int, extent: int, steps: int) -> None:
+def test_inference_is_the_iteration_with_a_fixed_grid(seed: int, extent: int, steps: int) -> None:
     counts, grid, _ = start(seed, extent)
     theta = np.full((len(counts), extent**2), 1 / extent**2)
     for _ in range(steps):
@@ -104,7 +105,7 @@ def test_inference_is_the_step_with_a_grid_that_stays(seed: int, extent: int, st
         np.testing.assert_allclose(infer(row[used], grid[used], steps), shares, rtol=1e-9, atol=1e-15)
 
 
-def test_a_cell_that_no_document_uses_keeps_its_words() -> None:
+def test_an_unused_cell_keeps_its_words() -> None:
     grid = np.array([[0.5, 0, 0.5, 0.5], [0.5, 1, 0.5, 0.5]])
     theta = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0]])
     counts = csr_array(np.array([[3.0, 1.0], [0.0, 0.0]]))
@@ -121,54 +122,51 @@ def test_documents_of_one_theme_are_near() -> None:
 
 
 @settings(max_examples=40)
-@given(small_documents(), EXTENTS, WINDOWS)
-def test_any_documents_can_be_learned_from(documents: Documents, extent: int, window: int) -> None:
+@given(small_counts(), EXTENTS, WINDOWS)
+def test_any_documents_can_be_fitted(documents: Documents, extent: int, window: int) -> None:
     options = {"extent": str(extent), "window": str(min(window, extent)), "iterations": "5"}
     encoder = Ccg.fit(documents, options)
     vectors = encoder.encode(documents)
     assert vectors.shape == (len(documents), encoder.dim) == (len(documents), extent**2)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert_each_for_itself(encoder, documents)
+    assert_rows_are_independent(encoder, documents)
 
 
-def test_each_document_is_encoded_for_itself() -> None:
+def test_rows_are_independent() -> None:
     documents, _ = themed(3, n=200, words=60)
-    assert_each_for_itself(Ccg.fit(documents, {"iterations": "2"}), documents)
+    assert_rows_are_independent(Ccg.fit(documents, {"iterations": "2"}), documents)
 
 
-def test_a_document_without_known_words_lies_everywhere_alike() -> None:
+def test_a_document_without_known_words_has_equal_shares() -> None:
     encoder = Ccg.fit(themed(4)[0], SMALL)
-    stranger = make_documents([[1, 1]], np.array([0, 1000]))
-    np.testing.assert_array_equal(encoder.encode(stranger)[0], np.full(36, 1 / 6, np.float32))
+    np.testing.assert_array_equal(encoder.encode(UNSEEN)[0], np.full(36, 1 / 6, np.float32))
 
 
-def test_a_word_that_no_location_has_any_more_moves_nothing() -> None:
-    # Probabilities are stored in float32, where the smallest become zero.
+def test_a_word_of_probability_zero_everywhere_is_ignored() -> None:
+    # Probabilities are stored in float32, where the smallest underflow to zero.
     assert infer(np.array([1.0]), np.zeros((1, 4)), 3).tolist() == [0.25] * 4
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_one_others() -> None:
+def test_fits_are_reproducible_by_seed() -> None:
     documents, _ = themed(5)
     one, two, other = (Ccg.fit(documents, {**SMALL, "seed": seed}).windows for seed in "001")
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
 
-def test_the_fit_learns_from_a_sample_and_from_frequent_words() -> None:
+def test_the_fit_takes_a_sample_of_documents_and_frequent_words() -> None:
     encoder = Ccg.fit(themed(6)[0], {**SMALL, "sample": "10", "words": "7"})
     assert encoder.windows.shape == (7, 36)
     np.testing.assert_allclose(encoder.windows.sum(axis=0), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("option", ["extent=0", "window=7", "iterations=x", "steps=0", "grid=3"])
-def test_an_option_out_of_its_range_is_refused(option: str) -> None:
-    key, _, value = option.partition("=")
-    with pytest.raises(EncoderError, match=key):
-        Ccg.fit(themed(7)[0], {"extent": "6", key: value})
+def test_invalid_options_are_rejected(option: str) -> None:
+    assert_invalid_option(Ccg.fit, option, extent="6")
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"),
+    ("name", "invalid"),
     [
         ("windows", np.zeros((38, 36), np.float32)),
         ("windows", np.zeros((39, 0), np.float32)),
@@ -177,10 +175,7 @@ def test_an_option_out_of_its_range_is_refused(option: str) -> None:
         ("steps", np.array(0)),
     ],
 )
-def test_a_state_that_does_not_fit_together_is_refused(name: str, wrong: NDArray[np.float64]) -> None:
-    state = Ccg.fit(themed(8)[0], SMALL).state()
-    assert state["windows"].shape == (39, 36)
-    with pytest.raises(EncoderError, match="fit"):
-        Ccg.restore({**state, name: wrong})
-    with pytest.raises(EncoderError, match=f"has no '{name}'"):
-        Ccg.restore({key: value for key, value in state.items() if key != name})
+def test_invalid_states_are_rejected(name: str, invalid: NDArray[np.float64]) -> None:
+    encoder = Ccg.fit(themed(8)[0], SMALL)
+    assert encoder.windows.shape == (39, 36)
+    assert_invalid_state(encoder, name, invalid)

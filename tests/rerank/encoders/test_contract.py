@@ -1,7 +1,8 @@
-"""What every encoder keeps, whatever it learns."""
+"""The contract of every encoder."""
 
 import io
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,19 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.encoders.encoder import Documents, Encoder, fingerprint
+from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import ENCODERS, choose, named, restore
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Choice, Option, Switch
-from tests.rerank.encoders.worlds import CASES, alone, documents, make_documents, random_documents, strangers
+from tests.rerank.encoders.worlds import (
+    CASES,
+    assert_rows_are_independent,
+    documents,
+    fingerprint,
+    make_documents,
+    random_documents,
+    with_unseen_words,
+)
 from tests.rerank.problems import make_vectors
 
 Options = Mapping[str, str]
@@ -22,12 +31,12 @@ every_case = pytest.mark.parametrize(("name", "options"), CASES)
 every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
 
-def fitted(name: str, options: Options, learned_from: Documents) -> Encoder:
-    return choose(name, options).fit(learned_from, options)
+def fitted(name: str, options: Options, training: Documents) -> Encoder:
+    return choose(name, options).fit(training, options)
 
 
 def stored(encoder: Encoder) -> dict[str, NDArray[Any]]:
-    """Return a state that went through a file."""
+    """Return the state after a round trip through a file."""
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **encoder.state())
     file.seek(0)
@@ -48,12 +57,12 @@ def test_every_encoder_is_in_the_contract() -> None:
 @every_case
 @settings(max_examples=20)
 @given(documents())
-def test_vectors_are_finite_and_of_one_length(name: str, options: Options, learned_from: Documents) -> None:
-    encoder = fitted(name, options, learned_from)
-    for asked in (learned_from, random_documents(7, d=learned_from.vectors.shape[1]), strangers(learned_from)):
-        vectors = encoder.encode(asked)
+def test_vectors_are_finite_and_have_dim_dimensions(name: str, options: Options, training: Documents) -> None:
+    encoder = fitted(name, options, training)
+    for batch in (training, random_documents(7, d=training.vectors.shape[1]), with_unseen_words(training)):
+        vectors = encoder.encode(batch)
         assert vectors.dtype == np.float32
-        assert vectors.shape == (len(asked), encoder.dim)
+        assert vectors.shape == (len(batch), encoder.dim)
         assert vectors.flags.c_contiguous
         assert np.all(np.isfinite(vectors))
         if encoder.metric == "ip":
@@ -64,52 +73,38 @@ def test_vectors_are_finite_and_of_one_length(name: str, options: Options, learn
 @every_case
 @settings(max_examples=20)
 @given(documents())
-def test_a_document_has_the_same_bits_alone_and_among_others(
-    name: str, options: Options, learned_from: Documents
-) -> None:
-    assert_same_bits_in_any_company(fitted(name, options, learned_from), learned_from)
+def test_rows_are_independent(name: str, options: Options, training: Documents) -> None:
+    assert_rows_are_independent(fitted(name, options, training), training)
 
 
 @every_case
-def test_many_documents_have_the_same_bits_as_one(name: str, options: Options) -> None:
-    many = random_documents(1, n=300, v=500, d=30, longest=90)
-    assert_same_bits_in_any_company(fitted(name, options, random_documents(2, v=400, d=30)), many)
-
-
-def assert_same_bits_in_any_company(encoder: Encoder, asked: Documents) -> None:
-    whole = encoder.encode(asked)
-    order = np.random.default_rng(0).permutation(len(asked))
-    shuffled = encoder.encode(asked.take(order))
-    assert shuffled.tobytes() == whole[order].tobytes()
-    blocks = [encoder.encode(asked.take(rows)) for rows in np.array_split(np.arange(len(asked)), 3)]
-    assert b"".join(block.tobytes() for block in blocks) == whole.tobytes()
-    for row in range(min(len(asked), 20)):
-        single = asked.take(np.array([row]))
-        assert encoder.encode(single).tobytes() == whole[row].tobytes()
-        assert encoder.encode(alone(asked, row)).tobytes() == whole[row].tobytes()
+def test_rows_of_a_large_batch_are_independent(name: str, options: Options) -> None:
+    batch = random_documents(1, n=300, v=500, d=30, longest=90)
+    assert_rows_are_independent(fitted(name, options, random_documents(2, v=400, d=30)), batch)
 
 
 @every_case
-def test_the_same_documents_and_options_give_the_same_bits(name: str, options: Options) -> None:
+def test_fits_are_reproducible(name: str, options: Options) -> None:
     one, other = (fitted(name, options, random_documents(3)) for _ in range(2))
     assert fingerprint(one) == fingerprint(other)
-    asked = random_documents(4)
-    assert one.encode(asked).tobytes() == other.encode(asked).tobytes()
+    batch = random_documents(4)
+    assert one.encode(batch).tobytes() == other.encode(batch).tobytes()
 
 
 @every_case
-def test_a_stored_encoder_is_the_same(name: str, options: Options) -> None:
+def test_a_restored_encoder_is_the_same(name: str, options: Options) -> None:
     encoder = fitted(name, options, random_documents(5))
     state = stored(encoder)
     assert all(array.dtype.kind in "biuf" for array in state.values())
-    again = restore(name, state)
-    assert (again.dim, again.metric, fingerprint(again)) == (encoder.dim, encoder.metric, fingerprint(encoder))
-    later = random_documents(6, n=25, v=90)
-    assert again.encode(later).tobytes() == encoder.encode(later).tobytes()
+    restored = restore(name, state)
+    assert (restored.dim, restored.metric) == (encoder.dim, encoder.metric)
+    assert fingerprint(restored) == fingerprint(encoder)
+    batch = random_documents(6, n=25, v=90)
+    assert restored.encode(batch).tobytes() == encoder.encode(batch).tobytes()
 
 
 @every_case
-def test_what_is_encoded_later_leaves_the_encoder_alone(name: str, options: Options) -> None:
+def test_encoding_does_not_change_the_encoder(name: str, options: Options) -> None:
     encoder = fitted(name, options, random_documents(8))
     before, first = fingerprint(encoder), encoder.encode(random_documents(8))
     encoder.encode(random_documents(9, v=100))
@@ -119,13 +114,13 @@ def test_what_is_encoded_later_leaves_the_encoder_alone(name: str, options: Opti
 
 @every_case
 @pytest.mark.parametrize("vectors", [np.zeros((3, 4)), np.ones((3, 4)), np.full((3, 4), 1e15), np.full((3, 4), 1e-30)])
-def test_a_fit_copes_with_little(name: str, options: Options, vectors: NDArray[np.float64]) -> None:
-    only = make_documents([Bag.of([1], [1])], vectors.astype(np.float32))
-    alike = make_documents([Bag.of([0, 2], [1, 3])] * 5, vectors.astype(np.float32))
-    for learned_from in (only, alike):
-        encoder = fitted(name, options, learned_from)
-        for asked in (only, alike):
-            assert np.all(np.isfinite(encoder.encode(asked)))
+def test_degenerate_documents_can_be_fitted(name: str, options: Options, vectors: NDArray[np.float64]) -> None:
+    single = make_documents([Bag.of([1], [1])], vectors.astype(np.float32))
+    equal = make_documents([Bag.of([0, 2], [1, 3])] * 5, vectors.astype(np.float32))
+    for training in (single, equal):
+        encoder = fitted(name, options, training)
+        for batch in (single, equal):
+            assert np.all(np.isfinite(encoder.encode(batch)))
 
 
 @every_case
@@ -138,17 +133,17 @@ def test_no_documents_have_no_vectors(name: str, options: Options) -> None:
 
 
 @every_encoder
-def test_defaults_fit_as_well(name: str) -> None:
-    learned_from = random_documents(0, n=8, v=20, longest=6)
-    assert np.all(np.isfinite(choose(name, {}).fit(learned_from, {}).encode(learned_from)))
+def test_the_default_options_can_be_fitted(name: str) -> None:
+    training = random_documents(0, n=8, v=20, longest=6)
+    assert np.all(np.isfinite(choose(name, {}).fit(training, {}).encode(training)))
 
 
 @every_encoder
-def test_a_state_that_does_not_fit_together_is_refused(name: str) -> None:
+def test_invalid_states_are_rejected(name: str) -> None:
     good = stored(small(name))
     for key, array in good.items():
         with pytest.raises(EncoderError, match=f"'{key}'.*fit the encoder again"):
-            restore(name, {other: kept for other, kept in good.items() if other != key})
+            restore(name, {other: value for other, value in good.items() if other != key})
         with pytest.raises(EncoderError, match=f"'{key}'.*fit the encoder again"):
             restore(name, good | {key: array[None]})
         with pytest.raises(EncoderError, match=f"'{key}'.*fit the encoder again"):
@@ -162,39 +157,40 @@ def test_a_state_that_does_not_fit_together_is_refused(name: str) -> None:
 
 
 @every_encoder
-def test_wrong_options_are_refused_with_those_that_there_are(name: str) -> None:
+def test_invalid_options_are_rejected_with_a_list_of_the_valid_ones(name: str) -> None:
     encoder = named(name)
-    for ask in (lambda given: choose(name, given), lambda given: encoder.fit(random_documents(0), given)):
-        with pytest.raises(EncoderError, match=f"{name} has no option 'nope'") as refusal:
-            ask({"nope": "1"})
-        assert all(option.name in str(refusal.value) for option in encoder.options)
+    for use in (lambda given: choose(name, given), lambda given: encoder.fit(random_documents(0), given)):
+        with pytest.raises(EncoderError, match=f"{name} has no option 'nope'") as error:
+            use({"nope": "1"})
+        assert all(option.name in str(error.value) for option in encoder.options)
         for option in encoder.options:
-            for text in wrong(option):
+            for text in invalid_values(option):
                 with pytest.raises(EncoderError, match=rf"^{option.name} must be "):
-                    ask({option.name: text})
+                    use({option.name: text})
 
 
-def wrong(option: Option) -> list[str]:
-    """Return what an option does not take."""
+def invalid_values(option: Option) -> list[str]:
+    """Return invalid values of an option."""
     if isinstance(option, Switch | Choice):
         return ["", "maybe", "YES"]
     return ["", "x", "nan", "1e", str(option.high + 1), str(option.low - 1), "1_0", "\u0661"]
 
 
-def test_an_unknown_encoder_is_refused() -> None:
-    for ask in (named, lambda name: choose(name, {}), lambda name: restore(name, {})):
+def test_an_unknown_encoder_is_rejected() -> None:
+    for use in (named, lambda name: choose(name, {}), lambda name: restore(name, {})):
         with pytest.raises(EncoderError, match="there is no encoder 'bm25': choose centroid, fisher, lsi, "):
-            ask("bm25")
+            use("bm25")
 
 
-def test_a_fingerprint_tells_encoders_apart() -> None:
-    found = [fingerprint(fitted(name, options, random_documents(0))) for name, options in CASES]
-    found += [fingerprint(fitted("fisher", {"k": "5", "dim": "3", "seed": seed}, random_documents(0))) for seed in "12"]
-    found.append(fingerprint(fitted("fisher", {"k": "5", "dim": "3"}, random_documents(1))))
-    assert len(set(found)) == len(found)
+def test_other_options_seeds_and_documents_give_other_encoders() -> None:
+    states = [fingerprint(fitted(name, options, random_documents(0))) for name, options in CASES]
+    small = {"k": "5", "dim": "3"}
+    states += [fingerprint(fitted("fisher", small | {"seed": seed}, random_documents(0))) for seed in "12"]
+    states.append(fingerprint(fitted("fisher", small, random_documents(1))))
+    assert all(one != other for one, other in combinations(states, 2))
 
 
-def test_documents_have_to_fit_together() -> None:
+def test_inconsistent_documents_are_rejected() -> None:
     good = make_documents([Bag.of([0, 1], [1, 1])], make_vectors(np.random.default_rng(0), 2, 3, "normal", 1.0))
     bags, lengths, ids, vectors = good.bags, good.lengths, good.word_ids, good.vectors
     with pytest.raises(EncoderError, match="1 documents need one length each"):
@@ -203,5 +199,5 @@ def test_documents_have_to_fit_together() -> None:
         Documents(bags, lengths, ids[:1], vectors)
     with pytest.raises(EncoderError, match="must increase"):
         Documents(bags, lengths, ids[::-1], vectors)
-    with pytest.raises(EncoderError, match="places from 0 to 0"):
+    with pytest.raises(EncoderError, match="indices from 0 to 0"):
         Documents(bags, lengths, ids[:1], vectors[:1])

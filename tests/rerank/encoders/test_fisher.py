@@ -13,7 +13,7 @@ from moverank.rerank.encoders.fisher import LEAST, Fisher
 from moverank.rerank.encoders.mixture import Mixture
 from moverank.rerank.encoders.principal import Principal
 from moverank.rerank.errors import EncoderError
-from tests import naive_encoders
+from tests import naive, naive_encoders
 from tests.rerank.encoders.test_mixture import plain, random_mixture
 from tests.rerank.encoders.worlds import documents, make_documents, random_documents
 
@@ -21,35 +21,35 @@ RAW = {"power": "no", "l2": "no"}
 
 
 def encoder_of(mixture: Mixture, *, variances: bool = False, power: bool = False, l2: bool = False) -> Fisher:
-    """Return an encoder whose projection changes nothing."""
+    """Return an encoder with the identity as projection."""
     e = mixture.means.shape[1]
     return Fisher(Principal(np.zeros(e), np.eye(e)), mixture, variances, power, l2)
 
 
 @settings(max_examples=50)
 @given(documents(), st.integers(1, 5), st.booleans(), st.integers(0, 2**32))
-def test_a_vector_is_that_of_the_twin(asked: Documents, k: int, variances: bool, seed: int) -> None:
-    mixture = random_mixture(np.random.default_rng(seed), k, asked.vectors.shape[1])
-    vectors = asked.vectors / max(1.0, float(np.abs(asked.vectors).max()))
-    asked = Documents(asked.bags, asked.lengths, asked.word_ids, vectors)
-    raw = encoder_of(mixture, variances=variances).encode(asked)
-    whole = encoder_of(mixture, variances=variances, power=True, l2=True).encode(asked)
-    for row, bag in enumerate(asked.bags):
+def test_vectors_equal_the_naive_ones(batch: Documents, k: int, variances: bool, seed: int) -> None:
+    mixture = random_mixture(np.random.default_rng(seed), k, batch.vectors.shape[1])
+    vectors = batch.vectors / max(1.0, float(np.abs(batch.vectors).max()))
+    batch = Documents(batch.bags, batch.lengths, batch.word_ids, vectors)
+    raw = encoder_of(mixture, variances=variances).encode(batch)
+    normalised = encoder_of(mixture, variances=variances, power=True, l2=True).encode(batch)
+    for row, bag in enumerate(batch.bags):
         words = dict(zip(bag.words.tolist(), bag.weights.tolist(), strict=True))
         points = vectors.astype(np.float64).tolist()
         expected = naive_encoders.fisher(words, points, plain(mixture), LEAST, variances=variances)
         np.testing.assert_allclose(raw[row], expected, rtol=1e-5, atol=1e-6)
-        normalised = naive_encoders.unit(naive_encoders.signed_root(expected))
-        # The root makes much of what is left of a difference of equal numbers.
-        np.testing.assert_allclose(whole[row], normalised, rtol=1e-4, atol=1e-4)
+        # The square root amplifies the rounding errors of differences of equal numbers.
+        expected = naive.unit(naive_encoders.signed_root(expected))
+        np.testing.assert_allclose(normalised[row], expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("variances", [False, True])
-def test_a_vector_is_the_gradient_of_the_likelihood(variances: bool) -> None:
+def test_vectors_are_gradients_of_the_likelihood(variances: bool) -> None:
     rng = np.random.default_rng(1)
     mixture, step = random_mixture(rng, 3, 2), 1e-6
-    asked = make_documents([Bag.of([0, 1, 2, 3], [1, 2, 3, 4])], rng.standard_normal((4, 2)).astype(np.float32))
-    points, weights = asked.vectors.astype(np.float64).tolist(), asked.bags.weights
+    single = make_documents([Bag.of([0, 1, 2, 3], [1, 2, 3, 4])], rng.standard_normal((4, 2)).astype(np.float32))
+    points, weights = single.vectors.astype(np.float64).tolist(), single.bags.weights
 
     def likelihood(means: np.ndarray, deviations: np.ndarray) -> float:
         moved = plain(Mixture(mixture.shares, means, deviations**2))
@@ -57,62 +57,62 @@ def test_a_vector_is_the_gradient_of_the_likelihood(variances: bool) -> None:
 
     deviations = np.sqrt(mixture.variances)
     expected = np.empty((2, 3, 2))
-    for place in np.ndindex(3, 2):
+    for index in np.ndindex(3, 2):
         moves = np.zeros((3, 2))
-        moves[place] = step
+        moves[index] = step
         by_mean = likelihood(mixture.means + moves, deviations) - likelihood(mixture.means - moves, deviations)
         by_deviation = likelihood(mixture.means, deviations + moves) - likelihood(mixture.means, deviations - moves)
         # The Fisher information of a Gaussian's mean and of its deviation: share / variance, and twice that.
-        scale = deviations[place] / np.sqrt(mixture.shares[place[0]])
-        expected[0][place] = scale * by_mean / (2 * step)
-        expected[1][place] = scale / np.sqrt(2) * by_deviation / (2 * step)
-    found = encoder_of(mixture, variances=variances).encode(asked)[0]
-    np.testing.assert_allclose(found, expected.ravel() if variances else expected[0].ravel(), atol=1e-3)
+        scale = deviations[index] / np.sqrt(mixture.shares[index[0]])
+        expected[0][index] = scale * by_mean / (2 * step)
+        expected[1][index] = scale / np.sqrt(2) * by_deviation / (2 * step)
+    gradient = encoder_of(mixture, variances=variances).encode(single)[0]
+    np.testing.assert_allclose(gradient, expected.ravel() if variances else expected[0].ravel(), atol=1e-3)
 
 
-def test_of_one_gaussian_it_is_the_whitened_centroid() -> None:
-    learned_from = random_documents(2)
-    encoder = Fisher.fit(learned_from, {**RAW, "k": "1", "dim": "6"})
-    centroids = Centroid.fit(learned_from, {}).encode(learned_from)
+def test_with_one_gaussian_the_vector_is_the_whitened_centroid() -> None:
+    training = random_documents(2)
+    encoder = Fisher.fit(training, {**RAW, "k": "1", "dim": "6"})
+    centroids = Centroid.fit(training, {}).encode(training)
     points = encoder.principal.project(centroids)
     mixture = encoder.mixture
     expected = (points - mixture.means) / np.sqrt(mixture.variances)
-    np.testing.assert_allclose(encoder.encode(learned_from), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(encoder.encode(training), expected, rtol=1e-4, atol=1e-5)
     assert encoder.metric == "l2"
 
 
-def test_words_of_no_likely_gaussian_count_too() -> None:
+def test_words_far_from_all_gaussians_count() -> None:
     mixture = Mixture(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.full((2, 1), 1e-4))
     far = make_documents([Bag.of([0], [1])], np.array([[1e6]], np.float32))
     assert encoder_of(mixture, l2=True).encode(far).tolist() == [[0, 1]]
 
 
-def test_frequent_words_weigh_as_they_are_told() -> None:
+def test_the_weight_of_a_word_is_a_power_of_its_frequency() -> None:
     # Two of three words are near each other; the third one is nine tenths of the tokens.
     vectors = np.array([[0, 0], [0, 1], [9, 9]], np.float32)
-    learned_from = make_documents([Bag.of([0, 1, 2], [1, 1, 18])], vectors)
-    shares = {power: Fisher.fit(learned_from, {"k": "2", "frequency": power}).mixture.shares for power in "01"}
+    training = make_documents([Bag.of([0, 1, 2], [1, 1, 18])], vectors)
+    shares = {power: Fisher.fit(training, {"k": "2", "frequency": power}).mixture.shares for power in "01"}
     np.testing.assert_allclose(np.sort(shares["0"]), [1 / 3, 2 / 3])
     np.testing.assert_allclose(np.sort(shares["1"]), [0.1, 0.9])
 
 
-def test_a_sample_of_the_words_is_enough() -> None:
-    learned_from = random_documents(3, n=200, v=150)
-    few = Fisher.fit(learned_from, {"sample": "20", "k": "64"})
-    assert few.mixture.means.shape == (20, 6)
-    assert few.encode(learned_from).shape == (200, 120)
+def test_the_fit_takes_a_sample_of_words() -> None:
+    training = random_documents(3, n=200, v=150)
+    encoder = Fisher.fit(training, {"sample": "20", "k": "64"})
+    assert encoder.mixture.means.shape == (20, 6)
+    assert encoder.encode(training).shape == (200, 120)
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = random_documents(4, n=50)
-    encoder = Fisher.fit(asked, {"k": "4"})
-    whole = encoder.encode(asked)
+def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = random_documents(4, n=50)
+    encoder = Fisher.fit(batch, {"k": "4"})
+    whole = encoder.encode(batch)
     monkeypatch.setattr(fisher, "_PORTION", 11)
     monkeypatch.setattr(fisher, "_CELLS", 100)
-    assert encoder.encode(asked).tobytes() == whole.tobytes()
+    assert encoder.encode(batch).tobytes() == whole.tobytes()
 
 
-def test_word_vectors_of_another_kind_are_refused() -> None:
+def test_word_vectors_of_another_dimension_and_empty_fits_are_rejected() -> None:
     encoder = Fisher.fit(random_documents(5), {"k": "4"})
     with pytest.raises(EncoderError, match="word vectors of 6 dimensions, not 5: fit it again"):
         encoder.encode(random_documents(5, d=5))
@@ -121,7 +121,7 @@ def test_word_vectors_of_another_kind_are_refused() -> None:
 
 
 @pytest.mark.parametrize("change", ["shares", "spreads"])
-def test_a_state_that_no_fit_leaves_is_refused(change: str) -> None:
+def test_invalid_states_are_rejected(change: str) -> None:
     state = Fisher.fit(random_documents(6), {"k": "4"}).state()
     with pytest.raises(EncoderError, match="above zero"):
         Fisher.restore(state | {change: -state[change]})
@@ -130,38 +130,38 @@ def test_a_state_that_no_fit_leaves_is_refused(change: str) -> None:
         Fisher.restore(state | narrow)
 
 
-def test_large_numbers_stay_finite_without_the_norm() -> None:
+def test_large_numbers_stay_finite_without_scaling() -> None:
     far = make_documents([Bag.of([0, 1], [1, 1])], np.array([[1e15, 0], [0, 1]], np.float32))
     near = make_documents([Bag.of([0, 1], [1, 1])], np.array([[1e-15, 0], [0, 1e-15]], np.float32))
     encoder = Fisher.fit(near, {**RAW, "variances": "yes"})
     assert np.all(np.isfinite(encoder.encode(far)))
 
 
-def test_the_neighbours_by_exact_distance_are_among_the_first(shared: Path) -> None:
+def test_candidates_contain_most_neighbours_by_exact_distance(shared: Path) -> None:
+    from moverank.rerank.distance.nearest import nearest
     from moverank.rerank.distance.query_bag import QueryBag
-    from moverank.rerank.reranker import nearest
     from tests.rerank.encoders.real import real_documents
 
     whole = real_documents(shared, "bbcsport", 300)
-    asked, stored = whole.take(np.arange(30)), whole.take(np.arange(30, 300))
-    found = {}
+    queries, stored = whole.take(np.arange(30)), whole.take(np.arange(30, 300))
+    candidates = {}
     for encoder in (Fisher.fit(stored, {}), Centroid.fit(stored, {})):
-        vectors, queries = encoder.encode(stored), encoder.encode(asked)
+        vectors, query_vectors = encoder.encode(stored), encoder.encode(queries)
         if encoder.metric == "ip":
-            order = np.argsort(-queries @ vectors.T, axis=1)
+            order = np.argsort(-query_vectors @ vectors.T, axis=1)
         else:
-            order = np.argsort(((queries[:, None] - vectors) ** 2).sum(axis=2), axis=1)
-        found[encoder.name] = order[:, :20]
-    kept = dict.fromkeys(found, 0)
-    for row, bag in enumerate(asked.bags):
-        right = nearest(QueryBag(bag, asked.vectors[bag.words]), stored.bags, stored.vectors, 10).rows
-        for name in found:
-            kept[name] += len(np.intersect1d(found[name][row], right))
-    assert kept["fisher"] / 300 > 0.8
-    assert kept["fisher"] > kept["centroid"] + 30
+            order = np.argsort(((query_vectors[:, None] - vectors) ** 2).sum(axis=2), axis=1)
+        candidates[encoder.name] = order[:, :20]
+    hits = dict.fromkeys(candidates, 0)
+    for row, bag in enumerate(queries.bags):
+        exact = nearest(QueryBag(bag, queries.vectors[bag.words]), stored.bags, stored.vectors, 10).rows
+        for name in candidates:
+            hits[name] += len(np.intersect1d(candidates[name][row], exact))
+    assert hits["fisher"] / 300 > 0.8
+    assert hits["fisher"] > hits["centroid"] + 30
 
 
-def test_bags_may_share_a_vocabulary_that_is_larger() -> None:
+def test_a_larger_vocabulary_does_not_change_the_result() -> None:
     whole = random_documents(7)
     encoder = Fisher.fit(whole, {"k": "4"})
     wider = Documents(

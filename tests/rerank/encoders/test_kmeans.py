@@ -3,22 +3,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from moverank.rerank.encoders.kmeans import nearest_centres, owned_sums, spread_centres
+from moverank.rerank.encoders.kmeans import cluster_sums, nearest_centres, spread_centres
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 
 
 @given(
     st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 40), st.sampled_from(VECTORS), st.sampled_from(WEIGHTS)
 )
-def test_centres_are_different_points(seed: int, n: int, count: int, kind: str, weighting: str) -> None:
+def test_centres_are_distinct_points(seed: int, n: int, count: int, kind: str, weighting: str) -> None:
     rng = np.random.default_rng(seed)
     points = make_vectors(rng, n, 3, kind, 1.0).astype(np.float64)
     centres = spread_centres(points, make_weights(rng, n, weighting), count, seed)
-    different = {tuple(point) for point in points.tolist()}
-    assert {tuple(centre) for centre in centres.tolist()} <= different
-    assert len({tuple(centre) for centre in centres.tolist()}) == len(centres) <= min(count, len(different))
-    # Where weights are of one order, every point has its chance.
-    assert weighting == "orders" or len(centres) == min(count, len(different))
+    distinct = {tuple(point) for point in points.tolist()}
+    assert {tuple(centre) for centre in centres.tolist()} <= distinct
+    assert len({tuple(centre) for centre in centres.tolist()}) == len(centres) <= min(count, len(distinct))
+    # With weights of one order of magnitude every point can be drawn.
+    assert weighting == "orders" or len(centres) == min(count, len(distinct))
 
 
 def test_a_heavy_or_a_far_point_is_drawn() -> None:
@@ -33,11 +33,11 @@ def test_each_point_belongs_to_its_nearest_centre(seed: int, n: int, k: int) -> 
     rng = np.random.default_rng(seed)
     points, centres = rng.standard_normal((n, 4)), rng.standard_normal((k, 4))
     weights = make_weights(rng, n, "normal")
-    owners = nearest_centres(points, centres)
-    np.testing.assert_array_equal(owners, cdist(points, centres).argmin(axis=1))
-    masses, firsts, seconds = owned_sums(points, weights, owners, k)
+    clusters = nearest_centres(points, centres)
+    np.testing.assert_array_equal(clusters, cdist(points, centres).argmin(axis=1))
+    masses, firsts, seconds = cluster_sums(points, weights, clusters, k)
     for centre in range(k):
-        own = owners == centre
+        own = clusters == centre
         np.testing.assert_allclose(masses[centre], weights[own].sum(), atol=1e-14)
         np.testing.assert_allclose(firsts[centre], weights[own] @ points[own], atol=1e-13)
         np.testing.assert_allclose(seconds[centre], weights[own] @ points[own] ** 2, atol=1e-13)

@@ -9,17 +9,17 @@ from tests import naive_encoders
 
 
 @given(st.integers(0, 2**32), st.integers(1, 6), st.integers(1, 6), st.integers(0, 6))
-def test_products_are_those_of_the_twin(seed: int, a: int, b: int, n: int) -> None:
+def test_products_equal_the_naive_ones(seed: int, a: int, b: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     rows, matrix = rng.standard_normal((n, a)).astype(np.float32), rng.standard_normal((a, b))
-    found = row_products(rows, matrix)
-    assert found.dtype == np.float64
-    assert found.shape == (n, b)
+    products = row_products(rows, matrix)
+    assert products.dtype == np.float64
+    assert products.shape == (n, b)
     expected = np.reshape(naive_encoders.product(rows.astype(np.float64).tolist(), matrix.tolist()), (n, b))
-    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(products, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_a_row_has_the_same_bits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     rows, matrix = rng.standard_normal((300, 200)), rng.standard_normal((200, 64))
     whole = row_products(rows, matrix)

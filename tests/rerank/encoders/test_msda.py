@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 from moverank.rerank.encoders import msda
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.msda import Msda, denoiser
-from moverank.rerank.errors import EncoderError
 from tests import naive_topics
-from tests.rerank.encoders.themes import (
-    assert_each_for_itself,
-    make_documents,
+from tests.rerank.encoders.worlds import (
+    UNSEEN,
+    assert_invalid_option,
+    assert_invalid_state,
+    assert_rows_are_independent,
     neighbours_agree,
-    small_documents,
+    small_counts,
     themed,
 )
 
@@ -40,11 +41,11 @@ def test_the_closed_form_is_the_mean_over_every_corrupted_copy(seed: int, n: int
     rng = np.random.default_rng(seed)
     inputs, targets = rng.standard_normal((n, d)), rng.standard_normal((n, r))
     twin = naive_topics.denoiser(inputs.tolist(), targets.tolist(), noise, 1e-5)
-    # Few documents leave E[Q] singular but for its ridge, so rounding errors are a hundred thousand times as large.
+    # With few documents E[Q] is singular but for its ridge, which amplifies rounding errors by 1e5.
     np.testing.assert_allclose(closed_form(inputs, targets, noise), twin, rtol=1e-6, atol=1e-8)
 
 
-def test_the_closed_form_is_what_corrupted_copies_teach() -> None:
+def test_the_closed_form_is_the_least_squares_fit_to_corrupted_copies() -> None:
     rng = np.random.default_rng(1)
     inputs = rng.random((30, 6)) * (rng.random((30, 6)) < 0.6)
     copies, noise = 4000, 0.4
@@ -53,7 +54,7 @@ def test_the_closed_form_is_what_corrupted_copies_teach() -> None:
     np.testing.assert_allclose(closed_form(inputs, inputs, noise), learned, atol=0.02)
 
 
-def test_without_noise_every_word_restores_itself() -> None:
+def test_without_noise_each_word_restores_itself() -> None:
     inputs = np.random.default_rng(2).standard_normal((40, 5))
     np.testing.assert_allclose(closed_form(inputs, inputs, 0.0), np.eye(6)[:, :5], atol=1e-5)
 
@@ -68,7 +69,7 @@ def test_one_block_is_the_plain_autoencoder() -> None:
     np.testing.assert_allclose(encoder.deeper[0], closed_form(hidden, hidden, 0.3), rtol=1e-3, atol=1e-3)
 
 
-def test_blocks_restore_the_frequent_words_each_by_itself() -> None:
+def test_each_block_restores_the_frequent_words() -> None:
     documents, _ = themed(4)
     encoder = Msda.fit(documents, {"features": "7", "noise": "0.3"})
     inputs, blocks = dense_inputs(documents), 6
@@ -92,7 +93,7 @@ def dense_inputs(documents: Documents) -> Matrix:
 
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("centre", ["yes", "no"])
-def test_encoding_is_that_of_the_twin(layers: int, centre: str) -> None:
+def test_encoding_equals_the_naive_one(layers: int, centre: str) -> None:
     documents, _ = themed(5, n=20)
     encoder = Msda.fit(documents, {"layers": str(layers), "features": "9", "centre": centre})
     twin = naive_topics.msda(
@@ -103,7 +104,7 @@ def test_encoding_is_that_of_the_twin(layers: int, centre: str) -> None:
     np.testing.assert_allclose(vectors, twin, rtol=1e-5, atol=1e-6)
 
 
-def test_the_means_are_those_of_the_documents_of_the_fit() -> None:
+def test_the_means_are_those_of_the_training_documents() -> None:
     documents, _ = themed(6)
     options = {"features": "9", "layers": "2"}
     centred, plain = Msda.fit(documents, options), Msda.fit(documents, {**options, "centre": "no"})
@@ -121,36 +122,33 @@ def test_documents_of_one_theme_are_near(options: dict[str, str]) -> None:
 
 
 @settings(max_examples=50)
-@given(
-    small_documents(), st.sampled_from(["0", "0.5", "0.99"]), st.sampled_from(["1", "3"]), st.sampled_from(["2", "10"])
-)
-def test_any_documents_can_be_learned_from(documents: Documents, noise: str, layers: str, features: str) -> None:
+@given(small_counts(), st.sampled_from(["0", "0.5", "0.99"]), st.sampled_from(["1", "3"]), st.sampled_from(["2", "10"]))
+def test_any_documents_can_be_fitted(documents: Documents, noise: str, layers: str, features: str) -> None:
     encoder = Msda.fit(documents, {"noise": noise, "layers": layers, "features": features})
     vectors = encoder.encode(documents)
     lengths = np.linalg.norm(vectors, axis=1)
-    # Where a document is as all are, nothing is left of it without the mean.
+    # A document equal to all others is equal to the mean.
     assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
-    assert_each_for_itself(encoder, documents)
+    assert_rows_are_independent(encoder, documents)
 
 
-def test_each_document_is_encoded_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     documents, _ = themed(8, n=200, words=60)
     encoder = Msda.fit(documents, {"layers": "2", "features": "50"})
     whole = encoder.encode(documents)
     monkeypatch.setattr(msda, "_BLOCK", 7)
     np.testing.assert_array_equal(encoder.encode(documents), whole)
-    assert_each_for_itself(encoder, documents)
+    assert_rows_are_independent(encoder, documents)
 
 
 def test_a_document_without_known_words_gets_the_vector_of_the_biases() -> None:
     encoder = Msda.fit(themed(9)[0], {"features": "9", "centre": "no"})
     bias = np.tanh(encoder.first[-1].astype(np.float64))
-    stranger = make_documents([[1, 1]], np.array([0, 1000]))
-    np.testing.assert_allclose(encoder.encode(stranger)[0], bias / np.linalg.norm(bias), rtol=1e-6)
-    assert encoder.encode(stranger.take(np.empty(0, np.int64))).shape == (0, 9)
+    np.testing.assert_allclose(encoder.encode(UNSEEN)[0], bias / np.linalg.norm(bias), rtol=1e-6)
+    assert encoder.encode(UNSEEN.take(np.empty(0, np.int64))).shape == (0, 9)
 
 
-def test_the_fit_learns_from_a_sample_and_from_frequent_words() -> None:
+def test_the_fit_takes_a_sample_of_documents_and_frequent_words() -> None:
     documents, _ = themed(10)
     encoder = Msda.fit(documents, {"sample": "10", "words": "7", "features": "3"})
     assert encoder.first.shape == (8, 3)
@@ -159,14 +157,12 @@ def test_the_fit_learns_from_a_sample_and_from_frequent_words() -> None:
 
 
 @pytest.mark.parametrize("option", ["noise=1", "layers=0", "features=x", "centre=maybe", "depth=3"])
-def test_an_option_out_of_its_range_is_refused(option: str) -> None:
-    key, _, value = option.partition("=")
-    with pytest.raises(EncoderError, match=key):
-        Msda.fit(themed(11)[0], {key: value})
+def test_invalid_options_are_rejected(option: str) -> None:
+    assert_invalid_option(Msda.fit, option)
 
 
 @pytest.mark.parametrize(
-    ("name", "wrong"),
+    ("name", "invalid"),
     [
         ("first", np.zeros((39, 9), np.float32)),
         ("first", np.full((40, 9), np.inf, np.float32)),
@@ -176,10 +172,7 @@ def test_an_option_out_of_its_range_is_refused(option: str) -> None:
         ("word_ids", np.zeros(39, np.int64)),
     ],
 )
-def test_a_state_that_does_not_fit_together_is_refused(name: str, wrong: Matrix) -> None:
-    state = Msda.fit(themed(12)[0], {"layers": "2", "features": "9"}).state()
-    assert state["first"].shape == (40, 9)
-    with pytest.raises(EncoderError, match="fit"):
-        Msda.restore({**state, name: wrong})
-    with pytest.raises(EncoderError, match=f"has no '{name}'"):
-        Msda.restore({key: value for key, value in state.items() if key != name})
+def test_invalid_states_are_rejected(name: str, invalid: Matrix) -> None:
+    encoder = Msda.fit(themed(12)[0], {"layers": "2", "features": "9"})
+    assert encoder.first.shape == (40, 9)
+    assert_invalid_state(encoder, name, invalid)

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.judgments import Judged, Judgments, in_order, judged
-from moverank.rerank.evaluation.measures import USUAL, measure, measured
+from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run, ranked_indices
+from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, evaluate_measures, measure
 from tests import naive_evaluation as naive
 
 KEYS = [f"d{i}" for i in range(12)]
@@ -16,8 +16,8 @@ ORACLE = {"map": "AP", "rprec": "Rprec", "mrr": "RR", "ndcg@3": "nDCG@3", "p@5":
 
 
 @given(RANKED, GRADES)
-def test_measures_are_what_their_definitions_say(ranked: list[str], grades: dict[str, int]) -> None:
-    ranking = Judged.of(ranked, grades)
+def test_measures_equal_their_definitions(ranked: list[str], grades: dict[str, int]) -> None:
+    ranking = GradedRanking.of(ranked, grades)
     relevant = {key for key, grade in grades.items() if grade > 0}
     assert measure("map")(ranking) == pytest.approx(naive.average_precision(ranked, grades))
     assert measure("ndcg@4")(ranking) == pytest.approx(naive.ndcg(ranked, grades, 4))
@@ -28,62 +28,67 @@ def test_measures_are_what_their_definitions_say(ranked: list[str], grades: dict
     assert measure("mrr")(ranking) == (first[0] if first else 0)
 
 
-def test_measures_are_those_of_trec_eval() -> None:
+def test_measures_equal_trec_eval() -> None:
     ir_measures = pytest.importorskip("ir_measures", reason="needs ir-measures, of the extra test")
     rng = np.random.default_rng(3)
     qrels = {f"q{i}": {key: int(rng.integers(0, 3)) for key in rng.choice(KEYS, 6, replace=False)} for i in range(40)}
-    # QuantisedCost scores, so that many are equal: the order of ties is trec_eval's, too.
+    # Few distinct scores: the order of ties has to be that of trec_eval, too.
     scores = {query: {key: float(rng.integers(0, 4)) for key in rng.choice(KEYS, 10, replace=False)} for query in qrels}
     run = {}
-    for query, found in scores.items():
-        keys = list(found)
-        order = in_order(keys, np.array(list(found.values())), ascending=False)
-        run[query] = [keys[place] for place in order]
+    for query, by_key in scores.items():
+        keys = list(by_key)
+        order = ranked_indices(keys, np.array(list(by_key.values())), ascending=False)
+        run[query] = [keys[index] for index in order]
     judgments = Judgments(qrels)
-    rankings = judged(judgments, run)
+    rankings = join_run(judgments, run)
     names = [ir_measures.parse_measure(name) for name in ORACLE.values()]
     expected = {(m.query_id, str(m.measure)): m.value for m in ir_measures.iter_calc(names, qrels, scores)}
-    for ours, theirs in ORACLE.items():
+    for name, oracle_name in ORACLE.items():
         for query, ranking in rankings.items():
-            assert measure(ours)(ranking) == pytest.approx(expected[query, theirs]), (ours, query)
+            assert measure(name)(ranking) == pytest.approx(expected[query, oracle_name]), (name, query)
 
 
 @given(GRADES, st.integers(0, 10**6))
-def test_gain_and_average_precision_are_those_of_scikit_learn(grades: dict[str, int], seed: int) -> None:
+def test_ndcg_and_average_precision_equal_scikit_learn(grades: dict[str, int], seed: int) -> None:
     scores = np.random.default_rng(seed).permutation(len(KEYS)).astype(float)
-    ranking = Judged.of([KEYS[i] for i in in_order(KEYS, scores, ascending=False)], grades)
+    ranking = GradedRanking.of([KEYS[i] for i in ranked_indices(KEYS, scores, ascending=False)], grades)
     truth = np.array([max(0, grades.get(key, 0)) for key in KEYS])
     assert measure("ndcg@10")(ranking) == pytest.approx(ndcg_score([truth], [scores], k=10))
     assert measure("map")(ranking) == pytest.approx(average_precision_score(truth > 0, scores))
 
 
-def test_a_query_that_found_nothing_counts_as_zero() -> None:
+def test_an_unranked_relevant_document_has_precision_zero() -> None:
+    # The document at rank 2 has precision 1/2; the other relevant one is not ranked.
+    assert measure("map")(GradedRanking.of(["d1", "d2", "d3"], {"d2": 1, "d4": 1})) == 0.25
+    assert measure("map")(GradedRanking.of(["d1"], {"d2": 1})) == 0
+
+
+def test_a_query_without_results_counts_as_zero() -> None:
     judgments = Judgments({"a": {"d1": 1}, "b": {"d2": 2}, "c": {"d3": 0}})
-    figures = measured(judged(judgments, {"a": ["d1"]}).values(), USUAL)
+    figures = evaluate_measures(join_run(judgments, {"a": ["d1"]}).values(), DEFAULT_MEASURES)
     assert judgments.queries == ("a", "b")
     assert figures["map"].tolist() == [1.0, 0.0]
     assert figures["ndcg@10"].tolist() == [1.0, 0.0]
 
 
-def test_equal_scores_stand_by_key_the_last_first() -> None:
+def test_ties_are_in_descending_order_of_keys() -> None:
     scores = np.array([0.5, 0.5 + 1e-15, np.inf, 0.1])
-    assert in_order(["a", "b", "c", "d"], scores, ascending=True) == [3, 1, 0]
+    assert ranked_indices(["a", "b", "c", "d"], scores, ascending=True) == [3, 1, 0]
 
 
-def test_judgments_can_be_cut_down() -> None:
+def test_documents_can_be_removed_from_judgments() -> None:
     judgments = Judgments({"a": {"d1": 1, "d2": 1}, "b": {"d2": 1}})
     assert judgments.without(["d2"]).queries == ("a",)
-    assert judgments.of(["b"]).queries == ("b",)
 
 
 @pytest.mark.parametrize("name", ["mean", "p", "recall@0", "ndcg@x", "map@5", ""])
-def test_a_measure_that_there_is_not_is_refused_with_those_there_are(name: str) -> None:
+def test_an_unknown_measure_is_rejected_with_a_list_of_the_valid_ones(name: str) -> None:
     with pytest.raises(EvaluationError, match="choose map, rprec, mrr, p@K"):
         measure(name)
 
 
-def test_what_cannot_be_judged_is_refused() -> None:
+def test_invalid_judgments_and_rankings_are_rejected() -> None:
     with pytest.raises(EvaluationError, match="no document is judged"):
         Judgments({"a": {"d1": 0}})
     with pytest.raises(EvaluationError, match="ranked twice"):
-        Judged.of(["d1", "d1"], {"d1": 1})
+        GradedRanking.of(["d1", "d1"], {"d1": 1})

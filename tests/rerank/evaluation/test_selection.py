@@ -8,7 +8,7 @@ from moverank.rerank.evaluation.selection import chosen_settings, folds
 
 
 @given(st.integers(2, 40), st.integers(0, 9))
-def test_folds_are_nearly_of_one_size(queries: int, count: int) -> None:
+def test_folds_have_nearly_equal_sizes(queries: int, count: int) -> None:
     if count == 1 or count > queries:
         with pytest.raises(EvaluationError, match="folds"):
             folds(queries, count)
@@ -19,7 +19,7 @@ def test_folds_are_nearly_of_one_size(queries: int, count: int) -> None:
 
 
 @given(st.integers(1, 4), st.integers(2, 8), st.integers(0, 99))
-def test_nobody_chooses_by_what_it_is_judged_by(settings: int, queries: int, seed: int) -> None:
+def test_the_setting_of_a_query_is_the_best_on_the_other_folds(settings: int, queries: int, seed: int) -> None:
     figures = np.random.default_rng(seed).integers(0, 3, (settings, queries)) / 2
     fold = folds(queries, 0 if seed % 2 else 2, seed)
     choice = chosen_settings(figures, fold)
@@ -29,7 +29,7 @@ def test_nobody_chooses_by_what_it_is_judged_by(settings: int, queries: int, see
         assert choice[query] == means.index(max(means))
 
 
-def test_what_does_not_fit_together_is_refused() -> None:
+def test_inconsistent_arguments_are_rejected() -> None:
     with pytest.raises(EvaluationError, match="fold for each query"):
         chosen_settings(np.zeros((2, 3)), np.zeros(2, np.int64))
     with pytest.raises(EvaluationError, match="all queries are in one fold"):

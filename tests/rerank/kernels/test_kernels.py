@@ -1,4 +1,4 @@
-"""Compiled kernels do what their Python says: each is run as both, on problems that are hard for floating point."""
+"""Compiled kernels agree with their Python source, on problems that are hard for floating point."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.cascade import SCRATCH
+from moverank.rerank.distance.cascade import QUANTISED_BYTES
 from moverank.rerank.distance.ground_cost import cost_floor, exact_cost, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.kernels import arcs, costs, duals, relaxed_sides, sinkhorn
@@ -24,19 +24,23 @@ _KERNELS = (arcs, costs, duals, relaxed_sides, sinkhorn)
 
 
 def _all_bounds(problem: Problem) -> Result:
-    posed = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
+    bound_problem = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
-    sides = rwmd(posed.bags, posed.cost, posed.query)
+    sides = rwmd(bound_problem.bags, bound_problem.cost, bound_problem.query)
     floor = cost_floor(problem.vectors, problem.query.vectors).astype(np.float64)
-    dual = bounds.one_pass_dual(posed, rows, enough=float(np.median(sides)))
-    coarse = QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), SCRATCH)
-    rough = [bounds.coarse_dual(coarse, posed.query, posed.bags, rows, enough) for enough in (-np.inf, np.inf)]
-    apart = exact_cost(problem.vectors, problem.query.vectors)
-    closer = bounds.sinkhorn(posed, rows)
-    some = [found.astype(np.float64) for found in (*_promising(apart), *_missing(apart))]
-    places = tuple(np.indices(apart.shape).reshape(2, -1))
-    some.append(costs.exact_arcs(problem.vectors, problem.query.vectors, *places).reshape(apart.shape) - apart)
-    return [floor, sides, dual, bounds.one_pass_dual(posed, rows), *rough, apart, *closer, *some]
+    dual = bounds.one_pass_dual(bound_problem, rows, threshold=float(np.median(sides)))
+    quantised = QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), QUANTISED_BYTES)
+    quantised_duals = [
+        bounds.quantised_dual(quantised, bound_problem.query, bound_problem.bags, rows, threshold)
+        for threshold in (-np.inf, np.inf)
+    ]
+    exact = exact_cost(problem.vectors, problem.query.vectors)
+    lower_and_upper = bounds.sinkhorn(bound_problem, rows)
+    arc_results = [indices.astype(np.float64) for indices in (*_promising(exact), *_missing(exact))]
+    every_arc = tuple(np.indices(exact.shape).reshape(2, -1))
+    by_arc = costs.exact_arcs(problem.vectors, problem.query.vectors, *every_arc).reshape(exact.shape)
+    full_dual = bounds.one_pass_dual(bound_problem, rows)
+    return [floor, sides, dual, full_dual, *quantised_duals, exact, *lower_and_upper, *arc_results, by_arc - exact]
 
 
 def _promising(cost: NDArray[np.float64]) -> Result:
@@ -50,7 +54,7 @@ def _missing(cost: NDArray[np.float64]) -> Result:
 
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
-    """Return what computes all bounds without the compiler, in one thread: `errstate` is not for others."""
+    """Return a function that computes all bounds uncompiled, in one thread, because `errstate` applies to one."""
 
     def run(problem: Problem) -> Result:
         with monkeypatch.context() as patch, np.errstate(all="ignore"), single_threaded():
@@ -80,5 +84,5 @@ def _least(row):  # type: ignore[no-untyped-def]
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False), max_size=70))
-def test_the_smaller_is_the_minimum(row: list[float]) -> None:
+def test_smaller_is_the_minimum(row: list[float]) -> None:
     assert _least(np.array(row, np.float32)) == min([*row, np.inf])

@@ -1,4 +1,4 @@
-"""What belongs to the whole process is changed once for all who want it, and changed back by the last."""
+"""A shared context is entered once by the first of several users, and exited by the last."""
 
 import logging
 from collections.abc import Iterator
@@ -8,27 +8,27 @@ from moverank.rerank.runtime.gensim_log import without_gensim_log
 from moverank.rerank.runtime.shared_context import SharedContext
 
 
-def test_the_first_enters_and_the_last_leaves() -> None:
-    told: list[str] = []
+def test_the_first_user_enters_and_the_last_exits() -> None:
+    events: list[str] = []
 
     @contextmanager
     def context() -> Iterator[None]:
-        told.append("in")
+        events.append("in")
         yield
-        told.append("out")
+        events.append("out")
 
-    together, one, other = SharedContext(context), ExitStack(), ExitStack()
+    shared, one, other = SharedContext(context), ExitStack(), ExitStack()
     for _ in range(2):
-        told.clear()
-        one.enter_context(together)
-        other.enter_context(together)
-        one.close()  # who came first goes first
-        assert told == ["in"]
+        events.clear()
+        one.enter_context(shared)
+        other.enter_context(shared)
+        one.close()  # the first to enter is the first to leave
+        assert events == ["in"]
         other.close()
-        assert told == ["in", "out"]
+        assert events == ["in", "out"]
 
 
-def test_gensim_is_heard_again_when_nobody_minds() -> None:
+def test_gensim_s_log_level_is_restored() -> None:
     log = logging.getLogger("gensim")
     before = log.level
     with without_gensim_log:

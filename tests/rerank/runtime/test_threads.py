@@ -14,13 +14,13 @@ from moverank.rerank.runtime.threads import parallel_for, single_threaded, singl
 
 
 def _blas_threads() -> set[int]:
-    """How many threads numpy's BLAS has, and scipy's."""
+    """Return the thread counts of numpy's BLAS and of scipy's."""
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
     return {library["num_threads"] for library in found if any(n in library["filepath"] for n in ("numpy", "scipy"))}
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
-def test_every_row_is_done_once(n: int) -> None:
+def test_every_row_is_processed_once(n: int) -> None:
     done = np.zeros(n, int)
 
     def work(first: int, last: int) -> None:
@@ -30,14 +30,14 @@ def test_every_row_is_done_once(n: int) -> None:
     assert np.all(done == 1)
 
 
-def test_one_core_keeps_the_work_in_its_thread() -> None:
+def test_a_single_threaded_loop_stays_in_its_thread() -> None:
     threads: set[int] = set()
     with single_threaded():
         parallel_for(lambda _first, _last: threads.add(threading.get_ident()), 10_000)
     assert threads == {threading.get_ident()}
 
 
-def test_a_failure_is_not_lost() -> None:
+def test_a_failure_is_raised() -> None:
     def fail(first: int, _last: int) -> None:
         if first:
             raise ValueError("no")
@@ -46,8 +46,8 @@ def test_a_failure_is_not_lost() -> None:
         parallel_for(fail, 10_000)
 
 
-def test_blas_is_alone_whoever_comes_first_and_leaves_last() -> None:
-    # threadpoolctl listens to one thread only: the one that spoke first.
+def test_blas_has_one_thread_whatever_the_order_of_users() -> None:
+    # threadpoolctl restores a limit only in the thread that set it.
     before = _blas_threads()
     with single_threaded_blas():
         assert _blas_threads() == {1}
@@ -60,12 +60,12 @@ def test_blas_is_alone_whoever_comes_first_and_leaves_last() -> None:
         assert _blas_threads() == {1}
         other.submit(held[1].close).result()
     assert _blas_threads() == before
-    with threadpool_limits(limits=1, user_api="blas"):  # nobody holds on to the right to say so
+    with threadpool_limits(limits=1, user_api="blas"):  # the limit can still be set by others
         assert _blas_threads() == {1}
     assert _blas_threads() == before
 
 
-def test_blas_is_given_back_by_the_last_that_wanted_it() -> None:
+def test_the_last_user_restores_the_threads_of_blas() -> None:
     before = _blas_threads()
     with single_threaded_blas():
         assert _blas_threads() == {1}
@@ -75,8 +75,8 @@ def test_blas_is_given_back_by_the_last_that_wanted_it() -> None:
     assert _blas_threads() == before
 
 
-def test_loops_within_loops_of_several_callers_end() -> None:
-    # All threads of the pool help the outer loops: an inner one that waited for them would wait for ever.
+def test_nested_loops_of_several_callers_do_not_deadlock() -> None:
+    # All threads of the pool run outer loops: an inner loop that waited for the pool would deadlock.
     def outer(first: int, last: int) -> None:
         time.sleep(0.01)
         parallel_for(lambda *_: time.sleep(0.001), 100)
@@ -84,13 +84,13 @@ def test_loops_within_loops_of_several_callers_end() -> None:
 
     done: list[int] = []
     with ThreadPoolExecutor(3) as callers:
-        waiting = [callers.submit(parallel_for, outer, 20, 2) for _ in range(3)]
-        for one in waiting:
-            one.result(timeout=60)
+        futures = [callers.submit(parallel_for, outer, 20, 2) for _ in range(3)]
+        for future in futures:
+            future.result(timeout=60)
     assert sorted(done) == sorted([*range(20)] * 3)
 
 
-def test_others_stop_where_the_caller_does() -> None:
+def test_a_failure_in_the_caller_stops_the_other_threads() -> None:
     done = []
 
     def work(first: int, _: int) -> None:
@@ -105,7 +105,7 @@ def test_others_stop_where_the_caller_does() -> None:
     assert len(done) <= 2
 
 
-def test_blas_is_given_back_where_nobody_could_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_could_not_be_set_leaves_blas_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _blas_threads()
 
     def interrupted(*_: object) -> None:
@@ -120,8 +120,8 @@ def test_blas_is_given_back_where_nobody_could_be_asked(monkeypatch: pytest.Monk
     assert _blas_threads() == before
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_copy_of_the_process_has_threads_of_its_own() -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+def test_a_forked_process_has_its_own_threads() -> None:
     parallel_for(lambda *_: None, 1000)
     code = """
 import os

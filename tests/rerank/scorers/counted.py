@@ -1,4 +1,4 @@
-"""Collections of counted texts, and the segments and queries that scorers take."""
+"""Collections of counted texts, with the segments and queries that scorers take."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,30 +24,30 @@ Vectors = Mapping[str, NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Counted:
-    """Texts as counts by term, and the vectors of the terms that have one."""
+    """A collection: texts as counts by term, and the vectors of the terms that have one."""
 
     documents: Sequence[Counts]
     vectors: Vectors
 
     @cached_property
     def document_frequencies(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+        frequencies: dict[str, int] = {}
         for document in self.documents:
             for term in document:
-                found[term] = found.get(term, 0) + 1
-        return found
+                frequencies[term] = frequencies.get(term, 0) + 1
+        return frequencies
 
     @cached_property
     def collection_frequencies(self) -> dict[str, float]:
-        found: dict[str, float] = {}
+        frequencies: dict[str, float] = {}
         for document in self.documents:
             for term, count in document.items():
-                found[term] = found.get(term, 0.0) + count
-        return found
+                frequencies[term] = frequencies.get(term, 0.0) + count
+        return frequencies
 
     def word_vectors(self, terms: Sequence[str]) -> WordVectors:
         dim = len(next(iter(self.vectors.values()), np.zeros(1)))
-        # What stands in the row of an unknown term must not matter.
+        # The row of an unknown term must have no effect.
         rows = [self.vectors.get(term, np.full(dim, 0.5, np.float32)) for term in terms]
         return WordVectors(
             np.array(rows, np.float32).reshape(len(rows), dim),
@@ -55,17 +55,17 @@ class Counted:
         )
 
     def segment(self, rows: Iterable[int] | None = None, seed: int | None = None) -> "Segment":
-        """Take some documents, or all; a segment has the terms of its documents, shuffled by a seed."""
-        chosen = range(len(self.documents)) if rows is None else list(rows)
-        terms = sorted({term for row in chosen for term in self.documents[row]})
+        """Return a segment of the documents `rows`, or of all, with their terms in the order of `seed`, or sorted."""
+        selected = range(len(self.documents)) if rows is None else list(rows)
+        terms = sorted({term for row in selected for term in self.documents[row]})
         if seed is not None:
             terms = [terms[i] for i in np.random.default_rng(seed).permutation(len(terms))]
-        return Segment(self, tuple(chosen), tuple(terms))
+        return Segment(self, tuple(selected), tuple(terms))
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Some documents of a collection, and the terms that they are made of."""
+    """Some documents of a collection, and their terms."""
 
     collection: Counted
     rows: tuple[int, ...]
@@ -110,15 +110,14 @@ class Segment:
         )
 
     def fit(self, name: str, options: Mapping[str, str]) -> Scorer:
-        """Fit a scorer; one that translates gets the normalisers of the whole collection's vocabulary."""
+        """Return a fitted scorer; `Translation` gets the normalisers over the vocabulary of the whole collection."""
         kind = choose(name, options)
         whole = sorted(self.collection.document_frequencies)
         if kind is not Translation or set(whole) == set(self.terms):
             return kind.fit(self.counts, self.statistics, options)
-        mine, all_words = self.collection.word_vectors(self.terms), self.collection.word_vectors(whole)
-        sums = dict(zip(whole, translation_normalisers(all_words.vectors, all_words.known), strict=True))
+        words = self.collection.word_vectors(whole)
+        sums = dict(zip(whole, translation_normalisers(words.vectors, words.known), strict=True))
         normalisers = np.array([sums[term] for term in self.terms], np.float64)
-        assert len(normalisers) == len(mine)
         return Translation.fit(self.counts, self.statistics, options, normalisers)
 
     def score(self, name: str, options: Mapping[str, str], query: Counts) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Rankings joined by rank and by value."""
+"""Fusion of rankings by rank and by value."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def _ids(*values: int) -> np.ndarray:
 
 
 @given(RANKINGS)
-def test_reciprocal_ranks_are_their_formula(rankings: list[list[int]]) -> None:
+def test_reciprocal_ranks_equal_the_formula(rankings: list[list[int]]) -> None:
     expected: dict[int, float] = {}
     for ranking in rankings:
         for rank, id_ in enumerate(ranking, start=1):
@@ -25,12 +25,12 @@ def test_reciprocal_ranks_are_their_formula(rankings: list[list[int]]) -> None:
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
-def test_what_both_rankings_have_comes_first_and_equals_keep_the_order_of_ids() -> None:
+def test_common_ids_come_first_and_ties_are_in_the_order_of_ids() -> None:
     ids, _ = reciprocal_ranks([_ids(5, 1, 9), _ids(7, 1, 2)])
     assert ids.tolist() == [1, 5, 7, 2, 9]
 
 
-def test_values_are_brought_to_one_span() -> None:
+def test_values_are_scaled_to_the_same_range() -> None:
     ids, scores = linear(
         [_ids(1, 2, 3), _ids(3, 4)], [np.array([-1.0, -2.0, -3.0]), np.array([90.0, 10.0])], [0.6, 0.4]
     )
@@ -38,7 +38,7 @@ def test_values_are_brought_to_one_span() -> None:
     assert ids.tolist() == [1, 3, 2, 4]
 
 
-def test_equal_values_are_all_the_best_and_nothing_joined_is_nothing() -> None:
+def test_equal_values_are_the_best_and_empty_rankings_give_an_empty_one() -> None:
     ids, scores = linear([_ids(4, 2), _ids()], [np.array([3.0, 3.0]), np.empty(0)], [0.5, 0.5])
     assert (ids.tolist(), scores.tolist()) == ([2, 4], [0.5, 0.5])
     assert [array.tolist() for array in reciprocal_ranks([_ids(), _ids()])] == [[], []]

@@ -1,4 +1,4 @@
-"""Other people's implementations say the same, on real texts."""
+"""Comparison with other implementations, on real texts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,28 +10,29 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
-from tests.benchmarks.judged import JudgedSet, average_precision
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
+from tests.benchmarks.retrieval_sets import RetrievalSet
 from tests.rerank.scorers.counted import Counted, Counts, Segment
 
-ALLOWED = 1e-6
+TOLERANCE = 1e-6
 
 
 @pytest.fixture(scope="module")
-def cranfield(shared: Path) -> JudgedSet:
-    return JudgedSet.read(shared / "data" / "cranfield", Tokenizer(default_stop_words()))
+def cranfield(shared: Path) -> RetrievalSet:
+    return RetrievalSet.read(shared / "data" / "cranfield", Tokenizer(default_stop_words()))
 
 
 @pytest.fixture(scope="module")
 def vectors(shared: Path) -> dict[str, NDArray[np.float32]]:
-    """Return the vectors of frequent words only: the others have none."""
+    """Return the vectors of frequent words; the others have none."""
     path = shared / "vectors" / "minilm-words-200d.bin"
     keyed = KeyedVectors.load_word2vec_format(str(path), binary=True, limit=10000)
     return {word: keyed[word] for word in keyed.index_to_key}
 
 
 @pytest.fixture(scope="module")
-def segment(cranfield: JudgedSet) -> Segment:
+def segment(cranfield: RetrievalSet) -> Segment:
     return Counted(cranfield.documents, {}).segment()
 
 
@@ -39,8 +40,8 @@ def _words(counts: Counts) -> list[str]:
     return [term for term, count in counts.items() for _ in range(int(count))]
 
 
-def _vocabulary(cranfield: JudgedSet) -> list[str]:
-    """Return all terms, those of queries that no document has too."""
+def _vocabulary(cranfield: RetrievalSet) -> list[str]:
+    """Return the terms of all documents and queries."""
     return sorted({term for counts in [*cranfield.documents, *cranfield.queries.values()] for term in counts})
 
 
@@ -49,21 +50,21 @@ def _count_matrix(vocabulary: Sequence[str], texts: Sequence[Counts]) -> Any:
     return sklearn.CountVectorizer(analyzer=_words, vocabulary=vocabulary, dtype=np.float64).transform(texts)
 
 
-def _found(segment: Segment, name: str, options: Mapping[str, str], queries: Sequence[Counts]) -> NDArray[np.float64]:
+def _scores(segment: Segment, name: str, options: Mapping[str, str], queries: Sequence[Counts]) -> NDArray[np.float64]:
     """Return the scores (queries, documents)."""
     scorer = segment.fit(name, options)
     return np.array([scorer.score(segment.query(query)) for query in queries])
 
 
-def _queries(cranfield: JudgedSet) -> Iterator[Counts]:
-    """Take every query, and some long ones: whole documents."""
+def _queries(cranfield: RetrievalSet) -> Iterator[Counts]:
+    """Yield all queries, and some long ones: documents."""
     yield from cranfield.queries.values()
     yield from cranfield.documents[:20]
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", ["bow", "tfidf"])
-def test_bow_and_tfidf_as_scikit_learn_has_them(cranfield: JudgedSet, segment: Segment, name: str, norm: str) -> None:
+def test_bow_and_tfidf_equal_scikit_learn(cranfield: RetrievalSet, segment: Segment, name: str, norm: str) -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")
     pairwise = pytest.importorskip("sklearn.metrics.pairwise")
     normalize = pytest.importorskip("sklearn.preprocessing").normalize
@@ -71,30 +72,30 @@ def test_bow_and_tfidf_as_scikit_learn_has_them(cranfield: JudgedSet, segment: S
     vocabulary = _vocabulary(cranfield)
     if name == "tfidf":
         vectorizer = text.TfidfVectorizer(analyzer=_words, vocabulary=vocabulary, norm=norm, smooth_idf=True)
-        documents, asked = vectorizer.fit_transform(cranfield.documents), vectorizer.transform(queries)
+        documents, rows = vectorizer.fit_transform(cranfield.documents), vectorizer.transform(queries)
     else:
         both = [_count_matrix(vocabulary, texts) for texts in (cranfield.documents, queries)]
-        documents, asked = (normalize(matrix, norm) for matrix in both)
+        documents, rows = (normalize(matrix, norm) for matrix in both)
     distance = pairwise.manhattan_distances if norm == "l1" else pairwise.euclidean_distances
-    found = _found(segment, name, {"norm": norm}, queries)
+    scores = _scores(segment, name, {"norm": norm}, queries)
     full = np.array([bool(document) for document in cranfield.documents])
-    np.testing.assert_allclose(found[:, full], distance(asked, documents)[:, full], rtol=0, atol=ALLOWED)
-    # An empty document has no direction. scikit-learn leaves it a zero vector, nearer than most others.
+    np.testing.assert_allclose(scores[:, full], distance(rows, documents)[:, full], rtol=0, atol=TOLERANCE)
+    # An empty document is a zero vector in scikit-learn, nearer than most others; here it is at the largest distance.
     assert 0 < np.count_nonzero(~full) < 5
-    assert np.all(found[:, ~full] == (2.0 if norm == "l1" else np.sqrt(2.0)))
+    assert np.all(scores[:, ~full] == (2.0 if norm == "l1" else np.sqrt(2.0)))
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.9, 0.4)])
-def test_bm25_as_bm25s_has_it(cranfield: JudgedSet, segment: Segment, k1: float, b: float) -> None:
+def test_bm25_equals_bm25s(cranfield: RetrievalSet, segment: Segment, k1: float, b: float) -> None:
     bm25s = pytest.importorskip("bm25s")
     oracle = bm25s.BM25(k1=k1, b=b, method="atire", idf_method="lucene", dtype="float64")
     oracle.index([_words(document) for document in cranfield.documents], show_progress=False)
     known = set(segment.terms)
     queries = [{term: n for term, n in query.items() if term in known} for query in _queries(cranfield)]
     expected = np.array([oracle.get_scores(_words(query)) for query in queries])
-    found = _found(segment, "bm25", {"k1": str(k1), "b": str(b)}, queries)
-    np.testing.assert_allclose(found, expected, rtol=ALLOWED, atol=ALLOWED)
-    assert found.max() > 10
+    scores = _scores(segment, "bm25", {"k1": str(k1), "b": str(b)}, queries)
+    np.testing.assert_allclose(scores, expected, rtol=TOLERANCE, atol=TOLERANCE)
+    assert scores.max() > 10
 
 
 def _poisson_nats(tfn: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,11 +104,11 @@ def _poisson_nats(tfn: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArra
     return mean - tfn * np.log(mean) + log_gamma + np.log(tfn)
 
 
-def test_pl2_as_derived_from_the_poisson_distribution(cranfield: JudgedSet, segment: Segment) -> None:
+def test_pl2_equals_its_derivation_from_the_poisson_distribution(cranfield: RetrievalSet, segment: Segment) -> None:
     vocabulary = list(segment.terms)
     documents = _count_matrix(vocabulary, cranfield.documents).toarray()
     queries = list(_queries(cranfield))
-    asked = _count_matrix(vocabulary, queries)
+    query_counts = _count_matrix(vocabulary, queries)
     lengths = documents.sum(axis=1)
     row, term = np.nonzero(documents)
     tfn = documents[row, term] * np.log2(1 + lengths.mean() / lengths[row])
@@ -115,57 +116,45 @@ def test_pl2_as_derived_from_the_poisson_distribution(cranfield: JudgedSet, segm
     nats = _poisson_nats(tfn, mean)
     impacts = np.zeros_like(documents)
     impacts[row, term] = nats / np.log(2) / (1 + tfn)
-    # The formula holds as published from a count of 1/6 on: here for all documents.
+    # The formula is the published one from a count of 1/6 on: here for all documents.
     assert tfn.min() > 1 / 6
-    np.testing.assert_allclose(_found(segment, "pl2", {}, queries), asked @ impacts.T, rtol=ALLOWED, atol=ALLOWED)
-    # Stirling's series to this term is off by no more than the next one (Abramowitz & Stegun 6.1.41).
+    scores = _scores(segment, "pl2", {}, queries)
+    np.testing.assert_allclose(scores, query_counts @ impacts.T, rtol=TOLERANCE, atol=TOLERANCE)
+    # The error of Stirling's series is no larger than its next term (Abramowitz & Stegun 6.1.41).
     exact = mean - tfn * np.log(mean) + gammaln(tfn + 1)
     assert np.all(np.abs(nats - exact) <= 1 / (360 * tfn**3) + 1e-12)
 
 
-def test_interpolation_as_scikit_learn_has_its_cosines(
-    cranfield: JudgedSet, vectors: dict[str, NDArray[np.float32]]
+def test_interpolation_equals_cosines_of_scikit_learn(
+    cranfield: RetrievalSet, vectors: dict[str, NDArray[np.float32]]
 ) -> None:
     cosine = pytest.importorskip("sklearn.metrics.pairwise").cosine_similarity
     queries, vocabulary = list(_queries(cranfield)), _vocabulary(cranfield)
-    documents, asked = (_count_matrix(vocabulary, texts) for texts in (cranfield.documents, queries))
+    documents, query_counts = (_count_matrix(vocabulary, texts) for texts in (cranfield.documents, queries))
     rows = np.array([vectors.get(term, np.zeros(200)) for term in vocabulary], np.float64)
     assert 0.2 < np.mean([term in vectors for term in vocabulary]) < 0.9
-    expected = 0.3 * cosine(asked, documents) + 0.7 * cosine(asked @ rows, documents @ rows)
-    found = _found(Counted(cranfield.documents, vectors).segment(), "interpolation", {"alpha": "0.7"}, queries)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=ALLOWED)
+    expected = 0.3 * cosine(query_counts, documents) + 0.7 * cosine(query_counts @ rows, documents @ rows)
+    scores = _scores(Counted(cranfield.documents, vectors).segment(), "interpolation", {"alpha": "0.7"}, queries)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("smoothing", ["dirichlet", "jelinek-mercer"])
 @pytest.mark.parametrize("share", [0.0, 0.4])
-def test_translation_as_dense_matrices_have_it(
-    cranfield: JudgedSet, vectors: dict[str, NDArray[np.float32]], smoothing: str, share: float
+def test_translation_equals_dense_matrices(
+    cranfield: RetrievalSet, vectors: dict[str, NDArray[np.float32]], smoothing: str, share: float
 ) -> None:
     cosine = pytest.importorskip("sklearn.metrics.pairwise").cosine_similarity
     texts = cranfield.documents[:150]
     segment = Counted(texts, vectors).segment()
     vocabulary = list(segment.terms)
     queries = [{term: n for term, n in query.items() if term in segment.ids} for query in [*_queries(cranfield)][::3]]
-    documents, asked = _count_matrix(vocabulary, texts).toarray(), _count_matrix(vocabulary, queries).toarray()
+    documents, query_counts = (_count_matrix(vocabulary, rows).toarray() for rows in (texts, queries))
     clipped = np.maximum(cosine([vectors.get(term, np.zeros(200)) for term in vocabulary]), 0)
     np.fill_diagonal(clipped, 1)
     translated = (1 - share) * clipped / clipped.sum(axis=1, keepdims=True) + share * np.eye(len(vocabulary))
-    lengths, chances = documents.sum(axis=1, keepdims=True), documents.sum(axis=0) / documents.sum()
-    said = documents @ translated / np.maximum(lengths, 1)
+    lengths, background = documents.sum(axis=1, keepdims=True), documents.sum(axis=0) / documents.sum()
+    document_terms = documents @ translated / np.maximum(lengths, 1)
     weight = lengths / (lengths + 1000) if smoothing == "dirichlet" else 0.5
-    expected = asked @ np.log(weight * said + (1 - weight) * chances).T
-    found = _found(segment, "translation", {"smoothing": smoothing, "self": str(share)}, queries)
-    np.testing.assert_allclose(found, expected, rtol=ALLOWED, atol=ALLOWED)
-
-
-def test_average_precision_as_scikit_learn_has_it() -> None:
-    oracle = pytest.importorskip("sklearn.metrics").average_precision_score
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        relevant = rng.random(rng.integers(1, 60)) < 0.3
-        relevant[rng.integers(len(relevant))] = True
-        expected = oracle(relevant, -np.arange(len(relevant)))
-        assert average_precision(relevant, int(relevant.sum())) == pytest.approx(expected, rel=1e-12)
-    # The one at rank 2 has precision 1/2; one was not ranked at all.
-    assert average_precision([False, True, False], 2) == 0.25
-    assert average_precision([False], 1) == 0
+    expected = query_counts @ np.log(weight * document_terms + (1 - weight) * background).T
+    scores = _scores(segment, "translation", {"smoothing": smoothing, "self": str(share)}, queries)
+    np.testing.assert_allclose(scores, expected, rtol=TOLERANCE, atol=TOLERANCE)

@@ -1,4 +1,4 @@
-"""What the translation model keeps beyond the contract: it is a distribution, and its normalisers add up."""
+"""The translation model beyond the contract: it is a distribution, and its normalisers are additive."""
 
 from collections.abc import Mapping
 
@@ -17,6 +17,7 @@ from moverank.rerank.scorers import (
     word_vectors,
 )
 from moverank.rerank.scorers.translation import Translation
+from tests.naive import cosine
 from tests.rerank.problems import make_vectors
 from tests.rerank.scorers.counted import Counted
 from tests.rerank.scorers.test_contract import collections, examples
@@ -32,23 +33,19 @@ def _words(seed: int, size: int) -> WordVectors:
 @pytest.mark.parametrize("options", SMOOTHINGS)
 @examples
 @given(collection=collections())
-def test_the_likelihoods_of_all_words_add_up_to_one(options: Mapping[str, str], collection: Counted) -> None:
+def test_the_likelihoods_of_all_words_sum_to_one(options: Mapping[str, str], collection: Counted) -> None:
     segment = collection.segment()
     scorer = segment.fit("translation", options)
-    likely = np.array([np.exp(scorer.score(segment.query({term: 1.0}))) for term in segment.terms])
+    likelihoods = np.array([np.exp(scorer.score(segment.query({term: 1.0}))) for term in segment.terms])
     full = np.array([bool(document) for document in collection.documents], bool)
     if segment.terms:
-        np.testing.assert_allclose(likely.sum(axis=0)[full], 1, rtol=1e-9)
+        np.testing.assert_allclose(likelihoods.sum(axis=0)[full], 1, rtol=1e-9)
 
 
 def _naive_sums(words: WordVectors, over: WordVectors) -> NDArray[np.float64]:
-    sums = np.zeros(len(words))
-    for i, (one, known) in enumerate(zip(words.vectors.astype(np.float64), words.known, strict=True)):
-        for other, there in zip(over.vectors.astype(np.float64), over.known, strict=True):
-            lengths = np.linalg.norm(one) * np.linalg.norm(other)
-            if known and there and lengths:
-                sums[i] += max(one @ other / lengths, 0)
-    return sums
+    vocabulary = over.vectors[over.known].astype(np.float64).tolist()
+    sums = [sum(max(cosine(row, other), 0.0) for other in vocabulary) for row in words.vectors.astype(float).tolist()]
+    return np.where(words.known, sums, 0.0)
 
 
 @pytest.mark.parametrize("block", [1, 3, 1000])
@@ -64,19 +61,19 @@ def test_normalisers_are_sums_of_clipped_cosines(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(own, np.where(expected > 0, expected, 1.0), rtol=1e-12)
 
 
-def test_normalisers_of_two_vocabularies_add_up() -> None:
+def test_normalisers_are_additive_over_vocabularies() -> None:
     first, second = _words(3, 20), _words(4, 9)
     both = translation_normalisers(
         np.concatenate([first.vectors, second.vectors]), np.concatenate([first.known, second.known])
     )
     parts = [
-        translation_normalisers(mine.vectors, mine.known) + translation_normalisers(mine.vectors, mine.known, other)
-        for mine, other in ((first, second), (second, first))
+        translation_normalisers(own.vectors, own.known) + translation_normalisers(own.vectors, own.known, other)
+        for own, other in ((first, second), (second, first))
     ]
     np.testing.assert_allclose(np.concatenate(parts), both, rtol=1e-12)
 
 
-def test_normalisers_are_computed_once_and_only_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_normalisers_are_computed_once_on_first_use(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def counted(vectors: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.float64]:
@@ -92,7 +89,7 @@ def test_normalisers_are_computed_once_and_only_when_asked_for(monkeypatch: pyte
     assert calls == [1]
 
 
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     names = [f"w{i}" for i in range(30)]
     documents = [{names[i]: float(rng.integers(1, 4)) for i in rng.choice(30, 5, replace=False)} for _ in range(11)]
@@ -107,7 +104,7 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(collection.segment().score(name, {}, documents[0]), scores, rtol=1e-12)
 
 
-def test_a_word_that_the_collection_has_not_is_translated() -> None:
+def test_an_unseen_query_word_is_translated() -> None:
     vectors = {"car": [1, 0], "law": [0, 1], "auto": [0.9, 0.1]}
     collection = Counted(
         [{"law": 1.0}, {"car": 1.0}], {word: np.array(row, np.float32) for word, row in vectors.items()}
@@ -116,8 +113,8 @@ def test_a_word_that_the_collection_has_not_is_translated() -> None:
     assert scores[1] > scores[0]
 
 
-def test_wrong_normalisers_are_refused() -> None:
+def test_invalid_normalisers_are_rejected() -> None:
     segment = Counted([{"cat": 1.0}], {"cat": np.ones(2, np.float32)}).segment()
-    for wrong in (np.ones(2), np.zeros(1), np.array([np.nan])):
+    for invalid in (np.ones(2), np.zeros(1), np.array([np.nan])):
         with pytest.raises(ScorerError, match="a positive normaliser for each of the 1 terms"):
-            Translation.fit(segment.counts, segment.statistics, {}, wrong)
+            Translation.fit(segment.counts, segment.statistics, {}, invalid)

@@ -1,4 +1,3 @@
-import gc
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.embedding import COMPOSED, Embedding, Subwords, fingerprint, unit_rows
+from moverank.rerank.words.embedding import COMPOSED, Embedding, Subwords, fingerprint
+from moverank.rerank.words.unit_length import unit_rows
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
-
-WORDS = st.lists(st.text(max_size=8), unique=True, max_size=60)
 
 
 def _matrix(n: int, d: int = 3, seed: int = 0) -> NDArray[np.float32]:
@@ -24,49 +22,12 @@ def _subwords(min_n: int = 3, max_n: int = 6) -> Subwords:
     return Subwords(_matrix(1009, 3, 7), min_n, max_n)
 
 
-@given(WORDS, WORDS)
-def test_lexicon_finds_what_a_dictionary_finds(words: list[str], asked: list[str]) -> None:
-    vocabulary, rows = Vocabulary.of(words), {word: i for i, word in enumerate(words)}
-    expected = [rows.get(word, UNKNOWN) for word in asked]
-    assert vocabulary.find(asked).tolist() == expected
-    assert list(vocabulary) == words
-    assert [vocabulary[i] for i in range(len(words))] == words
-    assert [word in vocabulary for word in asked] == [word in rows for word in asked]
-    assert vocabulary.repeated() is None
-
-
-def test_lexicon_finds_a_few_words_by_bisecting_and_many_by_a_dictionary() -> None:
-    words = [f"w{i}" for i in range(1000)]
-    vocabulary = Vocabulary.of(words)
-    assert vocabulary.find(["w3", "none", "w999"]).tolist() == [3, UNKNOWN, 999]
-    assert vocabulary.find(words).tolist() == list(range(1000))
-    assert vocabulary.find(["w3", "none"]).tolist() == [3, UNKNOWN]
-
-
-def test_lexicon_is_a_sequence() -> None:
-    vocabulary = Vocabulary.of(["b", "a", "ü"])
-    assert vocabulary[-1] == "ü"
-    assert vocabulary[1:] == ["a", "ü"]
-    assert vocabulary.__contains__(3) is False
-    with pytest.raises(IndexError, match="no word 3 among 3"):
-        vocabulary[3]
-
-
-def test_lexicon_tells_a_repeated_word() -> None:
-    assert Vocabulary.of(["b", "a", "b"]).repeated() == (0, 2)
-
-
-def test_a_lone_surrogate_is_a_word_like_any_other() -> None:
-    assert Vocabulary.of(["a"]).find(["\ud800"]).tolist() == [UNKNOWN]
-    assert Vocabulary.of(["\ud800"])[0] == "\ud800"
-
-
 @given(st.text(max_size=12), st.integers(0, 4), st.integers(0, 6))
-def test_hashes_are_those_of_fasttext(word: str, min_n: int, max_n: int) -> None:
+def test_hashes_equal_those_of_fasttext(word: str, min_n: int, max_n: int) -> None:
     assert sorted(_subwords(min_n, max_n).hashes(word)) == sorted(ft_ngram_hashes(word, min_n, max_n, 1009))
 
 
-def test_a_word_is_composed_of_its_ngrams() -> None:
+def test_a_vector_is_composed_of_the_ngrams() -> None:
     subwords = _subwords(3, 3)
     composed = subwords.compose("ab")  # <ab and ab>
     assert composed is not None
@@ -83,11 +44,11 @@ def test_buckets_must_be_a_float32_matrix(buckets: Any) -> None:
 
 
 @given(st.lists(st.text(max_size=5), unique=True, min_size=1, max_size=20))
-def test_gather_gives_back_what_find_found(words: list[str]) -> None:
+def test_gather_returns_the_vectors_of_find(words: list[str]) -> None:
     vectors = _matrix(len(words))
     embedding = Embedding.of(words, vectors)
-    asked = list(reversed(words))
-    assert embedding.gather(asked, embedding.find(asked)) == pytest.approx(vectors[::-1])
+    queries = list(reversed(words))
+    assert embedding.gather(queries, embedding.find(queries)) == pytest.approx(vectors[::-1])
     assert embedding.dim == 3
 
 
@@ -103,12 +64,12 @@ def test_unknown_words_have_no_vector() -> None:
 
 
 @pytest.mark.parametrize("unit", [False, True])
-def test_a_word_without_a_row_is_composed(unit: bool) -> None:
-    vectors = unit_rows(_matrix(2)) if unit else _matrix(2)
+def test_the_vector_of_a_word_without_a_row_is_composed(unit: bool) -> None:
+    vectors = unit_rows(_matrix(2)).astype(np.float32) if unit else _matrix(2)
     embedding = Embedding(["one", "two"], vectors, subwords=_subwords(), unit=unit)
-    asked = ["three", "two", "", "three"]
-    assert embedding.find(asked).tolist() == [COMPOSED, 1, UNKNOWN, COMPOSED]
-    gathered = embedding.gather(asked[:2], embedding.find(asked[:2]))
+    queries = ["three", "two", "", "three"]
+    assert embedding.find(queries).tolist() == [COMPOSED, 1, UNKNOWN, COMPOSED]
+    gathered = embedding.gather(queries[:2], embedding.find(queries[:2]))
     expected = _subwords().compose("three")
     assert expected is not None
     if unit:
@@ -123,7 +84,7 @@ def test_gathered_vectors_are_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "vectors", "sentence"),
+    ("words", "vectors", "message"),
     [
         (["a", "b"], [[1.0]], "2 words but 1 vectors"),
         (["a"], [1.0], "float32 matrix, not 1-dimensional"),
@@ -131,31 +92,31 @@ def test_gathered_vectors_are_a_copy() -> None:
         (["a"], np.zeros((1, 0)), "at least one word"),
         (["a", "b"], [[1.0], [1.0, 2.0]], "must be a matrix of numbers"),
         (["a"], [["x"]], "must be a matrix of numbers"),
-        (["a", "b", "a"], np.zeros((3, 2)), "'a' is there twice: in rows 0 and 2"),
+        (["a", "b", "a"], np.zeros((3, 2)), "'a' occurs twice: in rows 0 and 2"),
         (["a", "b"], [[1.0], [np.nan]], r"'b' \(row 1\)"),
         (["a"], [[1e300]], "not finite"),
     ],
 )
-def test_an_embedding_keeps_its_rules(words: list[str], vectors: Any, sentence: str) -> None:
-    with pytest.raises(EmbeddingError, match=sentence):
+def test_invalid_embeddings_are_rejected(words: list[str], vectors: Any, message: str) -> None:
+    with pytest.raises(EmbeddingError, match=message):
         Embedding.of(words, vectors)
 
 
-def test_vectors_are_not_converted_behind_the_back() -> None:
+def test_vectors_are_not_converted_implicitly() -> None:
     with pytest.raises(EmbeddingError, match="2-dimensional float64"):
         Embedding(["a"], np.zeros((1, 1)))  # type: ignore[arg-type]
     with pytest.raises(EmbeddingError, match="subwords have 3 dimensions, words 2"):
         Embedding(["a"], np.zeros((1, 2), np.float32), subwords=_subwords())
 
 
-def test_vectors_of_gensim_come_in() -> None:
+def test_vectors_of_gensim_can_be_used() -> None:
     vectors = KeyedVectors(3)
     vectors.add_vectors(["a", "b"], _matrix(2))
     embedding = Embedding.of(vectors.index_to_key, vectors.vectors)
     assert embedding.gather(["b"], embedding.find(["b"]))[0] == pytest.approx(vectors["b"])
 
 
-def test_the_fingerprint_names_the_content() -> None:
+def test_the_fingerprint_identifies_the_content() -> None:
     vectors = _matrix(2)
     base = Embedding.of(["a", "b"], vectors)
     assert (
@@ -174,17 +135,3 @@ def test_the_fingerprint_names_the_content() -> None:
     assert len({embedding.fingerprint for embedding in [base, *others]}) == len(others) + 1
     assert Embedding(["a"], vectors[:1], "given").fingerprint == "given"
     assert len(fingerprint(Vocabulary.of([""]), [], None, unit=False)) == 64
-
-
-@given(
-    st.lists(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1)
-)
-def test_unit_rows_have_length_one_or_zero(rows: list[list[float]]) -> None:
-    lengths = np.linalg.norm(unit_rows(np.array(rows, np.float32)).astype(float), axis=1)
-    assert np.all((np.abs(lengths - 1) < 1e-5) | ((lengths == 0) & ~np.any(rows, axis=1)))
-
-
-def test_nothing_of_a_lexicon_keeps_a_cycle_alive() -> None:
-    gc.collect()
-    Vocabulary.of(["a"]).find(["a"])
-    assert not gc.collect()

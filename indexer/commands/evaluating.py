@@ -1,0 +1,226 @@
+"""Commands that measure methods on a collection: the group `evaluate`."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from moverank.indexer.commands.failures import interruptible
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    Candidates,
+    Clean,
+    Csv,
+    Folds,
+    Gamma,
+    Index,
+    Json,
+    Measures,
+    Methods,
+    Plot,
+    Proximity,
+    Qrels,
+    QueryTexts,
+    Train,
+    WithoutSelf,
+)
+
+if TYPE_CHECKING:
+    from moverank.indexer.evaluation.result_table import Table
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Measure which method is best for your texts.\n\nA method is a distance (`wmd`, `pwmd`, `rwmd`, `wcd`), a "
+    "scorer (`bow`, `tfidf`, `bm25`, `pl2`, `translation`, `interpolation`), an encoder (`centroid`, `fisher`, `lsi`, "
+    "`lda`, `msda`, `ccg`) or `random`, with options such as `pwmd:gamma=0.5,weights=tfidf`, or a blend such as "
+    "`0.3*bm25+0.7*pwmd`.",
+)
+
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draw; the same seed draws the same.")]
+
+
+@app.command(
+    epilog="Examples: `moverank evaluate retrieval --qrels qrels.tsv --queries queries.jsonl`  "
+    "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+0.7*pwmd' --json`"
+)
+def retrieval(
+    qrels: Qrels,
+    index: Index = DEFAULT_INDEX,
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
+    method: Methods = None,
+    measure: Measures = None,
+    reference: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Test the other rows against this one. [default: the first]")
+    ] = None,
+    without_self: WithoutSelf = False,
+    folds: Folds = None,
+    train: Train = None,
+    proximity: Proximity = None,
+    clean: Clean = False,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well each method ranks the documents that were judged relevant."""
+    from moverank.indexer.evaluation.experiments import evaluate_retrieval
+
+    experiment = partial(
+        evaluate_retrieval,
+        index,
+        qrels,
+        queries=queries,
+        candidates=candidates,
+        methods=method or (),
+        measures=measure or (),
+        reference=reference,
+        without_self=without_self,
+        clean=clean,
+        proximity=proximity,
+        folds=folds,
+        train=train,
+    )
+    _run(experiment, csv, plot, as_json=as_json)
+
+
+@app.command(
+    epilog="Examples: `moverank evaluate knn -i news`  `... --split random --times 5 --method wmd --method lsi:dim=100`"
+)
+def knn(
+    index: Index = DEFAULT_INDEX,
+    method: Methods = None,
+    split: Annotated[
+        Literal["predefined", "random"] | None,
+        typer.Option(
+            help="predefined: by the documents' field `split`; random: 70/30. [default: predefined if there is one]"
+        ),
+    ] = None,
+    times: Annotated[int, typer.Option(min=1, help="Number of random splits.")] = 5,
+    seed: Seed = 0,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="Number of neighbours that vote. [default: the best of 1 to 19]")
+    ] = None,
+    proximity: Proximity = None,
+    clean: Clean = False,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how often each method's nearest neighbours predict the wrong label."""
+    from moverank.indexer.evaluation.experiments import evaluate_knn
+
+    experiment = partial(
+        evaluate_knn,
+        index,
+        methods=method or (),
+        split=split,
+        times=times,
+        seed=seed,
+        k=k,
+        clean=clean,
+        proximity=proximity,
+    )
+    _run(experiment, csv, plot, as_json=as_json)
+
+
+@app.command(epilog="Example: `moverank evaluate gamma -i forum --qrels duplicates.tsv --grid 0,0.5,1 --measure rprec`")
+def gamma(
+    qrels: Qrels,
+    index: Index = DEFAULT_INDEX,
+    queries: QueryTexts = None,
+    candidates: Candidates = None,
+    grid: Annotated[str, typer.Option(metavar="G,G,...", help="The gammas to try.")] = "0,0.25,0.5,0.75,1,1.5,2",
+    measure: Measures = None,
+    without_self: WithoutSelf = False,
+    folds: Folds = 0,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best gamma and word weights of P-WMD, by judged queries."""
+    from moverank.indexer.evaluation.experiments import evaluate_gamma
+    from moverank.indexer.evaluation.method import parse_numbers
+
+    experiment = partial(
+        evaluate_gamma,
+        index,
+        qrels,
+        queries=queries,
+        candidates=candidates,
+        grid=parse_numbers("--grid", grid),
+        measures=measure or (),
+        without_self=without_self,
+        folds=folds or 0,
+    )
+    _run(experiment, csv, plot, as_json=as_json)
+
+
+@app.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
+def multilabel(
+    labels: Annotated[
+        str, typer.Option(metavar="FILE", help="One a line: `key<TAB>label,label`; or MovieLens 100k's u.item.")
+    ],
+    index: Index = DEFAULT_INDEX,
+    method: Methods = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", min=1, help="Number of neighbours that vote; repeatable. [default: 2 5]"),
+    ] = None,
+    proximity: Proximity = None,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well neighbours predict several labels per document, leave-one-out; the first row is the baseline."""
+    from moverank.indexer.evaluation.experiments import evaluate_multilabel
+
+    experiment = partial(evaluate_multilabel, index, labels, methods=method or (), ks=k or (2, 5), proximity=proximity)
+    _run(experiment, csv, as_json=as_json)
+
+
+@app.command(epilog="Example: `moverank evaluate bounds -i news --sample 50`")
+def bounds(
+    index: Index = DEFAULT_INDEX,
+    sample: Annotated[int, typer.Option(min=1, help="Number of documents compared with all others.")] = 20,
+    seed: Seed = 0,
+    gamma: Gamma = None,
+    depths: Annotated[
+        bool,
+        typer.Option("--depths", help="Instead, measure the recall of the first N documents by WCD, for several N."),
+    ] = False,
+    csv: Csv = None,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how tight each lower bound is, and what is lost by ranking with it instead of the distance."""
+    from moverank.indexer.evaluation.experiments import evaluate_bounds
+
+    _run(
+        lambda progress: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=progress)[depths],
+        csv,
+        plot,
+        as_json=as_json,
+    )
+
+
+def _run(experiment: "Callable[..., Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool) -> None:
+    """Run an experiment, print its table, and write it to the files `csv` and `plot` if they are named."""
+    from moverank.indexer.formatters.figures import draw
+    from moverank.indexer.formatters.output import note_compiling, print_object, write_text
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
+    from moverank.indexer.formatters.terminal import print_view
+
+    note_compiling()
+    with interruptible(), Bars() as bars:
+        table = experiment(progress=bars)
+    if as_json:
+        print_object(table_object(table))
+    else:
+        print_view(table_view(table))
+    if csv is not None:
+        write_text(csv, table_csv(table))
+    if plot is not None:
+        draw([table], plot)

@@ -1,0 +1,58 @@
+"""Failures of commands: the message and the exit code of each error, and of an interruption."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import typer
+
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
+"""The exit code that Typer returns after Ctrl-C."""
+
+
+class Failure(NamedTuple):
+    """The message for standard error (empty: the help was printed instead), and the exit code."""
+
+    sentence: str
+    exit_code: int
+
+
+def failure_of(error: Exception) -> Failure | None:
+    """Return how an error is reported; None for an unexpected one, whose traceback is shown."""
+    if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
+        return _parser_failure(error)
+    from moverank.indexer.errors import IndexerError, UsageError
+    from moverank.rerank.errors import RerankError
+
+    if isinstance(error, IndexerError | RerankError):
+        return Failure(str(error), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+    if isinstance(error, OSError) and error.strerror:
+        return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror, FAILED)
+    if isinstance(error, UnicodeEncodeError) and any(error.object in argument for argument in sys.argv):
+        return Failure(f"{error.object!r} is not UTF-8: keys and field values must be", WRONG_USAGE)
+    return None
+
+
+def _parser_failure(error: Exception) -> Failure:
+    """Return how invalid arguments are reported: with the command that shows the help."""
+    message = str(error.format_message()).replace("Value error, ", "").rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "moverank"
+    # Without any arguments the parser prints the help, and the message is empty.
+    sentence = f"{message[:1].lower()}{message[1:]} (see `{command} --help`)" if message else ""
+    return Failure(sentence, getattr(error, "exit_code", WRONG_USAGE))
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Exit with a message and exit code 1 at Ctrl-C or SIGTERM."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(
+            "moverank: interrupted: committed changes are kept; run the same command again to continue", err=True
+        )
+        sys.exit(FAILED)

@@ -1,0 +1,182 @@
+"""Commands that add documents: `index` and `threads`."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from moverank.indexer.commands.failures import FAILED, interruptible
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    CollectionGamma,
+    Embedding,
+    Faiss,
+    FirstStage,
+    FirstStageOption,
+    Format,
+    Index,
+    Json,
+    Normalize,
+    Paths,
+    Prune,
+    StopWords,
+    Strict,
+    TitleWeight,
+    TrainOption,
+    TrustPickle,
+    Wait,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from moverank.indexer.documents import Document, Rejection
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples: `moverank index notes/`  `moverank index docs.jsonl.gz -i news --embedding glove.txt.gz`"
+)
+def index(
+    paths: Paths,
+    index: Index = DEFAULT_INDEX,
+    format: Format = None,  # noqa: A002 - the option's name
+    key_field: Annotated[str | None, typer.Option(help="Field of a record's key.")] = None,
+    title_field: Annotated[str | None, typer.Option(help="Field of its title.")] = None,
+    text_field: Annotated[str | None, typer.Option(help="Field of its text.")] = None,
+    label_field: Annotated[str | None, typer.Option(help="Field of its label.")] = None,
+    embedding: Embedding = None,
+    train_option: TrainOption = None,
+    normalize: Normalize = None,
+    weights: Weights = None,
+    gamma: CollectionGamma = None,
+    first_stage: FirstStage = None,
+    first_stage_option: FirstStageOption = None,
+    faiss: Faiss = None,
+    stop_words: StopWords = None,
+    title_weight: TitleWeight = None,
+    trust_pickle: TrustPickle = False,
+    prune: Prune = False,
+    strict: Strict = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
+    from moverank.indexer.readers import Fields, read_documents
+
+    encoder = (first_stage, first_stage_option)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
+    fields = Fields(key_field, title_field, text_field, label_field)
+    read = partial(read_documents, paths, fields=fields, format=format)
+    _run(read, index, choices, trust_pickle=trust_pickle, prune=prune, strict=strict, wait=wait, as_json=as_json)
+
+
+@app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
+def threads(
+    paths: Paths,
+    index: Index = DEFAULT_INDEX,
+    format: Format = None,  # noqa: A002 - the option's name
+    embedding: Embedding = None,
+    train_option: TrainOption = None,
+    normalize: Normalize = None,
+    weights: Weights = None,
+    gamma: CollectionGamma = None,
+    first_stage: FirstStage = None,
+    first_stage_option: FirstStageOption = None,
+    faiss: Faiss = None,
+    stop_words: StopWords = None,
+    title_weight: TitleWeight = None,
+    trust_pickle: TrustPickle = False,
+    prune: Prune = False,
+    strict: Strict = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts are weighted by rank."""
+    from moverank.indexer.ranking_spec import PAPER_GAMMA
+    from moverank.indexer.readers import read_threads
+
+    encoder = (first_stage, first_stage_option)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
+    read, defaults = partial(read_threads, paths, format=format), {"gamma": PAPER_GAMMA}
+    _run(
+        read,
+        index,
+        choices,
+        defaults,
+        trust_pickle=trust_pickle,
+        prune=prune,
+        strict=strict,
+        wait=wait,
+        as_json=as_json,
+    )
+
+
+def _choices(
+    embedding: str | None,
+    train_option: list[str] | None,
+    normalize: bool | None,
+    weights: str | None,
+    gamma: float | None,
+    encoder: tuple[str | None, list[str] | None],
+    faiss: str | None,
+    stop_words: str | None,
+    title_weight: int | None,
+) -> dict[str, Any]:
+    """Return the settings given by options, by name; `encoder`: first stage and its options."""
+    from moverank.indexer.readers.stop_word_file import choose_stop_words
+
+    choices = {
+        "embedding": embedding,
+        "train_options": tuple(train_option) if train_option else None,
+        "normalize": normalize,
+        "weights": weights,
+        "gamma": gamma,
+        "first_stage": encoder[0],
+        # Options belong to an encoder: a new choice discards the old ones.
+        "first_stage_options": tuple(encoder[1] or ()) if any(encoder) else None,
+        "faiss": faiss,
+        "stop_words": None if stop_words is None else choose_stop_words(stop_words),
+        "title_weight": title_weight,
+    }
+    return {name: value for name, value in choices.items() if value is not None}
+
+
+def _run(
+    read: "Callable[..., Iterator[Document | Rejection]]",
+    path: Path,
+    choices: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    trust_pickle: bool,
+    prune: bool,
+    strict: bool,
+    wait: float,
+    as_json: bool,
+) -> None:
+    """Update the collection at `path` with the records of `read`, and print the changes; for the rest see `update`."""
+    from moverank.indexer.commands.update import update
+    from moverank.indexer.formatters.output import note, print_changes
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    with interruptible(), Bars() as bars:
+        updated = update(
+            path,
+            read(progress=bars),
+            choices,
+            defaults=defaults or {},
+            trust_pickle=trust_pickle,
+            prune=prune,
+            strict=strict,
+            rejected=lambda rejection: note(str(rejection)),
+            wait=wait,
+            progress=bars,
+        )
+    for sentence in updated.notes:
+        note(sentence)
+    print_changes(updated.changes, updated.seconds, as_json=as_json)
+    if updated.failed:
+        sys.exit(FAILED)

@@ -1,0 +1,204 @@
+"""Commands that search: `search`, `similar` and `explain`."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    SEARCH_DEFAULTS,
+    Blend,
+    Budget,
+    Depth,
+    Distance,
+    Exact,
+    Flows,
+    Gamma,
+    Index,
+    Json,
+    K,
+    Where,
+)
+from moverank.indexer.options import SearchOptions
+
+if TYPE_CHECKING:
+    from moverank.rerank.ranking import Ranking
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog='Examples: `moverank search "mains plug gets hot"`  `moverank search --queries list.txt --json -k 3`  '
+    '`moverank search "late train" --where label=travel --exact`'
+)
+def search(
+    query: Annotated[str | None, typer.Argument(help="The text to search for.")] = None,
+    index: Index = DEFAULT_INDEX,
+    k: K = SEARCH_DEFAULTS.k,
+    depth: Depth = SEARCH_DEFAULTS.depth,
+    exact: Exact = SEARCH_DEFAULTS.exact,
+    distance: Distance = SEARCH_DEFAULTS.distance,
+    gamma: Gamma = SEARCH_DEFAULTS.gamma,
+    where: Where = None,
+    budget: Budget = SEARCH_DEFAULTS.budget,
+    blend: Blend = SEARCH_DEFAULTS.blend,
+    explain: Flows = False,
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Many queries: one a line, or JSONL with id and text; - is standard input."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find the documents nearest to a text."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.output import note_compiling, print_ranking
+    from moverank.indexer.readers.queries import read_queries
+
+    if (query is None) == (queries is None):
+        raise UsageError("give either a query or --queries FILE")
+    explained = explain or not as_json
+    options = search_options(k, depth, exact, distance, gamma, where, budget, blend, explained=explained)
+    batch = read_queries(queries) if queries is not None else []
+    with Collection.open(index) as collection:
+        note_compiling()
+        if query is not None:
+            began = perf_counter()
+            ranking = collection.search(query, options)
+            print_ranking(ranking, perf_counter() - began, flows=explain, as_json=as_json)
+        else:
+            rankings = collection.search_many([text for _, text in batch], options)
+            _print_rankings(batch, rankings, flows=explain, as_json=as_json)
+
+
+@app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
+def similar(
+    keys: Annotated[list[str], typer.Argument(help="Keys of documents in the collection.")],
+    index: Index = DEFAULT_INDEX,
+    k: K = SEARCH_DEFAULTS.k,
+    depth: Depth = SEARCH_DEFAULTS.depth,
+    exact: Exact = SEARCH_DEFAULTS.exact,
+    distance: Distance = SEARCH_DEFAULTS.distance,
+    gamma: Gamma = SEARCH_DEFAULTS.gamma,
+    where: Where = None,
+    budget: Budget = SEARCH_DEFAULTS.budget,
+    blend: Blend = SEARCH_DEFAULTS.blend,
+    explain: Flows = False,
+    as_json: Json = False,
+) -> None:
+    """Find the documents nearest to one in the collection, which is excluded."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import note_compiling, print_ranking
+
+    explained = explain or not as_json
+    options = search_options(k, depth, exact, distance, gamma, where, budget, blend, explained=explained)
+    with Collection.open(index) as collection:
+        note_compiling()
+        if len(keys) == 1 and not as_json:
+            began = perf_counter()
+            ranking = collection.similar(keys[0], options)
+            print_ranking(ranking, perf_counter() - began, flows=explain, as_json=as_json)
+        else:
+            rankings = collection.similar_many(keys, options)
+            _print_rankings([(key, key) for key in keys], rankings, flows=explain, as_json=as_json)
+
+
+@app.command(epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `... --html why.html`')
+def explain(
+    query: Annotated[str, typer.Argument(help="A text.")],
+    key: Annotated[str, typer.Argument(help="The key of a document.")],
+    index: Index = DEFAULT_INDEX,
+    gamma: Gamma = None,
+    why_not: Annotated[
+        bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
+    ] = False,
+    k: Annotated[
+        int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")
+    ] = SEARCH_DEFAULTS.k,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the flows behind one distance: which word moved where, and at what cost."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.html_page import explanation_page
+    from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
+    from moverank.indexer.formatters.output import note_compiling, print_object, write_text
+    from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
+
+    options = SearchOptions(k=k, depth=depth, exact=depth is None, gamma=gamma)
+    with Collection.open(index) as collection:
+        note_compiling()
+        explanation = collection.explain(query, key, gamma=gamma)
+        why = collection.why_not(query, key, options) if why_not else None
+    if html is not None:
+        write_text(html, explanation_page(explanation, query, key))
+    if as_json:
+        print_object(explanation_object(explanation) | (why_not_object(why) if why else {}))
+        return
+    print_view(explanation_view(explanation))
+    if why:
+        print_view(why_not_view(why))
+
+
+def search_options(
+    k: int,
+    depth: int | None,
+    exact: bool,
+    distance: str | None,
+    gamma: float | None,
+    where: Iterable[str] | None,
+    budget: float | None,
+    blend: str | None,
+    *,
+    explained: bool,
+) -> SearchOptions:
+    """Return the options of a search; `where`: conditions of the form FIELD=VALUE; others: see `SearchOptions`."""
+    return SearchOptions(
+        k=k,
+        depth=depth,
+        exact=exact,
+        distance=distance,
+        gamma=gamma,
+        where=accepted_values(where or ()) or None,
+        explained=explained,
+        budget=budget,
+        blend=blend,
+    )
+
+
+def accepted_values(conditions: Iterable[str]) -> dict[str, list[str]]:
+    """Return field -> accepted values, from conditions of the form FIELD=VALUE; UsageError for other text."""
+    from moverank.indexer.errors import UsageError
+
+    accepted: dict[str, list[str]] = {}
+    for condition in conditions:
+        field, equals, value = condition.partition("=")
+        if not (field and equals):
+            raise UsageError(f"--where {condition!r} is not of the form FIELD=VALUE")
+        accepted.setdefault(field, []).append(value)
+    return accepted
+
+
+def _print_rankings(
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", *, flows: bool, as_json: bool
+) -> None:
+    """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
+    from moverank.indexer.formatters.output import print_rankings
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.progress import silent
+
+    # Rankings on the same terminal would be interleaved with the bar.
+    with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
+        complete = print_rankings(queries, rankings, flows=flows, as_json=as_json, progress=bars)
+    if not complete:
+        sys.exit(FAILED)

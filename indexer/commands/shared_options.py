@@ -1,0 +1,192 @@
+"""Options that several commands share; the defaults of a search are those of `SearchOptions`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
+
+DEFAULT_INDEX = Path("moverank.index")
+SEARCH_DEFAULTS = SearchOptions()
+
+# ---- every command
+
+Index = Annotated[
+    Path, typer.Option("--index", "-i", envvar="MOVERANK_INDEX", help="Directory of the collection.", show_default=True)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+# ---- commands that write
+
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait",
+        metavar="[SECONDS]",
+        min=0,
+        show_default=False,
+        help="Wait while another process writes, at most SECONDS or without limit. [default: fail at once]",
+    ),
+]
+
+
+def with_wait_limit(arguments: list[str]) -> list[str]:
+    """Return the arguments with `inf` after each `--wait` without a number: Typer has no optional option values."""
+    completed: list[str] = []
+    for i, argument in enumerate(arguments):
+        completed.append(argument)
+        following = arguments[i + 1] if i + 1 < len(arguments) else ""
+        if argument == "--wait" and not following.replace(".", "", 1).isdecimal():
+            completed.append("inf")
+    return completed
+
+
+# ---- index and threads
+
+Paths = Annotated[list[str], typer.Argument(help="Files, directories, glob patterns, or - for standard input.")]
+Format = Annotated[str | None, typer.Option("--format", help="Format of the files. [default: detected]")]
+Embedding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH|gensim:NAME|train|lsi",
+        help="Word vectors: a word2vec, GloVe or fastText file, a model of gensim's downloader, or trained on the "
+        "texts (train: word2vec; lsi). [default: trained]",
+    ),
+]
+TrainOption = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of train or lsi, such as dim=100; repeatable.")
+]
+Normalize = Annotated[
+    bool | None,
+    typer.Option("--normalize/--no-normalize", help="Scale word vectors to unit length. [default: only trained ones]"),
+]
+Weights = Annotated[
+    Literal["tf", "tfidf"] | None, typer.Option(help="Word weights: term frequency, or with idf. [default: tf]")
+]
+CollectionGamma = Annotated[
+    float | None,
+    typer.Option(
+        "--gamma",
+        min=0,
+        help="Sensitivity to rank of the collection's searches: 0 ignores ranks. "
+        "[default: in a new collection 0, or 0.75 for threads]",
+    ),
+]
+FirstStage = Annotated[
+    str | None,
+    typer.Option(
+        metavar="centroid|fisher|lsi|lda|msda|ccg[+SCORER]",
+        help="Document vectors of the first stage; fisher+bm25 adds the best candidates of BM25. [default: centroid]",
+    ),
+]
+FirstStageOption = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the first stage, such as k=64; repeatable.")
+]
+Faiss = Annotated[
+    str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
+]
+StopWords = Annotated[
+    str | None, typer.Option(metavar="FILE|none", help="File of words to ignore. [default: an English list]")
+]
+TitleWeight = Annotated[
+    int | None,
+    typer.Option(min=1, max=100, help="How many times the words of a title count; 3 suits forums. [default: 1]"),
+]
+TrustPickle = Annotated[
+    bool,
+    typer.Option("--trust-pickle", help="Load gensim's .kv and .model files: pickles, which can run arbitrary code."),
+]
+Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that these sources do not contain.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]
+
+# ---- search, similar and explain
+
+K = Annotated[int, typer.Option("-k", min=1, help="Number of hits.")]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of candidates from the first stage. "
+        f"[default: all; {DEFAULT_DEPTH} in collections of over {EXACT_UP_TO:,} documents]",
+        show_default=False,
+    ),
+]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Compare every document; with --depth, after the candidates of the first stage.")
+]
+Budget = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS", help="Stop after SECONDS and report how far the result may be off. [default: no limit]"
+    ),
+]
+Distance = Annotated[
+    str | None,
+    typer.Option(
+        metavar="wmd|pwmd|rwmd|wcd|bow|tfidf|bm25|pl2|translation|interpolation",
+        help="wmd: all parts weigh the same; pwmd: parts weighted by rank; or a scorer, such as bm25 or "
+        "bm25:k1=0.9,b=0.4. [default: pwmd if the collection has a gamma, else wmd]",
+    ),
+]
+Blend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SCORER[=SHARE]",
+        help="Combine the distance with a scorer: bm25=0.3 gives BM25 a share of 0.3; bm25 fuses the two rankings by "
+        "reciprocal rank.",
+    ),
+]
+Gamma = Annotated[
+    float | None, typer.Option(min=0, help="Sensitivity to rank: 0 ignores ranks. [default: the collection's]")
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=VALUE",
+        help="Only documents with this label or metadata; repeat for other values of a field, or for more fields.",
+    ),
+]
+Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]
+
+# ---- evaluate
+
+Qrels = Annotated[str, typer.Option(metavar="FILE", help="TREC judgments, one a line: `query 0 document grade`.")]
+QueryTexts = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="JSONL with id and text. [default: query ids are keys of documents]"),
+]
+Candidates = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Rank only these: a TREC run, or one a line: `query document rank`."),
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="NAME", help="map, rprec, mrr, p@K, recall@K or ndcg@K; repeatable."),
+]
+WithoutSelf = Annotated[bool, typer.Option("--without-self", help="Exclude the document whose key is the query's id.")]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method", metavar="NAME[:KEY=VALUE,...]", help="A row of the table; repeatable. [default: the usual methods]"
+    ),
+]
+Proximity = Annotated[
+    Literal["empirical", "gaussian", "gamma"] | None,
+    typer.Option(help="Add a row for each method with mutual proximity, which reduces hubness."),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Add a row: for each fold of queries, the best method on the others; 0: leave one query out."
+    ),
+]
+Train = Annotated[
+    str | None,
+    typer.Option(metavar="QRELS", help="Add a row: the best method by these judgments of other queries."),
+]
+Clean = Annotated[bool, typer.Option("--clean", help="Exclude exact and near duplicates.")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw a figure: .svg, .pdf or .png (extra `plot`).")
+]
+Csv = Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Also write the rows to this file.")]

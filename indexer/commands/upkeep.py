@@ -1,0 +1,103 @@
+"""Commands that maintain a collection: `remove`, `refit`, `info`, `check` and `backup`."""
+
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from moverank.indexer.commands.failures import FAILED, interruptible
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: `moverank remove thread-17 thread-18`")
+def remove(
+    keys: Annotated[list[str], typer.Argument(help="Keys of documents.")],
+    index: Index = DEFAULT_INDEX,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Remove documents; if any of the keys is unknown, nothing is removed."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_changes
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    began = perf_counter()
+    with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
+        changes = collection.remove(keys, progress=bars)
+    print_changes(changes, perf_counter() - began, as_json=as_json)
+
+
+@app.command(epilog="Example: `moverank refit -i forum`")
+def refit(index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False) -> None:
+    """Fit the first stage to all current documents; new ones are encoded by the last fit until then."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    began = perf_counter()
+    with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
+        collection.refit(progress=bars)
+        info = collection.info()
+    if as_json:
+        print_object(info)
+    else:
+        seconds = perf_counter() - began
+        typer.echo(f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)")
+
+
+@app.command(epilog="Example: `moverank info -i forum --json`")
+def info(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
+    """Show sizes, settings and revision."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.terminal import info_view, print_view
+
+    with Collection.open(index) as collection:
+        info = collection.info()
+    if as_json:
+        print_object(info)
+    else:
+        print_view(info_view(info))
+
+
+@app.command(epilog="Examples: `moverank check -i forum`  `moverank check -i forum --repair`")
+def check(
+    index: Index = DEFAULT_INDEX,
+    repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Verify the database, the word vectors, and that all derived files agree with them."""
+    from moverank.indexer import maintenance
+    from moverank.indexer.formatters.output import print_check
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    with interruptible(), Bars() as bars:
+        report = maintenance.repair(index, wait=wait, progress=bars) if repair else maintenance.check(index)
+    problems = report.sentences()
+    print_check(problems, as_json=as_json)
+    if problems:
+        sys.exit(FAILED)
+
+
+@app.command(epilog="Example: `moverank backup /backups/forum-monday -i forum`")
+def backup(
+    directory: Annotated[Path, typer.Argument(help="Directory of the copy; it must not exist yet.")],
+    index: Index = DEFAULT_INDEX,
+    as_json: Json = False,
+) -> None:
+    """Copy one consistent state of the collection, even while other processes write to it."""
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.maintenance.backup import backup as copy
+
+    with interruptible(), Bars() as bars:
+        revision = copy(index, directory, progress=bars)
+    if as_json:
+        print_object({"directory": str(directory), "revision": revision})
+    else:
+        typer.echo(f"revision {revision} is in {directory}")

@@ -1,0 +1,85 @@
+"""The queries of the demo with their expected hits, and the training options of its collections.
+
+Both collections train their word vectors on their own texts by LSI: words that occur in the same texts, or with the
+same other words, get similar vectors. Words that do not occur in these texts have no vector.
+"""
+
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+DOCSTRING_TRAINING = ("dim=100",)
+THREAD_TRAINING = ("dim=25",)
+"""As many dimensions of LSI as the threads have topics, about, so that each topic gets a direction."""
+
+THREAD_GAMMA = 0.75
+"""Sensitivity to rank of the threads' collection, as in Trapp et al. 2017, section 5."""
+
+
+class Example(NamedTuple):
+    """A query, the keys `expected` among its first three hits, and an explanation of them.
+
+    `text` is the query for `search`, or the key of the document for `similar`. `gamma` None: the collection's.
+    """
+
+    command: Literal["search", "similar"]
+    text: str
+    expected: tuple[str, ...]
+    explanation: str
+    gamma: float | None = None
+
+
+DOCSTRING_QUERIES = (
+    Example(
+        "search",
+        "wrap a paragraph",
+        ("textwrap",),
+        "The best hit has neither word; those that have both are further down: they are about other things, too.",
+    ),
+    Example(
+        "search",
+        "kill a subprocess",
+        ("subprocess.Popen.kill", "subprocess.Popen.terminate"),
+        "`terminate` shares no word with the query, and ranks above others that do.",
+    ),
+    Example(
+        "search",
+        "login with a password",
+        ("urllib.parse._splitpasswd", "imaplib.IMAP4.login"),
+        "The best hit has user and passwd instead.",
+    ),
+)
+
+THREAD_QUERIES = (
+    Example(
+        "search",
+        "bedroom is freezing",
+        ("lukewarm-radiators", "bleeding-order"),
+        "Both threads are about cold radiators; neither has a word of the query.",
+    ),
+    Example(
+        "similar",
+        "yellow-tomatoes",
+        ("pale-foliage",),
+        "The third hit is about the same problem and shares no word with the thread but stop words.",
+    ),
+    Example(
+        "similar",
+        "fuse-blows",
+        ("flat-bread",),
+        "At gamma 0 all posts have the same weight: the answers digress to baking, so plain WMD finds bread.",
+        0.0,
+    ),
+    Example(
+        "similar",
+        "fuse-blows",
+        ("overload", "dark-kitchen", "breaker-trips"),
+        "With P-WMD posts weigh less the lower they rank: now it finds the other threads about kitchens without power.",
+    ),
+)
+
+
+def threads_path() -> Path:
+    """Return the file of sample threads: JSON lines, 114 short help desk threads, written for the demo."""
+    from importlib.resources import files
+
+    return Path(str(files("moverank.indexer.demo") / "threads.jsonl"))

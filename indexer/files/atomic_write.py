@@ -1,0 +1,110 @@
+"""Durable and atomic writes: success means that the data is on disk; a failure leaves the old content unchanged.
+
+All functions raise OSError; the caller turns it into an error that names what cannot be written.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+
+@contextmanager
+def durable_file(path: Path, mode: Literal["wb", "xb"] = "wb") -> Iterator[BinaryIO]:
+    """Open a file for writing, and sync it to disk when the block ends without an error.
+
+    Not atomic by itself: for the files of a directory that `atomic_directory` puts in place.
+    """
+    with path.open(mode) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` when the block ends without an error; otherwise it is removed.
+
+    Readers of `path` see the old content or the new, never part of it. The temporary file gets the mode of the file
+    that it replaces. It is `.NAME.HEX` in the same directory; only a killed process leaves it behind. Renaming would
+    destroy a symbolic link, a device or a pipe: these are written in place, not atomically.
+    """
+    replaced = _file_mode(path)
+    if replaced is not None and not stat.S_ISREG(replaced):
+        with path.open("wb") as file:
+            yield file
+        return
+    temporary = _temporary_path(path)
+    try:
+        with durable_file(temporary, "xb") as file:
+            if replaced is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(replaced))
+            yield file
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_path(path.parent)
+
+
+@contextmanager
+def atomic_directory(directory: Path, *, replace: bool = True) -> Iterator[Path]:
+    """Yield a new temporary directory that becomes `directory` when the block ends; it is removed after an error.
+
+    An existing `directory` is replaced at the end; without `replace`, OSError is raised if it is not empty. Its files
+    are durable if they were written by `durable_file`. The temporary directory is `.NAME.HEX` beside `directory`; only
+    a killed process leaves it behind.
+    """
+    directory = directory.absolute()
+    temporary = _temporary_path(directory)
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        sync_path(temporary)
+        if replace:
+            _replace_directory(directory, temporary)
+        else:
+            temporary.rename(directory)
+        sync_path(directory.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def sync_path(path: Path) -> None:
+    """Sync a file's content, or the names in a directory, to disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _temporary_path(path: Path) -> Path:
+    """Return an unused hidden name in the same directory."""
+    return path.with_name(f".{path.name}.{os.urandom(4).hex()}")
+
+
+def _file_mode(path: Path) -> int | None:
+    """Return type and permissions of a file, symbolic links not followed; None if it does not exist."""
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace_directory(directory: Path, new: Path) -> None:
+    """Rename `new` to `directory`; an existing one is moved aside first, and back if that fails."""
+    if not directory.exists():
+        new.rename(directory)
+        return
+    old = new.with_name(f"{new.name}.old")
+    directory.rename(old)
+    try:
+        new.rename(directory)
+    except BaseException:
+        old.rename(directory)
+        raise
+    shutil.rmtree(old, ignore_errors=True)

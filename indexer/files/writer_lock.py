@@ -1,0 +1,74 @@
+"""The writer's lock: only one process at a time writes to a collection; a file beside the lock names that process."""
+
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.files.directory import LOCK, LOCK_OWNER, remove_temporary
+
+_log = logging.getLogger("moverank")
+
+
+@contextmanager
+def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the writer's lock of a collection during the block; wait at most `wait` seconds for it.
+
+    The operating system releases the lock of a dead process. Raises LockedError, which names the owner, if the lock
+    is not free in time, and CollectionError if the directory is not writable.
+    """
+    from filelock import FileLock, Timeout
+
+    if not _is_writable(directory):
+        raise CollectionError(f"{directory} cannot be written to: permission denied, or it is read-only")
+    lock = FileLock(directory / LOCK, timeout=0)
+    try:
+        try:
+            lock.acquire()
+        except Timeout:
+            if not wait:
+                raise
+            _log.warning("waiting for %s", _owner(directory))
+            lock.acquire(timeout=-1 if wait == float("inf") else wait)
+    except Timeout as error:
+        hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
+        raise LockedError(f"{_owner(directory)} is writing to {directory}: {hint}") from error
+    except OSError as error:
+        raise CollectionError(f"{directory} cannot be written to: {error.strerror}") from error
+    try:
+        remove_temporary(directory)
+        _record_owner(directory)
+        yield
+    finally:
+        with suppress(OSError):
+            (directory / LOCK_OWNER).unlink()
+        lock.release()
+
+
+def _is_writable(directory: Path) -> bool:
+    """Return whether files can be created in a directory: permissions allow it, and the file system is writable."""
+    return os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
+
+
+def _record_owner(directory: Path) -> None:
+    """Write this process's id, host and command for the messages of waiting processes; a failure is ignored."""
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
+    since = datetime.now().astimezone().isoformat(timespec="seconds")
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
+    with suppress(OSError):
+        (directory / LOCK_OWNER).write_text(json.dumps(owner), encoding="utf-8")
+
+
+def _owner(directory: Path) -> str:
+    """Describe the owner of the lock; "another process" if its record is missing or incomplete."""
+    try:
+        owner = json.loads((directory / LOCK_OWNER).read_text(encoding="utf-8"))
+        return f"process {owner['pid']} on {owner['host']} (`{owner['command']}`, since {owner['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

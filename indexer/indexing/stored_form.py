@@ -1,0 +1,92 @@
+"""The stored form of a document: its parts with digests, its own digest, and its filter fields."""
+
+import json
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+from moverank.indexer.documents import Document, Metadata, Part
+from moverank.indexer.errors import UsageError
+from moverank.indexer.store import StoredDocument
+from moverank.indexer.titles import counted_texts
+from moverank.rerank.bags.weights import TITLE
+
+
+class StoredPart(NamedTuple):
+    """A title (rank `TITLE`, position -1) or a part, with the text whose words are counted for it."""
+
+    position: int
+    rank: int
+    text: str
+    counted: str
+    digest: bytes
+
+
+def stored_parts(document: Document) -> tuple[StoredPart, ...]:
+    """Return the parts of a document, its title first where the title's words count."""
+    title = document.title if document.title_counts else ""
+    counted = counted_texts(title, [(part.rank, part.text) for part in document.parts])
+    rows = [
+        StoredPart(position, part.rank, part.text, text, text_digest(part.text))
+        for position, (part, text) in enumerate(zip(document.parts, counted, strict=True))
+    ]
+    own = [StoredPart(-1, TITLE, title, title, text_digest(title))] if title.strip() else []
+    return (*own, *rows)
+
+
+def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes) -> bytes:
+    """Return a digest of the content of `document`, whose stored parts are `parts`.
+
+    `salt` identifies the settings that determine its words.
+    """
+    ranks = [part.rank for part in document.parts]
+    content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
+    content += [] if document.title_counts or not document.title else [False]
+    digests = b"".join(part.digest for part in parts if part.rank != TITLE)
+    return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests)
+
+
+def restored(found: StoredDocument) -> Document:
+    """Return the document of a stored one."""
+    titled = any(part.rank == TITLE for part in found.parts)
+    parts = tuple(Part(part.text, part.rank) for part in found.parts if part.rank != TITLE)
+    return Document(found.key, found.title, parts, found.label, found.metadata, titled or not found.title)
+
+
+def text_digest(text: str) -> bytes:
+    """Return the digest of a part's text."""
+    return _digest(text.encode())
+
+
+def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
+    """Return the filter fields (name, value) of a document: text unchanged, other values as JSON."""
+    values = {("label", label)} if label is not None else set()
+    for name, value in metadata.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                values.add((name, item if isinstance(item, str) else json.dumps(item)))
+    return values
+
+
+def check_document(document: Document) -> None:
+    """Raise UsageError for an empty key, a lone surrogate in a text, or a rank out of range."""
+    texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    texts.append(json.dumps(dict(document.metadata), ensure_ascii=False))
+    if not document.key:
+        raise UsageError("a document needs a key that is not empty")
+    if any(not text.isascii() and _has_surrogate(text) for text in texts):
+        raise UsageError(f"document {document.key!r} has half a character (a lone surrogate), which no text can hold")
+    if any(not 0 <= part.rank < 2**31 for part in document.parts):
+        raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")
+
+
+def _has_surrogate(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=16).digest()

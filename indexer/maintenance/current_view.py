@@ -1,0 +1,83 @@
+"""The view that a collection searches: opened on first use, reopened after damage or an external change."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.searcher import Searcher
+from moverank.indexer.settings import Settings
+from moverank.indexer.store import Store, database_errors
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.words.embedding import Embedding
+
+_Answer = TypeVar("_Answer")
+_ATTEMPTS = 5  # after this many damaged states in a row, another process must be changing the files
+
+
+class CurrentView:
+    """Runs searches on one consistent state of a collection; repairs a damaged snapshot, and repeats the search.
+
+    `store` and `directory` are the collection's; `state` returns its settings and word vectors.
+    """
+
+    def __init__(self, store: Store, directory: Path, state: Callable[[], tuple[Settings, Embedding]]) -> None:
+        self._store, self._directory, self._state = store, directory, state
+        self._repairer = SnapshotRepairer(store, directory)
+        self._searcher: Searcher | None = None
+        self._reading = ExitStack()
+
+    def close(self) -> None:
+        """Close the view; the next search opens the state current at that time."""
+        self._searcher = None
+        self._reading.close()
+
+    def run(self, search: Callable[[Searcher], _Answer]) -> _Answer:
+        """Return the result of a search, after repairs if necessary."""
+        for _ in range(_ATTEMPTS):
+            searcher = self._opened()
+            try:
+                with database_errors():
+                    answer = search(searcher)
+            except DamagedFile as damage:
+                self.close()
+                self._repairer.repair(*self._state(), [damage])
+                continue
+            except CollectionError:
+                if not self._store.reopen_if_changed():
+                    raise
+            else:
+                if not self._store.reopen_if_changed():
+                    return answer
+            self.close()
+        return search(self._opened())
+
+    def run_many(self, search: Callable[[Searcher], Iterator[Ranking]], options: SearchOptions) -> Iterator[Ranking]:
+        """Return the results of many searches; the files that searches with these options read are checked first."""
+        self.run(lambda searcher: searcher.check(options))
+        return _with_database_errors(search(self._opened()))
+
+    def _opened(self) -> Searcher:
+        """Return the searcher of the current view, which is opened if necessary."""
+        settings, embedding = self._state()
+        for _ in range(_ATTEMPTS):
+            if self._searcher is None:
+                reader = self._reading.enter_context(self._store.reading())
+                view = self._repairer.open(reader, settings, embedding)
+                if view is None:
+                    self.close()
+                    continue
+                self._searcher = Searcher(reader, view, settings, embedding)
+                # Until the view is closed: restored BLAS threads would busy-wait on cores that the next search needs.
+                self._reading.enter_context(single_threaded_blas())
+            return self._searcher
+        raise CollectionError(f"{self._directory} is being changed all the time by other processes: try again")
+
+
+def _with_database_errors(rankings: Iterator[Ranking]) -> Iterator[Ranking]:
+    with database_errors():
+        yield from rankings

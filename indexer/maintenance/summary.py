@@ -1,0 +1,32 @@
+"""The summary of a collection: what `moverank info` shows."""
+
+from pathlib import Path
+from typing import Any
+
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.index_choice import IndexInUse
+from moverank.indexer.store import Reader
+from moverank.rerank.words.embedding import Embedding
+
+
+def summary(
+    reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None, index: IndexInUse | None
+) -> dict[str, Any]:
+    """Return sizes, revision and settings by name.
+
+    `reader`, `directory`, `settings` and `embedding` are the collection's; `index` is the FAISS index in use.
+    """
+    sizes = {
+        "documents": reader.document_count(),
+        "parts": reader.part_count(),
+        "wordless": reader.wordless_count(),
+        "words": reader.word_count(),
+        "known_words": reader.word_count(known=True),
+        "fields": reader.field_names(),
+        "revision": reader.revision(),
+        "dim": embedding.dim if embedding else 0,
+        "vectors": len(embedding.words) if embedding else 0,
+        "bytes": sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()),
+    }
+    choices = settings.stored() | {"stop_words": len(settings.stop_words)}
+    return sizes | choices | {"faiss_in_use": index.factory if index else None}

@@ -1,0 +1,42 @@
+"""Files with one entry per line (queries, judgments, labels); a bad line rejects the whole file."""
+
+from collections.abc import Iterator
+
+from moverank.indexer.errors import ReadError
+from moverank.indexer.files.gzip_limit import DAMAGED, GzipBomb
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.sources import Source
+from moverank.indexer.readers.streams import decode_line, open_source
+
+
+def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[tuple[int, str]]:
+    """Yield the number, from 1, and the text, without its line end, of each line that is not blank.
+
+    `path` is a file, gzipped or not, or `-` for standard input. Lines are UTF-8, except that those of exactly
+    `latin1_columns` columns, separated by `|`, are Latin-1. Raises ReadError, which names the file, and the line if one
+    is bad.
+    """
+    try:
+        with open_source(Source(path, path)) as stream:
+            for line in stream.lines():
+                if line is not None and latin1_columns == line.count(b"|") + 1:
+                    text = line.decode("latin-1")
+                else:
+                    text = _decoded(path, stream.line, line)
+                if text.strip():
+                    yield stream.line, text.strip("\r\n")
+    except GzipBomb as error:
+        raise ReadError(f"{path}: {error}") from error
+    except DAMAGED as error:
+        raise ReadError(f"{path}: the gzip data are damaged or cut short: {error}") from error
+    except ReadError:
+        raise
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _decoded(path: str, number: int, line: bytes | None) -> str:
+    try:
+        return decode_line(line)
+    except BadRecord as bad:
+        raise ReadError(f"{path}:{number}: {bad.reason}") from bad

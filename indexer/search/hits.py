@@ -1,0 +1,39 @@
+"""Turns an outcome into hits with keys, titles, snippets and flows."""
+
+from moverank.indexer.search.explanations import explain_words
+from moverank.indexer.search.query import Outcome, Query
+from moverank.indexer.search.query_parser import QueryParser
+from moverank.indexer.search.snippet import snippet
+from moverank.indexer.store import Reader
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Flow, Hit, Ranking
+
+
+def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Query, *, explained: bool) -> Ranking:
+    """Return the ranking for the `outcome` of `query`, with flows if `explained`.
+
+    `reader` and `parser` see the state that was searched.
+    """
+    ids = outcome.ids.tolist()
+    shown, texts = reader.shown(ids), reader.texts(ids)
+    hits = []
+    for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
+        flows = _flows(parser, query, id_) if explained else ()
+        about = [flow.target for flow in flows] or query.words.all_texts or query.words.texts
+        key, title, label = shown[id_]
+        extract = snippet(texts.get(id_, []), title, about)
+        parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
+        scored = None if outcome.scores is None else float(outcome.scores[position])
+        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts))
+    proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
+    return Ranking(tuple(hits), *proof)
+
+
+def _flows(parser: QueryParser, query: Query, id_: int) -> tuple[Flow, ...]:
+    """Return the flows of a hit; there are none for scorers, relaxed distances and documents without a bag."""
+    if query.scorer or query.distance not in ("wmd", "pwmd"):
+        return ()
+    try:
+        return explain_words(query.words, parser.stored(id_, query.gamma)).flows
+    except NoKnownWords:
+        return ()

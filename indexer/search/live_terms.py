@@ -1,0 +1,97 @@
+"""Word counts of the live documents of a segment, and statistics over all segments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.snapshot.segment import Segment, Terms
+from moverank.rerank.bags.weights import ranked_counts
+from moverank.rerank.scorers import Statistics, TermCounts, WordVectors
+
+
+class LiveTerms:
+    """Word counts of the documents in `terms`, except those with the ids `gone` (m,).
+
+    `segment` has the words' vectors. `title_weight` is the collection's. `directory` is the collection's, in which
+    costly results are cached; None for the tail.
+    """
+
+    def __init__(
+        self,
+        terms: Terms,
+        gone: NDArray[np.int64],
+        segment: Segment,
+        title_weight: float,
+        directory: Path | None = None,
+    ) -> None:
+        self.terms, self.segment, self.directory = terms, segment, directory
+        self._gone, self._title_weight = gone, title_weight
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """Return the rows (n,) of the live documents."""
+        return np.flatnonzero(~np.isin(self.terms.ids, self._gone))
+
+    @cached_property
+    def ids(self) -> NDArray[np.int64]:
+        """Return the ids (n,) of the live documents."""
+        return self.terms.ids[self.rows]
+
+    @cached_property
+    def word_vectors(self) -> WordVectors:
+        """Return the vectors of the terms."""
+        return self.some_word_vectors(np.arange(len(self.terms.word_ids), dtype=np.int32))
+
+    def some_word_vectors(self, terms: NDArray[np.int32]) -> WordVectors:
+        """Return the vectors of some terms (h,)."""
+        ids, known = self.terms.word_ids[terms], self.segment.word_ids
+        present = np.isin(ids, known)
+        vectors = np.zeros((len(terms), self.segment.vectors.shape[1]), np.float32)
+        vectors[present] = self.segment.vectors[np.searchsorted(known, ids[present])]
+        return WordVectors(vectors, present)
+
+    def counted(self, gamma: float) -> TermCounts:
+        """Return the counts of the live documents, each part weighted by its rank."""
+        counts = self.terms.counts if len(self.rows) == len(self.terms.ids) else self.terms.counts.take(self.rows)
+        return TermCounts(*ranked_counts(counts, gamma, self._title_weight))
+
+    def positions(self, word_ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the positions (h,) of words among the terms; -1 for words that are not among them."""
+        positions = np.searchsorted(self.terms.word_ids, word_ids)
+        return np.where(np.isin(word_ids, self.terms.word_ids), positions, -1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTerms:
+    """The counts of each segment at one gamma, and the statistics of all words `word_ids` (t,), increasing."""
+
+    counts: tuple[TermCounts, ...]
+    word_ids: NDArray[np.int64]
+    statistics: Statistics
+
+    @classmethod
+    def of(cls, parts: Sequence[LiveTerms], documents: int, gamma: float) -> "CountedTerms":
+        """Count the terms of segments, `parts`, at `gamma`; `documents` is the number of all documents."""
+        counts = tuple(part.counted(gamma) for part in parts)
+        vocabularies = [part.terms.word_ids for part in parts]
+        word_ids = reduce(np.union1d, vocabularies) if parts else np.empty(0, np.int64)
+        frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
+        for own, vocabulary in zip(counts, vocabularies, strict=True):
+            positions = np.searchsorted(word_ids, vocabulary)
+            frequencies[positions] += np.bincount(own.terms, minlength=len(vocabulary))
+            amounts[positions] += np.bincount(own.terms, own.counts, len(vocabulary))
+        return cls(counts, word_ids, Statistics(documents, float(amounts.sum()), frequencies, amounts))
+
+    def of_words(self, ids: NDArray[np.int64]) -> Statistics:
+        """Return the statistics of words by id; zeros for words in no document."""
+        whole = self.statistics
+        positions = np.searchsorted(self.word_ids, ids)
+        present = np.isin(ids, self.word_ids)
+        frequencies, amounts = np.zeros(len(ids), np.int64), np.zeros(len(ids))
+        frequencies[present] = whole.document_frequencies[positions[present]]
+        amounts[present] = whole.collection_frequencies[positions[present]]
+        return Statistics(whole.documents, whole.tokens, frequencies, amounts)

@@ -1,0 +1,153 @@
+"""Writes and removes snapshots atomically."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.files.atomic_write import atomic_directory, durable_file
+from moverank.indexer.files.checksums import checksummed_json, file_checksums
+from moverank.indexer.snapshot import first_stage, index_choice
+from moverank.indexer.snapshot.fitted_encoder import save_encoder
+from moverank.indexer.snapshot.segment import Portion, keep_words
+from moverank.indexer.snapshot.snapshot_layout import (
+    ARRAYS,
+    ENCODED,
+    ENCODER,
+    FIRST_STAGE,
+    FORMAT,
+    META,
+    OMITTED_IF_UNRANKED,
+    PREFIX,
+    REMOVED,
+)
+from moverank.indexer.snapshot.snapshot_reader import map_array
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.weights import PartCounts, weigh, with_idf
+from moverank.rerank.encoders.encoder import Documents, Encoder
+
+_Encode = Callable[[Bags, NDArray[np.float64]], NDArray[np.float32]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SnapshotContent:
+    """The data that a snapshot is written from.
+
+    `revision` and `token` identify the state; `made_for`: see `snapshot_reader.made_for`. `portions` are counts of all
+    words, which are positions in `all_word_ids` (t,). `word_ids` (v,) and `vectors` (v, d) are those of the words with
+    a vector, `idf` (v,) their idf or None; `encoder` computes the first stage's vectors.
+    """
+
+    revision: int
+    token: str
+    made_for: dict[str, Any]
+    portions: Iterable[Portion]
+    all_word_ids: NDArray[np.int64]
+    word_ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    idf: NDArray[np.float64] | None
+    encoder: Encoder
+
+    def encode(self, bags: Bags, lengths: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the first stage's vectors (n, dim) of bags (n,) with `lengths` (n,) in tokens."""
+        weighed = bags if self.idf is None else with_idf(bags, self.idf)
+        return self.encoder.encode(Documents(weighed, lengths, self.word_ids, self.vectors))
+
+
+def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
+    """Write a snapshot into a collection's directory, portion by portion, and return its path.
+
+    Bags are weighted by the collection's own gamma and title weight, and for the encoder also by idf.
+    """
+    target = directory / f"{PREFIX}{content.revision}"
+    with atomic_directory(target) as path:
+        sizes = _write_arrays(path, content)
+        _write_file(path / "all_word_ids", content.all_word_ids.astype("<i8").tobytes())
+        _write_file(path / "word_ids", content.word_ids.astype("<i8").tobytes())
+        _write_file(path / "vectors", content.vectors.astype("<f4").tobytes())
+        save_encoder(content.encoder, path / ENCODER)
+        sizes |= {"all_word_ids": len(content.all_word_ids), "word_ids": len(content.word_ids)}
+        factory = _write_first_stage(path, content.made_for["faiss"], sizes["ids"], content.encoder.dim)
+        sizes |= {"first_stage": (path / FIRST_STAGE).stat().st_size, "encoded": content.encoder.dim}
+        meta = {"format": FORMAT, "revision": content.revision, "token": content.token, "made_for": content.made_for}
+        meta |= {"sizes": sizes | {"dim": content.vectors.shape[1]}, "factory": factory}
+        _write_file(path / META, checksummed_json(meta | {"files": file_checksums(path)}))
+    return target
+
+
+def remove_snapshot(path: Path) -> None:
+    """Remove a snapshot atomically; open readers keep its files."""
+    aside = path.with_name(f"{REMOVED}{path.name}")
+    with suppress(OSError):
+        shutil.rmtree(aside, ignore_errors=True)
+        path.rename(aside)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def remove_other_snapshots(directory: Path, current: Path) -> None:
+    """Remove every snapshot but the current one."""
+    for path in directory.glob(f"{PREFIX}*"):
+        if path != current:
+            remove_snapshot(path)
+
+
+def _write_arrays(path: Path, content: SnapshotContent) -> dict[str, int]:
+    """Append the arrays and encoded vectors of each portion to their files; return the length of each array."""
+    sizes = dict.fromkeys(ARRAYS, 0)
+    flat = True
+    with _files(path, (*sizes, ENCODED)) as files:
+
+        def append(name: str, array: NDArray[Any]) -> None:
+            files[name].write(array.astype(ARRAYS[name]).tobytes())
+            sizes[name] += len(array)
+
+        def append_counts(prefix: str, ids: NDArray[np.int64], counts: PartCounts) -> None:
+            append(f"{prefix}starts", counts.starts[1:] + sizes[f"{prefix}words"])
+            append(f"{prefix}ids", ids)
+            for name in ("words", "ranks", "counts"):
+                append(f"{prefix}{name}", getattr(counts, name))
+
+        for name in ("starts", "term_starts", "bag_starts"):
+            append(name, np.zeros(1))
+        gamma, title_weight = content.made_for["gamma"], content.made_for["title_weight"]
+        for all_ids, terms in content.portions:
+            append_counts("term_", all_ids, terms)
+            ids, counts = keep_words(all_ids, terms, content.all_word_ids, content.word_ids)
+            append_counts("", ids, counts)
+            bags = weigh(counts, gamma, title_weight=title_weight)
+            append("bag_starts", bags.starts[1:] + sizes["bag_words"])
+            append("bag_words", bags.words)
+            append("weights", bags.weights)
+            if len(bags):
+                files[ENCODED].write(content.encode(bags, counts.lengths(title_weight)).tobytes())
+            flat = flat and not terms.ranks.any()
+    for name in OMITTED_IF_UNRANKED if flat else ():
+        (path / name).unlink()
+        del sizes[name]
+    return sizes
+
+
+def _write_first_stage(path: Path, named: str, n: int, dim: int) -> str:
+    """Index the documents' vectors, and remove their file; return the factory string of the index."""
+    vectors = map_array(path / ENCODED, "<f4", n * dim).reshape(-1, dim)
+    factory = index_choice.choose(n, dim) if named == index_choice.AUTO else named
+    used = first_stage.build(factory, map_array(path / "ids", "<i8", n), vectors, path / FIRST_STAGE)
+    (path / ENCODED).unlink()
+    return used
+
+
+@contextmanager
+def _files(path: Path, names: tuple[str, ...]) -> Iterator[dict[str, BinaryIO]]:
+    """Open files in a directory for writing, and sync all of them to disk when the block ends."""
+    with ExitStack() as stack:
+        yield {name: stack.enter_context(durable_file(path / name)) for name in names}
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    with durable_file(path) as file:
+        file.write(content)

@@ -1,0 +1,48 @@
+"""The k nearest bags by any of the distances."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.best_first import never_stop
+from moverank.rerank.distance.cascade import Cascade
+from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.distance.relaxed import nearest_by_rwmd, nearest_by_wcd
+from moverank.rerank.errors import BagError
+from moverank.rerank.ranking import Distance, Nearest, StageCounts
+
+
+def nearest(
+    query: QueryBag,
+    bags: Bags,
+    vectors: NDArray[np.float32],
+    k: int,
+    distance: Distance = "wmd",
+    within: float = np.inf,
+    norms: NDArray[np.float32] | None = None,
+    stop: Callable[[], bool] = never_stop,
+) -> Nearest:
+    """Find the exact `k` nearest of `bags` (n,) to `query` over word `vectors` (v, d) by a cascade of bounds.
+
+    `distance` names the distance; "wmd" and "pwmd" differ only in the weights of the bags. Equal distances keep the
+    order of their rows. Rows known to be farther than `within` are not computed, so fewer than `k` may be returned.
+    `norms` (v,) are the lengths of the vectors, if already computed. `stop` is polled by "wmd" and "pwmd": once it
+    returns True, the search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
+
+    Raises BagError if `k` is below 1.
+    """
+    if k < 1:
+        raise BagError(f"k must be 1 or more, not {k}")
+    if not len(bags):
+        return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
+    if len(bags.words) < len(vectors):  # some words are certainly unused: a smaller vocabulary saves time
+        query, bags, vectors, norms = restricted(query, bags, vectors, norms)
+    if distance == "wcd":
+        return nearest_by_wcd(query, bags, vectors, k, within)
+    lengths = vector_norms(vectors) if norms is None else norms
+    if distance == "rwmd":
+        return nearest_by_rwmd(query, bags, vectors, lengths, k, within)
+    return Cascade(query, bags, vectors, lengths, k, within, stop).run()

@@ -1,0 +1,68 @@
+"""The group `evaluate`: tables, files and invalid arguments."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import WORDS, Call
+
+
+@pytest.fixture
+def judgments(tmp_path: Path) -> Path:
+    path = tmp_path / "qrels.tsv"
+    path.write_text("".join(f"d{i}\t0\td{(i + 3) % 10}\t1\n" for i in range(4)))
+    return path
+
+
+def test_evaluate_retrieval_prints_a_row_for_each_method(call: Call, collection: Path, judgments: Path) -> None:
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "wmd", "--method", "bm25")
+    result = call(*arguments, "--json").json
+    assert [row["method"] for row in result["rows"]] == ["wmd", "bm25"]
+    assert 0 < result["rows"][0]["map"] <= 1
+    assert (result["table"], result["queries"], result["reference"]) == ("retrieval", 4, "wmd")
+    shown = call(*arguments, "--measure", "map")
+    assert shown.code == 0
+    assert shown.out.startswith("method")
+    assert "documents 10, queries 4" in shown.out
+
+
+def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgments: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "bow", "--measure", "mrr")
+    assert call(*arguments, "--csv", file).code == 0
+    head, row = file.read_text().splitlines()
+    assert head == "method,mrr,p,hubness"
+    assert row.startswith("bow,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--method", "cosine"), 2, "there is no method 'cosine'"),
+        (("--measure", "recall"), 1, "there is no measure 'recall'"),
+        (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
+        (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
+    ],
+)
+def test_invalid_arguments_of_evaluate_are_one_sentence(
+    arguments: tuple[str, ...], code: int, message: str, call: Call, collection: Path, judgments: Path
+) -> None:
+    answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
+    assert answer.code == code
+    assert message in answer.sentence
+
+
+def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:
+    result = call("evaluate", "knn", "-i", collection, "--method", "wcd", "--times", "2", "-k", "1", "--json").json
+    assert (result["table"], result["labels"], result["splits"]) == ("knn", 2, 2)
+    assert 0 <= result["rows"][0]["error"] <= 1
+
+
+def test_evaluate_gamma_and_bounds_print_tables(call: Call, collection: Path, judgments: Path, documents: Path) -> None:
+    result = call("evaluate", "gamma", "-i", collection, "--qrels", judgments, "--grid", "0,1", "--json").json
+    assert result["rows"][-1]["method"] == "chosen"
+    documents.write_text(documents.read_text() + "".join(f'{{"id": "e{i}", "text": "{WORDS[i]}"}}\n' for i in range(3)))
+    assert call("index", documents, "-i", collection).code == 0
+    bounds = call("evaluate", "bounds", "-i", collection, "--sample", "3", "--json").json
+    assert [row["bound"] for row in bounds["rows"]][-1] == "wmd"
+    assert call("evaluate", "bounds", "-i", collection, "--depths", "--json").json["rows"][-1]["recall"] == 1

@@ -1,0 +1,113 @@
+"""Exit codes and messages: one sentence for whatever goes wrong, and nothing is changed."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import Call
+
+# {new} is the path of a collection to be created, {old} that of an existing one.
+INVALID_CALLS: list[tuple[str, int, str]] = [
+    ("index nowhere.jsonl -i {new}", 1, "nowhere.jsonl: there is no such file or directory"),
+    ("index nowhere*.txt -i {new}", 1, "nowhere*.txt: no file matches this pattern"),
+    ("index {empty} -i {new}", 1, "there is no file in this directory"),
+    ("index - - -i {new}", 2, "- (standard input) is named twice"),
+    ("index {docs} -i {new} --format nope", 2, "there is no format 'nope': choose one of text, lines"),
+    ("index {docs} -i {new} --embedding nowhere.txt", 1, "nowhere.txt cannot be read: No such file"),
+    ("index {docs} -i {new} --embedding lsi --train-option dim=x", 2, "'dim=x': dim must be a whole number"),
+    ("index {docs} -i {new} --embedding {vec} --train-option dim=3", 2, "options of training need --embedding train"),
+    ("index {docs} -i {new} --gamma inf", 2, "gamma must be a number of 0 or more, not inf"),
+    ("index {docs} -i {new} --gamma -1", 2, "invalid value for '--gamma'"),
+    ("index {docs} -i {new} --weights bm25", 2, "'bm25' is not one of 'tf', 'tfidf'"),
+    ("index {docs} -i {new} --stop-words nowhere.txt", 1, "nowhere.txt: the stop words cannot be read"),
+    ("index {docs} -i {docs}", 1, "cannot be made: File exists"),
+    ("index {docs} -i {full}", 1, "holds mine.txt and no collection: choose another place"),
+    ("index {docs} -i {old} --embedding lsi", 2, "the collection was made with another embedding"),
+    ("index {docs} -i {old} --stop-words none", 2, "the collection was made with another stop words (329 words)"),
+    ("index {docs} -i {old} --normalize", 2, "the collection was made with another normalize (False)"),
+    ("index {docs} -i {new} --title-weight 0", 2, "invalid value for '--title-weight'"),
+    ("index", 2, "missing argument 'paths'"),
+    ("search cat -i {new}", 1, "there is no collection in "),
+    ("info -i {new}", 1, "make one with `moverank index PATH -i "),
+    ("search -i {old}", 2, "give either a query or --queries FILE"),
+    ("search cat --queries nowhere.txt -i {old}", 2, "give either a query or --queries FILE"),
+    ("search --queries nowhere.txt -i {old}", 1, "nowhere.txt: cannot be read: No such file or directory"),
+    ("search zebra -i {old}", 1, "the query 'zebra' has no word that the collection has a vector for"),
+    ("search the -i {old}", 1, "all of its words are stop words"),
+    ("search '' -i {old}", 1, "it is empty"),
+    ("search cat -i {old} -k 0", 2, "invalid value for '-k'"),
+    ("search cat -i {old} --budget 0", 2, "the budget must be a number of seconds above 0, not 0"),
+    ("explain cat nobody -i {old} --why-not", 1, "the collection has no document with the key 'nobody'"),
+    ("search cat -i {old} --depth 5", 2, "depth must be at least k, which is 10, not 5"),
+    ("search cat -i {old} --distance nope", 2, "there is no distance 'nope': choose one of wmd, pwmd, rwmd, wcd, bow"),
+    ("search cat -i {old} --distance bm25:k9=1", 2, "bm25 has no option 'k9'"),
+    ("search cat -i {old} --blend bm25=2", 2, "the share of bm25 in a blend is a number from 0 to 1, not '2'"),
+    ("search cat -i {old} --distance wmd --gamma 1", 2, "wmd weighs all parts alike"),
+    ("search cat -i {old} --where label", 2, "--where 'label' is not of the form FIELD=VALUE"),
+    ("search cat -i {old} --where =x", 2, "--where '=x' is not of the form FIELD=VALUE"),
+    ("search cat -i {old} --where nope=1", 2, "no document has a field 'nope': the fields are label, year"),
+    ("search cat dog -i {old}", 2, "unexpected extra argument"),
+    ("search cat --nope", 2, "no such option: --nope"),
+    ("similar nowhere -i {old}", 1, "no document with the key 'nowhere'"),
+    ("explain cat nowhere -i {old}", 1, "no document with the key 'nowhere'"),
+    ("explain cat d1 -i {old} --html {empty}", 1, "cannot be written: Is a directory"),
+    ("remove d1 nowhere -i {old}", 1, "nothing was removed: no document has the key 'nowhere'"),
+    ("nope", 2, "no such command 'nope'"),
+]
+
+
+@pytest.mark.parametrize(("line", "code", "message"), INVALID_CALLS, ids=[line for line, _, _ in INVALID_CALLS])
+def test_an_invalid_call_is_one_sentence_and_changes_nothing(
+    call: Call, collection: Path, documents: Path, vectors: Path, tmp_path: Path, line: str, code: int, message: str
+) -> None:
+    full, empty = tmp_path / "full", tmp_path / "empty"
+    full.mkdir()
+    (full / "mine.txt").write_text("cat")
+    empty.mkdir()
+    paths = {"new": tmp_path / "new", "old": collection, "docs": documents, "vec": vectors}
+    arguments = [word.strip("'").format(full=full, empty=empty, **paths) for word in line.split()]
+    before = call("info", "-i", collection, "--json").json
+    answer = call(*arguments)
+    assert (answer.code, answer.out) == (code, "")
+    assert message in answer.sentence
+    assert not (tmp_path / "new").exists()
+    assert [file.name for file in full.iterdir()] == ["mine.txt"]
+    assert call("info", "-i", collection, "--json").json == before
+
+
+def test_a_key_that_is_not_utf8_is_reported(call: Call, collection: Path) -> None:
+    answer = call("similar", "caf\udce9", "-i", collection, "--json")
+    assert answer.code == 2
+    assert "is not UTF-8" in answer.sentence
+
+
+def test_a_file_that_is_no_database_is_reported(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "collection.db").write_bytes(b"no database at all" * 99)
+    answer = call("info", "-i", tmp_path / "old")
+    assert answer.code == 1
+    assert "the database is damaged or not one of ours" in answer.sentence
+
+
+def test_an_unexpected_file_error_is_one_sentence(
+    call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "disk")
+
+    monkeypatch.setattr("moverank.indexer.formatters.output.print_object", full)
+    answer = call("info", "-i", collection, "--json")
+    assert (answer.code, answer.sentence) == (1, "disk: No space left on device")
+
+
+@pytest.mark.parametrize("command", ["index", "info"])
+def test_an_interrupted_run_is_one_sentence(
+    call: Call, collection: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"moverank.indexer.collection.Collection.{command}", interrupted)
+    answer = call(*([command, documents] if command == "index" else [command]), "-i", collection)
+    assert (answer.code, answer.out) == (1, "")
+    assert answer.sentence.startswith("interrupted")

@@ -1,0 +1,40 @@
+"""`help`: topics, pages and unknown topics."""
+
+import sys
+
+import pytest
+
+from moverank.indexer.manual import page, topics
+from tests.indexer.commands.program import Call
+
+
+def test_without_a_topic_all_are_listed(call: Call) -> None:
+    answer = call("help")
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert [line.split(maxsplit=1) for line in lines[: len(topics())]] == [[*topic] for topic in topics().items()]
+    assert "`moverank COMMAND --help`" in lines[-1]
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_page_is_raw_markdown_without_a_terminal(call: Call, topic: str) -> None:
+    answer = call("help", topic)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out == page(topic).rstrip("\n") + "\n"
+
+
+def test_a_page_is_rendered_on_a_terminal(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    heading = page("formats").splitlines()[0].removeprefix("# ")
+    answer = call("help", "formats")
+    assert answer.code == 0
+    assert heading.partition(":")[0] in answer.out
+    assert f"# {heading}" not in answer.out
+
+
+def test_an_unknown_topic_lists_the_valid_ones(call: Call) -> None:
+    answer = call("help", "nope")
+    assert (answer.code, answer.out) == (2, "")
+    assert "'nope'" in answer.sentence
+    assert all(topic in answer.sentence for topic in topics())

@@ -1,0 +1,124 @@
+"""`index` and `threads`: changes, settings and sources."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import CHANGES, GOOD, Call
+
+
+def test_index_reports_its_changes(call: Call, documents: Path, vectors: Path, tmp_path: Path) -> None:
+    path = tmp_path / "new"
+    first = call("index", documents, "-i", path, "--embedding", vectors, "--json")
+    assert list(first.json) == CHANGES
+    assert (first.code, first.err) == (0, "")
+    assert first.json["added"] == 10
+    again = call("index", documents, "-i", path, "--json")
+    assert again.json == dict.fromkeys(CHANGES, 0) | {"unchanged": 10, "revision": first.json["revision"]}
+
+
+def test_the_text_output_of_index_is_one_line(call: Call, documents: Path, collection: Path) -> None:
+    answer = call("index", documents, "-i", collection)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("10 unchanged (")
+    assert answer.out.count("\n") == 1
+
+
+def test_prune_removes_documents_missing_from_the_sources(call: Call, documents: Path, collection: Path) -> None:
+    documents.write_text("".join(documents.read_text().splitlines(keepends=True)[:4]))
+    answer = call("index", documents, "-i", collection, "--prune", "--json")
+    assert (answer.json["removed"], answer.json["unchanged"]) == (6, 4)
+
+
+def test_threads_have_the_gamma_of_the_paper(call: Call, vectors: Path, tmp_path: Path) -> None:
+    file = tmp_path / "threads.jsonl"
+    file.write_text('{"id": "t", "title": "cat", "comments": [{"text": "dog", "rank": 1}]}\n')
+    answer = call("threads", file, "-i", tmp_path / "forum", "--embedding", vectors, "--json")
+    assert list(answer.json) == CHANGES
+    assert answer.json["added"] == 1
+    assert call("info", "-i", tmp_path / "forum", "--json").json["gamma"] == 0.75
+
+
+def test_the_title_weight_of_a_collection_can_change(call: Call, documents: Path, collection: Path) -> None:
+    def distance() -> float:
+        hits = call("search", "dog", "-i", collection, "--json").json["hits"]
+        return float(next(hit["distance"] for hit in hits if hit["title"] == "Dog story"))
+
+    before = distance()
+    answer = call("index", documents, "-i", collection, "--title-weight", "3", "--json")
+    assert (answer.code, answer.json["unchanged"]) == (0, 10)
+    assert call("info", "-i", collection, "--json").json["title_weight"] == 3
+    assert distance() < before
+
+
+def test_documents_from_standard_input(call: Call, vectors: Path, tmp_path: Path) -> None:
+    options = ("index", "-", "-i", tmp_path / "new", "--embedding", vectors, "--json")
+    assert call(*options, stdin=b"cat dog\ntrain bus\n").json["added"] == 2
+    assert call(*options, stdin=gzip.compress(GOOD.encode())).json["added"] == 1
+
+
+def test_the_default_collection_is_moverank_index(
+    call: Call, documents: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = call("index", documents, "--json")
+    assert answer.json["added"] == 10
+    assert "no word vectors were named, so they were trained on these texts by lsi" in answer.sentence
+    assert (tmp_path / "moverank.index").is_dir()
+
+
+def test_a_strict_run_stops_and_writes_nothing(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text(GOOD + "{\n")
+    answer = call("index", tmp_path / "bad.jsonl", "-i", collection, "--strict", "--json")
+    assert (answer.code, answer.out) == (1, "")
+    assert "bad.jsonl:2: broken JSON" in answer.sentence
+    assert answer.sentence.endswith("nothing was written: the run is strict")
+    assert call("info", "-i", collection, "--json").json["documents"] == 10
+
+
+def test_nothing_is_pruned_after_a_rejected_record(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text(GOOD + "{\n")
+    answer = call("index", tmp_path / "bad.jsonl", "-i", collection, "--prune")
+    assert answer.code != 0
+    assert "nothing was pruned" in answer.err
+    assert call("info", "-i", collection, "--json").json["documents"] == 11
+
+
+def test_a_source_without_records_is_reported(call: Call, collection: Path) -> None:
+    answer = call("index", "-", "-i", collection)
+    assert answer.code == 0
+    assert answer.out.startswith("no document found (")
+
+
+BAD_VECTORS: list[tuple[str, bytes, str]] = [
+    ("empty.txt", b"", "empty.txt is empty: it holds no word vectors"),
+    ("prose.txt", b"hello dear world\n", "prose.txt is no file of word vectors"),
+    ("nan.txt", b"2 2\ncat 1 2\ndog nan 1\n", "nan.txt, line 3 ('dog'): a number is not finite"),
+    ("ragged.txt", b"2 2\ncat 1 2\ndog 1\n", "ragged.txt, line 3 has 1 numbers, not 2"),
+    ("twice.txt", b"2 2\ncat 1 2\ncat 3 4\n", "twice.txt has the word 'cat' twice, in line 2 and line 3"),
+    ("short.txt", b"3 2\ncat 1 2\ndog 3 4\n", "short.txt ends after 2 words, but its header promises 3"),
+    ("cut.bin", b"2 4\ncat 0123", "cut.bin, line 1 promises 2 words of 4 numbers, at least 36 bytes"),
+    ("model.kv", b"\x80\x04.", "model.kv is a pickle, as gensim writes, and can run any code: give --trust-pickle"),
+    ("vectors.zip", b"PK\x03\x04", "vectors.zip is a zip archive: unpack it"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD_VECTORS, ids=[name for name, _, _ in BAD_VECTORS])
+def test_bad_vectors_leave_nothing_behind(
+    call: Call, documents: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    answer = call("index", documents, "-i", tmp_path / "new", "--embedding", tmp_path / name, "--json")
+    assert (answer.code, answer.out) == (1, "")
+    assert message in answer.sentence
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_invalid_factory_string_is_refused_before_anything_is_created(
+    call: Call, documents: Path, vectors: Path, tmp_path: Path
+) -> None:
+    answer = call("index", documents, "-i", tmp_path / "new", "--embedding", vectors, "--faiss", "Nope")
+    assert (answer.code, answer.out) == (2, "")
+    assert "'Nope'" in answer.sentence
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,100 @@
+"""Bad records are rejected one by one, and the good ones beside them are indexed."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import GOOD, Call
+
+BAD_RECORDS: list[tuple[str, bytes, str]] = [
+    ("cut.jsonl", b'{"id": "bad", "text": \n', "cut.jsonl:2: broken JSON at column 22"),
+    ("no_text.jsonl", b'{"id": "bad"}\n', "no_text.jsonl:2: there is no field for the text"),
+    ("type.jsonl", b'{"id": "bad", "text": 5}\n', "type.jsonl:2: 'text' must be a string, not 5"),
+    ("list.jsonl", b"[1, 2]\n", "list.jsonl:2: a record must be a JSON object"),
+    ("empty_text.jsonl", b'{"id": "bad", "text": " "}\n', "empty_text.jsonl:2: there is no text"),
+    ("twice.jsonl", GOOD.encode(), "twice.jsonl:2: the key 'good' is already taken"),
+    ("key.jsonl", b'{"id": null, "text": "cat"}\n', "key.jsonl:2: the key 'id' must be a string or an integer"),
+    ("no_key.jsonl", b'{"id": "", "text": "cat"}\n', "no_key.jsonl:2: the key is empty"),
+    ("latin.jsonl", b'{"id": "bad", "text": "caf\xe9"}\n', "latin.jsonl:2: byte 27 of the line is not UTF-8"),
+    ("surrogate.jsonl", b'{"id": "bad", "text": "\\ud800"}\n', "surrogate.jsonl:2: it holds \\ud800, half of"),
+    ("nul.jsonl", b'{"id": "bad", "text": "a\\u0000"}\n', "nul.jsonl:2: it holds a NUL character"),
+    ("nan.jsonl", b'{"id": "bad", "text": "a", "year": NaN}\n', "nan.jsonl:2: NaN is not JSON"),
+    ("deep.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", "deep.jsonl:2: "),
+    ("escape.jsonl", b"\x1b[31mnot JSON\n", "escape.jsonl:2: broken JSON at column 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "bad", "message"), BAD_RECORDS, ids=[name for name, _, _ in BAD_RECORDS])
+def test_a_bad_record_is_rejected_and_the_good_one_indexed(
+    call: Call, empty: Path, tmp_path: Path, name: str, bad: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(GOOD.encode() + bad)
+    answer = call("index", tmp_path / name, "-i", empty, "--json")
+    assert answer.code == 0
+    assert (answer.json["added"], answer.json["rejected"]) == (1, 1)
+    assert message in answer.sentence
+    assert "\x1b" not in answer.err
+    assert call("search", "cat", "-i", empty, "--json").json["hits"][0]["key"] == "good"
+
+
+BAD_FILES: list[tuple[str, bytes, str]] = [
+    ("row.csv", b"id,text\ngood,cat\nbad\n", "row.csv:3: the row has 1 fields, the header 2"),
+    ("quote.csv", b'id,text\ngood,cat\nbad,"dog\n', "quote.csv:3: broken CSV: a quotation mark opens here"),
+    ("cut.jsonl.gz", gzip.compress(GOOD.encode())[:-4], "cut.jsonl.gz:1: from here on the gzip data are damaged"),
+    ("lines.tsv", b"id\ttext\ngood\tcat\nbad\tdog\tbird\n", "lines.tsv:3: the row has 3 fields, the header 2"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), BAD_FILES, ids=[name for name, _, _ in BAD_FILES])
+def test_the_good_records_of_a_bad_file_are_indexed(
+    call: Call, empty: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    answer = call("index", tmp_path / name, "-i", empty, "--json")
+    assert answer.code == 0
+    assert (answer.json["added"], answer.json["rejected"]) == (1, 1)
+    assert message in answer.sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("picture.png", b"\x89PNG\0\0", "picture.png: it holds NUL bytes, so it is no text"),
+        ("wide.txt", "cat".encode("utf-16"), "wide.txt: it is UTF-16 or UTF-32: convert it"),
+        ("latin.txt", b"caf\xe9", "latin.txt: byte 4 of the file, in line 1, is not UTF-8"),
+        ("empty.txt", b"", "empty.txt: there is no text"),
+        ("plain.jsonl.gz", GOOD.encode(), "plain.jsonl.gz: from here on the gzip data are damaged"),
+        ("header.csv", b"id,id\n1,2\n", "header.csv:1: the header names 'id' twice"),
+    ],
+)
+def test_a_source_without_any_document_fails(
+    call: Call, collection: Path, tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    answer = call("index", tmp_path / name, "-i", collection, "--json")
+    assert answer.code == 1
+    assert (answer.json["added"], answer.json["rejected"]) == (0, 1)
+    assert message in answer.sentence
+    assert call("info", "-i", collection, "--json").json["documents"] == 10
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"comments": "x"}, "'comments' must be a list"),
+        ({"comments": [{"txt": "x"}]}, "comment 1 has no field 'text'"),
+        ({"comments": [{"text": "x", "rank": -1}]}, "the rank of comment 1 must be a whole number"),
+        ({"text": "x"}, "there is no field 'comments'"),
+    ],
+)
+def test_a_bad_thread_is_rejected(
+    call: Call, empty: Path, tmp_path: Path, record: dict[str, object], message: str
+) -> None:
+    file = tmp_path / "threads.jsonl"
+    good = {"id": "good", "title": "cat", "comments": []}
+    file.write_text(json.dumps(good) + "\n" + json.dumps({"id": "bad"} | record) + "\n")
+    answer = call("threads", file, "-i", empty, "--json")
+    assert (answer.code, answer.json["added"], answer.json["rejected"]) == (0, 1, 1)
+    assert f"threads.jsonl:2: {message}" in answer.sentence

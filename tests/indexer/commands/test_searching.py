@@ -1,0 +1,183 @@
+"""`search`, `similar` and `explain`: JSON keys, text output, batches and filters."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import Call
+
+SEARCHES: list[tuple[str, ...]] = [
+    ("search", "cat and dog"),
+    ("similar", "d1"),
+    ("search", "cat", "--exact"),
+    ("search", "cat", "--depth", "3", "-k", "3"),
+    ("search", "cat", "--distance", "wmd"),
+    ("search", "cat", "--distance", "pwmd", "--gamma", "0.5"),
+    ("search", "cat", "--distance", "rwmd"),
+    ("search", "cat", "--distance", "wcd"),
+    ("search", "cat", "--where", "label=even"),
+    ("search", "cat", "-k", "1000"),
+    ("search", "cat", "--explain"),
+]
+
+
+@pytest.mark.parametrize("arguments", SEARCHES)
+def test_search_and_similar_have_their_json_keys(call: Call, collection: Path, arguments: tuple[str, ...]) -> None:
+    answer = call(*arguments, "-i", collection, "--json")
+    assert (answer.code, answer.err) == (0, "")
+    result = answer.json
+    assert {"hits", "certified", "scope", "counts", "seconds"} <= set(result)
+    assert set(result["counts"]) == {"candidates", "rwmd", "dual", "sinkhorn", "solved"}
+    assert isinstance(result["certified"], bool)
+    assert result["scope"] in ("collection", "candidates")
+    assert result["hits"]
+    assert [hit["rank"] for hit in result["hits"]] == list(range(1, len(result["hits"]) + 1))
+    assert [hit["distance"] for hit in result["hits"]] == sorted(hit["distance"] for hit in result["hits"])
+    for hit in result["hits"]:
+        assert {"rank", "key", "title", "distance", "score"} <= set(hit)
+        assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
+
+
+@pytest.mark.parametrize("scorer", ["bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation"])
+def test_a_scorer_is_selected_like_a_distance(call: Call, collection: Path, scorer: str) -> None:
+    for arguments in (("search", "cat and dog"), ("similar", "d1")):
+        result = call(*arguments, "--distance", scorer, "-i", collection, "--json").json
+        scores = [hit["score"] for hit in result["hits"]]
+        assert scores
+        assert scores == sorted(scores, reverse=True)
+        assert {hit["distance"] is None for hit in result["hits"]} == {scorer not in ("bow", "tfidf:norm=l2")}
+        shown = call(*arguments, "--distance", scorer, "-i", collection)
+        assert (shown.code, shown.err) == (0, "")
+        assert "Certified" in shown.out
+
+
+def test_a_blend_shows_both_parts(call: Call, collection: Path) -> None:
+    result = call("search", "cat and dog", "--blend", "bm25=0.4", "-i", collection, "--json").json
+    assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in result["hits"])
+    shown = call("search", "cat and dog", "--blend", "bm25", "-i", collection, "-k", "1").out
+    assert "wmd " in shown
+    assert "bm25 " in shown
+    assert "a joint order" in shown
+
+
+def test_a_search_without_hits_is_reported(call: Call, collection: Path) -> None:
+    assert "Nothing found" in call("search", "nowhereatall", "--distance", "bm25", "-i", collection).out
+
+
+def test_explain_of_a_search_names_every_flow(call: Call, collection: Path) -> None:
+    hit = call("search", "cat dog", "-i", collection, "-k", "1", "--explain", "--json").json["hits"][0]
+    assert sum(flow["mass"] * flow["cost"] for flow in hit["flows"]) == pytest.approx(hit["distance"])
+
+
+def test_similar_excludes_the_document_itself(call: Call, collection: Path) -> None:
+    result = call("similar", "d1", "-i", collection, "-k", "100", "--json").json
+    assert len(result["hits"]) == 9
+    assert "d1" not in [hit["key"] for hit in result["hits"]]
+
+
+def test_explain_has_its_json_keys(call: Call, collection: Path) -> None:
+    result = call("explain", "cat dog", "d1", "-i", collection, "--json").json
+    assert {"distance", "flows"} <= set(result)
+    assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in result["flows"])
+    assert sum(flow["mass"] * flow["cost"] for flow in result["flows"]) == pytest.approx(result["distance"])
+
+
+def test_explain_writes_a_page(call: Call, collection: Path, tmp_path: Path) -> None:
+    answer = call("explain", "cat", "d1", "-i", collection, "--html", tmp_path / "why.html", "--json")
+    assert "distance" in answer.json
+    assert (tmp_path / "why.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_text_output_of_a_hit(call: Call, collection: Path) -> None:
+    answer = call("search", "cat", "-i", collection, "-k", "1")
+    rank, distance, *title = answer.out.splitlines()[0].split()
+    assert (rank, title) == ("1", ["Cat", "story", "[even]"])
+    assert float(distance) >= 0
+    assert answer.out.splitlines()[-1].startswith("Certified: no other document is nearer.")
+    assert answer.err == ""
+
+
+def test_where_accepts_any_value_of_a_field_and_requires_all_fields(call: Call, collection: Path) -> None:
+    def keys(*conditions: str) -> set[str]:
+        options = [word for condition in conditions for word in ("--where", condition)]
+        hits = call("search", "cat", "-i", collection, *options, "--json").json["hits"]
+        return {hit["key"] for hit in hits}
+
+    assert keys("label=odd") == {"d1", "d3", "d5", "d7", "d9"}
+    assert keys("year=2003", "year=2004") == {"d3", "d4"}
+    assert keys("label=odd", "year=2003", "year=2004") == {"d3"}
+    assert keys("label=none") == set()
+
+
+def test_a_filter_without_matches_is_reported(call: Call, collection: Path) -> None:
+    answer = call("search", "cat", "-i", collection, "--where", "label=none")
+    assert answer.code == 0
+    assert answer.out.startswith("No document to compare")
+
+
+def test_a_batch_prints_one_object_a_line(call: Call, collection: Path, tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    file.write_text('{"id": "a", "text": "cat"}\n{"id": "b", "text": "zebra"}\n{"id": "c", "text": "dog"}\n')
+    answer = call("search", "--queries", file, "-i", collection, "--json")
+    assert answer.code == 1
+    assert [result["query"] for result in answer.lines] == ["a", "b", "c"]
+    assert ["hits" in result for result in answer.lines] == [True, False, True]
+    assert "zebra" in answer.lines[1]["error"]
+    assert answer.sentence.startswith("b: the query 'zebra' has no word")
+
+
+def test_queries_from_standard_input(call: Call, collection: Path) -> None:
+    answer = call("search", "--queries", "-", "-i", collection, "--json", "-k", "1", stdin=b"cat\n\ndog\n")
+    assert [result["query"] for result in answer.lines] == ["1", "3"]
+
+
+def test_several_keys_print_one_object_a_line(call: Call, collection: Path) -> None:
+    answer = call("similar", "d1", "nowhere", "d2", "-i", collection, "--json")
+    assert answer.code == 1
+    assert [result["query"] for result in answer.lines] == ["d1", "nowhere", "d2"]
+    assert "nowhere" in answer.sentence
+
+
+def test_the_text_output_names_each_query(call: Call, collection: Path) -> None:
+    out = call("search", "--queries", "-", "-i", collection, "-k", "1", stdin=b"cat \x1b[31mred\n").out
+    assert out.startswith("1: cat  [31mred\n")
+
+
+def test_characters_that_the_output_encoding_lacks_are_escaped(
+    call: Call, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "more.jsonl"
+    file.write_text(json.dumps({"id": "é", "title": "日本 \x1b[31m", "text": "cat"}) + "\n")
+    call("index", file, "-i", collection)
+
+    def written(*more: str) -> bytes:
+        raw = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
+        assert call("search", "cat", "-i", collection, "-k", "1", *more).code == 0
+        return raw.getvalue()
+
+    assert json.loads(written("--json"))["hits"][0]["title"] == "日本 \x1b[31m"
+    assert b"\\u65e5\\u672c  [31m" in written()
+
+
+def test_a_bad_line_fails_a_batch_before_its_first_ranking(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "queries.jsonl").write_text('{"text": "cat"}\n{"text": \n')
+    answer = call("search", "--queries", tmp_path / "queries.jsonl", "-i", collection, "--json")
+    assert (answer.code, answer.out) == (1, "")
+    assert "queries.jsonl:2: broken JSON at column" in answer.sentence
+
+
+def test_damage_is_reported_and_the_ranking_is_right(
+    call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 0)
+    call("refit", "-i", collection)
+    [weights] = collection.glob("snapshot-*/weights")
+    before = call("search", "cat", "-i", collection, "--json").json["hits"]
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    answer = call("search", "cat", "-i", collection, "--json")
+    assert answer.json["hits"] == before
+    assert answer.sentence.endswith("weights does not match its checksum: the snapshot is rebuilt from the database")

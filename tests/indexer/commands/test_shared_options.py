@@ -1,0 +1,36 @@
+"""Options that commands share: their agreement with `SearchOptions`, and `--wait` without a number."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+import typer.main
+
+from moverank.cli import app
+from moverank.indexer.commands.shared_options import with_wait_limit
+from moverank.indexer.options import SearchOptions
+
+NOT_NAMED_ALIKE = {"explained"}  # --explain
+
+
+@pytest.mark.parametrize("command", ["search", "similar"])
+def test_every_search_option_is_an_option_of_the_command_with_the_same_default(command: str) -> None:
+    group: Any = typer.main.get_command(app)
+    defaults = {parameter.name: parameter.default for parameter in group.commands[command].params}
+    expected = {field.name: field.default for field in fields(SearchOptions) if field.name not in NOT_NAMED_ALIKE}
+    assert {name: defaults[name] for name in expected} == expected
+    assert "explain" in defaults
+
+
+@pytest.mark.parametrize(
+    ("arguments", "completed"),
+    [
+        (["refit", "--wait"], ["refit", "--wait", "inf"]),
+        (["refit", "--wait", "2.5"], ["refit", "--wait", "2.5"]),
+        (["refit", "--wait", "--json"], ["refit", "--wait", "inf", "--json"]),
+        (["refit", "--wait=3"], ["refit", "--wait=3"]),
+        (["info"], ["info"]),
+    ],
+)
+def test_wait_without_a_number_has_no_limit(arguments: list[str], completed: list[str]) -> None:
+    assert with_wait_limit(arguments) == completed

@@ -1,0 +1,118 @@
+import math
+
+import pytest
+
+from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.terminal import (
+    changes_line,
+    explanation_view,
+    flow_table,
+    info_view,
+    print_view,
+    ranking_view,
+    why_not_view,
+)
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.ranking import Flow, Hit, Ranking
+from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed
+
+
+def test_a_ranking_as_text() -> None:
+    lines = printed(ranking_view(RANKING, 0.5)).splitlines()
+    assert lines[0].split() == ["1", "1.2500", "Title", "[pets]"]
+    assert [line.strip() for line in lines[1:4]] == ["key/1", "a dog and a bird", "red,  cat → dog,  cat → bird"]
+    assert lines[4] == "Certified: no other document is nearer. 1,200 compared, 3 solved, 0.50 s."
+
+
+def test_all_flows_are_shown_on_request() -> None:
+    text = printed(ranking_view(RANKING, 0.5, flows=True))
+    assert "mass" in text
+    assert "80.0 %" in text
+
+
+def test_a_hit_without_a_title_is_named_by_its_key_once() -> None:
+    text = printed(ranking_view(Ranking((Hit("key/1", 1.0),), certified=True, scope="collection", counts=COUNTS), 1))
+    assert text.count("key/1") == 1
+
+
+def test_an_uncertified_ranking_says_what_it_is_exact_for() -> None:
+    ranking = Ranking((HIT,), certified=False, scope="candidates", counts=COUNTS)
+    assert "Not certified: exact among 1,200 candidates; --exact proves it" in printed(ranking_view(ranking, 1))
+
+
+def test_an_exceeded_budget_shows_the_largest_error() -> None:
+    ranking = Ranking((HIT,), certified=False, scope="collection", counts=COUNTS, largest_error=0.125)
+    text = printed(ranking_view(ranking, 1))
+    assert "Not certified: time limit reached; the last hit is at most 0.1250 too far" in text
+
+
+@pytest.mark.parametrize("kth", [0.45, math.inf])
+def test_the_bounds_of_a_document_show_why_it_is_no_hit(kth: float) -> None:
+    why = WhyNot.of(3, kth, 0.7, {"rwmd": 0.4, "dual": 0.5, "sinkhorn": 0.6}, candidate=True, hit=False)
+    text = printed(why_not_view(why))
+    if kth == 0.45:
+        assert "the distance of hit 3 is 0.450000. The dual bound is above that already." in text
+        assert text.count("above") == 4
+    else:
+        assert "there are fewer hits" in text
+
+
+def test_an_empty_ranking_says_why() -> None:
+    assert "No document to compare" in printed(ranking_view(Ranking((), certified=True, scope="collection"), 0.01))
+
+
+def test_markup_and_control_characters_in_texts_have_no_effect() -> None:
+    hit = Hit(MALICIOUS, 1.0, MALICIOUS, MALICIOUS, MALICIOUS, (Flow("a", "b", 1.0, 1.0, 1.0),))
+    text = printed(ranking_view(Ranking((hit,), certified=True, scope="collection", counts=COUNTS), 1, flows=True))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert text.count("[bold]x[/y]") == 4
+    assert "[bold]x[/y]" in printed(info_view({"embedding": MALICIOUS}))
+
+
+def test_the_costliest_flow_has_the_full_bar() -> None:
+    rows = printed(flow_table(FLOWS)).splitlines()[1:]
+    assert [row.count("█") for row in rows] == [20, 5, 0]
+    assert rows[2].rstrip().endswith("·")
+
+
+def test_flows_of_no_cost_have_no_bar() -> None:
+    assert "█" not in printed(explanation_view(Explanation(0.0, (Flow("a", "a", 1.0, 0.0, 0.0),))))
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds", "text"),
+    [
+        (Changes(), 0.01, "no document found (0.01 s; revision 0)"),
+        (Changes(added=1, revision=2), 1.0, "1 added (1.00 s; revision 2)"),
+        (
+            Changes(added=1500, updated=2, removed=3, unchanged=498, wordless=4, rejected=5, revision=6),
+            2.0,
+            "1,500 added, 2 updated, 3 removed, 498 unchanged, 5 rejected; 4 without any known word, never ranked "
+            "(2.00 s, 1,000 documents/s; revision 6)",
+        ),
+    ],
+)
+def test_changes_as_text(changes: Changes, seconds: float, text: str) -> None:
+    assert changes_line(changes, seconds) == text
+
+
+def test_info_as_text() -> None:
+    values = {"documents": 12345, "bytes": 80713223, "normalize": None, "yes": True, "no": False, "fields": ["a", "b"]}
+    rows = dict(line.split(maxsplit=1) for line in printed(info_view(values | {"faiss": "Flat", "n": []})).splitlines())
+    assert {name: value.strip() for name, value in rows.items()} == {
+        "documents": "12,345",
+        "bytes": "80.7 MB",
+        "normalize": "-",
+        "yes": "yes",
+        "no": "no",
+        "fields": "a, b",
+        "faiss": "Flat",
+        "n": "-",
+    }
+
+
+def test_long_lines_are_folded_on_a_terminal_only(capsys: pytest.CaptureFixture[str]) -> None:
+    print_view("word " * 30)
+    assert len(capsys.readouterr().out.splitlines()) == 1

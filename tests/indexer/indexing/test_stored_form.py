@@ -1,0 +1,32 @@
+"""Documents that no reader delivers, but a program may."""
+
+from contextlib import suppress
+
+import pytest
+
+from moverank import Collection, Document, UsageError
+from moverank.indexer.indexing.stored_form import check_document
+from tests.indexer.world import document
+
+
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        document("surrogate", "ant \ud800"),
+        document("metadata", "ant", metadata={"tags": ["bee", "\ud800"]}),
+        document("negative", "ant", "bee", ranks=[-1, 0]),
+        document("", "ant"),
+    ],
+    ids=["lone surrogate", "in metadata", "negative rank", "empty key"],
+)
+def test_invalid_documents_are_refused_and_do_no_harm(collection: Collection, invalid: Document) -> None:
+    with pytest.raises(UsageError, match=r"needs a key|a lone surrogate|rank that is not within"):
+        check_document(invalid)
+    collection.index([document("a", "ant")])
+    with suppress(UsageError):
+        collection.index([invalid])
+    assert "a" in {hit.key for hit in collection.search("ant bee", gamma=0.5).hits}
+
+
+def test_any_other_text_is_valid() -> None:
+    check_document(document("schlüssel", "Füße", "\U0001f600", title="Zürich", label="größe"))

@@ -1,0 +1,46 @@
+"""A small snapshot, written without a collection, and the files that a snapshot has."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest
+from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, write_snapshot
+from moverank.rerank.bags.weights import PartCounts
+from moverank.rerank.encoders.centroid import Centroid
+
+_COUNTS = ("ids", "starts", "words", "counts")
+_ARRAYS = (*_COUNTS, *(f"term_{name}" for name in _COUNTS), "weights", "word_ids", "all_word_ids", "vectors")
+FLAT_FILES = (*_ARRAYS, "first_stage.faiss", "encoder.npz", "meta.json")
+"""Files of a snapshot in which every part has rank 0."""
+FILES = (*FLAT_FILES, "ranks", "term_ranks", "bag_starts", "bag_words")
+
+Portion = tuple[NDArray[np.int64], PartCounts]
+_TOKEN = "0123abcd"  # noqa: S105 - of a revision
+
+
+def _made_for(gamma: float) -> dict[str, object]:
+    return {"gamma": gamma, "title_weight": 1, "faiss": "IDMap2,Flat", "weights": "tf", "first_stage": "centroid"}
+
+
+def portion(first: int) -> Portion:
+    """Return documents `first` to `first` + 2: words 0 and 1 in ranks 0 and 1; 3, and 2 without a vector; 2 only."""
+    starts = np.array([0, 2, 4, 5])
+    arrays = [np.array(values, np.int32) for values in ([0, 1, 2, 3, 2], [0, 1, 0, 0, 0], [1, 2, 5, 3, 6])]
+    return np.arange(first, first + 3), PartCounts(starts, *arrays)
+
+
+def write(directory: Path, revision: int = 1, *, gamma: float = 0.0, portions: Iterable[Portion] | None = None) -> Path:
+    """Write a snapshot of six documents, or of the `portions`, and return its path."""
+    vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
+    words, known = np.array([1, 4, 6, 9]), np.array([1, 4, 9])
+    portions = [portion(3), portion(7)] if portions is None else portions
+    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, None, Centroid(2))
+    return write_snapshot(directory, content)
+
+
+def open_newest(directory: Path, latest: int, *, gamma: float = 0.0) -> Snapshot | None:
+    """Open the newest snapshot for a gamma, of a revision not after `latest`."""
+    return newest(directory, _made_for(gamma), lambda revision, token: revision <= latest and token == _TOKEN)

@@ -1,0 +1,44 @@
+"""Cached normalisers of the translation model: any damage to the file is noticed, and they are computed again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moverank import Collection
+from moverank.indexer.snapshot.translation_cache import cached_normalisers
+from moverank.rerank.scorers import WordVectors
+from tests.indexer.world import VECTORS, random_documents, snapshot_above
+
+
+def test_normalisers_are_cached_and_computed_again_where_the_file_is_damaged(tmp_path: Path) -> None:
+    words = WordVectors(np.eye(3, dtype=np.float32), np.ones(3, bool))
+    other = WordVectors(VECTORS, np.ones(len(VECTORS), bool))
+    expected = cached_normalisers(None, words)
+    cached_normalisers(tmp_path, other)
+    (path,) = tmp_path.iterdir()
+    of_other_words = path.read_bytes()
+    for content in (of_other_words, b"", of_other_words[:-30], b"nothing"):
+        path.write_bytes(content)
+        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
+        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
+    assert cached_normalisers(tmp_path / "nowhere", words).tolist() == expected.tolist()
+    flipped = bytearray(path.read_bytes())
+    for position in range(0, len(flipped), 7):
+        flipped[position] ^= 16
+        path.write_bytes(flipped)
+        assert cached_normalisers(tmp_path, words).tolist() == expected.tolist()
+        flipped[position] ^= 16
+
+
+def test_normalisers_of_a_snapshot_are_cached_in_the_collection(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = collection.path / "normalisers"
+    collection.index(random_documents(20))
+    collection.search("ant", distance="translation")
+    assert not path.exists()  # all documents are the tail
+    snapshot_above(monkeypatch, 0)
+    collection.index([])
+    collection.search("ant", distance="translation")
+    assert path.exists()

@@ -1,0 +1,12 @@
+"""Queries over all rows."""
+
+import pytest
+
+from moverank.indexer.store import Store
+
+
+def test_only_sqlite_is_checked_by_pragmas(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with store.auditing() as auditor:
+        assert auditor.faults() == []
+        monkeypatch.setattr(auditor._connection.dialect, "name", "other")  # noqa: SLF001 - stands for another database
+        assert auditor.faults() == []

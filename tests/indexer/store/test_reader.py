@@ -1,0 +1,49 @@
+"""Queries of one consistent state."""
+
+import pytest
+
+from moverank.indexer.store import DisplayFields, Store
+from tests.indexer.store.rows import document_row, part_row
+
+
+def test_documents_are_found_by_key_and_id(store: Store) -> None:
+    with store.writing() as writer:
+        first, second = writer.add_documents([document_row("b", label="red"), document_row("a", wordless=True)])
+        writer.add_parts([part_row(first, 1, "later"), part_row(first, 0, "first")])
+        assert writer.document_count() == 2
+        assert writer.wordless_count() == 1
+        assert writer.part_count() == 2
+    with store.reading() as reader:
+        assert reader.known(["a", "b", "c"])["b"] == (first, b"d", False)
+        assert set(reader.known(["a", "b", "c"])) == {"a", "b"}
+        assert reader.shown([first]) == {first: DisplayFields("b", "B", "red")}
+        assert reader.texts([first, second]) == {first: ["first", "later"]}
+        assert sorted(reader.ids()) == sorted([first, second])
+
+
+def test_all_texts_are_grouped_by_document(store: Store) -> None:
+    with store.writing() as writer:
+        assert list(writer.all_texts()) == []
+        ids = writer.add_documents([document_row("a"), document_row("empty"), document_row("b")])
+        writer.add_parts([part_row(ids[2], 0, "c"), part_row(ids[0], 1, "b"), part_row(ids[0], 0, "a")])
+        assert list(writer.all_texts()) == [["a", "b"], ["c"]]
+
+
+def test_more_values_than_a_statement_takes_are_split(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moverank.indexer.store.reader.CHUNK", 7)
+    monkeypatch.setattr("moverank.indexer.store.writer.CHUNK", 7)
+    with store.writing() as writer:
+        ids = writer.add_documents([document_row(str(i)) for i in range(40)])
+        assert len(writer.known([str(i) for i in range(40)])) == 40
+        writer.remove_documents(ids[:30], 2)
+        assert sorted(writer.ids()) == ids[30:]
+
+
+def test_changes_since_a_revision(store: Store) -> None:
+    with store.writing() as writer:
+        ids = writer.add_documents([document_row("a", 1), document_row("b", 2), document_row("c", 3)])
+        writer.add_parts([part_row(id_) for id_ in reversed(ids)])
+        assert writer.changed_ids(1) == ids[1:]
+        assert [part.document_id for part in writer.counted_parts()] == ids
+        assert [part.document_id for part in writer.counted_parts(2)] == ids[2:]
+        assert next(writer.counted_parts(2)) == (ids[2], 0, b"\1\0\0\0", b"\2\0\0\0")

@@ -1,0 +1,72 @@
+"""Changes within a transaction."""
+
+import pytest
+
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.store import Store, StoredWord
+from tests.indexer.store.rows import document_row, part_row
+
+
+def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None:
+    with store.writing() as writer:
+        one, two, none = writer.add_words({"one": 5, "two": -2, "none": -1})
+        writer.count_words({one: 3, two: 1, none: 2})
+        writer.count_words({one: -1, two: 0})
+        writer.count_words({})
+    with store.reading() as reader:
+        assert reader.words(["two", "what"]) == [StoredWord("two", two, -2)]
+        assert reader.word_rows([one, none]) == {one: 5, none: -1}
+        assert reader.word_texts([two]) == {two: "two"}
+        assert reader.frequencies() == [(one, 2), (two, 1)]
+        assert [tuple(row) for row in reader.vocabulary()] == [(one, "one", 5), (two, "two", -2)]
+        assert (reader.word_count(), reader.word_count(known=True)) == (3, 2)
+        assert list(reader.all_words()) == [("one", one, 5), ("two", two, -2), ("none", none, -1)]
+
+
+def test_document_ids_are_never_reused(store: Store) -> None:
+    with store.writing() as writer:
+        ids = writer.add_documents([document_row("a"), document_row("b")])
+        writer.remove_documents(ids, 2)
+        (added,) = writer.add_documents([document_row("b")])
+        assert added > max(ids)
+
+
+def test_removing_a_document_removes_its_rows_and_records_its_id(store: Store) -> None:
+    with store.writing() as writer:
+        removed, other = writer.add_documents([document_row("a"), document_row("b")])
+        writer.add_parts([part_row(removed), part_row(other)])
+        fields = [{"document_id": id_, "name": "n", "value": "v"} for id_ in (removed, other)]
+        writer.replace_fields([removed, other], fields)
+        writer.remove_documents([removed], 7)
+        assert writer.parts([removed, other]).keys() == {other}
+        assert writer.matching("n", ["v"]) == [other]
+        assert (writer.removed_ids(6), writer.removed_ids(7)) == ([removed], [])
+        writer.forget_removals(6)
+        assert writer.removed_ids(0) == [removed]
+        writer.forget_removals(7)
+        assert writer.removed_ids(0) == []
+
+
+def test_revisions_count_from_zero_and_have_tokens(store: Store) -> None:
+    with store.writing() as writer:
+        assert writer.revision() == 0
+        assert [writer.next_revision(), writer.next_revision()] == [1, 2]
+        assert writer.revision() == 2
+        tokens = {writer.token(1), writer.token(2)}
+        assert len(tokens) == 2
+        assert writer.token(3) is None
+        assert None not in tokens
+
+
+def test_settings_are_json_values(store: Store) -> None:
+    values = {"list": ["a", 1], "none": None, "number": 0.75, "text": "x"}
+    with store.writing() as writer:
+        writer.set_settings({"text": "before", "other": True})
+        writer.set_settings(values)
+    with store.reading() as reader:
+        assert reader.settings() == values | {"other": True}
+
+
+def test_two_documents_of_one_key_are_refused(store: Store) -> None:
+    with pytest.raises(CollectionError, match="UNIQUE"), store.writing() as writer:
+        writer.add_documents([document_row("a"), document_row("a")])

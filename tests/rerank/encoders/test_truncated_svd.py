@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from moverank.rerank.encoders import truncated_svd as module
+from moverank.rerank.encoders.truncated_svd import truncated_svd
+
+
+def test_a_small_example() -> None:
+    matrix = np.array([[1.0, 1], [2, -2], [-2, 2], [-1, -1]])
+    words, values = truncated_svd(csr_array(matrix.T), 2, 0)
+    np.testing.assert_allclose(values, [4, 2])
+    # The eigenvectors v of A'A are mapped to A v / s.
+    np.testing.assert_allclose(np.abs(words[:, 0]), [0, 0.5**0.5, 0.5**0.5, 0], atol=1e-12)
+    np.testing.assert_allclose(words[:, 1] * np.sign(words[0, 1]), [0.5**0.5, 0, 0, -(0.5**0.5)], atol=1e-12)
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32), st.integers(1, 9), st.integers(1, 9), st.integers(1, 9))
+def test_the_result_is_that_of_a_dense_decomposition(seed: int, n: int, v: int, dim: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(0, 3, (n, v)) * rng.uniform(0.5, 1, (n, v))
+    matrix[0, 0] += 1
+    words, values = truncated_svd(csr_array(matrix), dim, 0)
+    exact = np.linalg.svd(matrix, compute_uv=False)
+    rank = int((exact > 1e-6 * exact[0]).sum())
+    assert words.shape == (v, min(dim, rank))
+    np.testing.assert_allclose(values, exact[: len(values)], rtol=1e-6)
+    np.testing.assert_allclose(words.T @ words, np.eye(len(values)), atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(matrix @ words, axis=0), values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(40, 70), (70, 40)])
+def test_lanczos_agrees_with_the_complete_decomposition(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    matrix = csr_array(rng.uniform(0, 1, shape) * (rng.random(shape) < 0.3))
+    words, values = truncated_svd(matrix, 6, 0)
+    monkeypatch.setattr(module, "_SMALL", 5)
+    lanczos_words, lanczos_values = truncated_svd(matrix, 6, 0)
+    np.testing.assert_allclose(lanczos_values, values, rtol=1e-9)
+    np.testing.assert_allclose(lanczos_words, words, atol=1e-7)
+    assert lanczos_words.tobytes() == truncated_svd(matrix, 6, 0)[0].tobytes()

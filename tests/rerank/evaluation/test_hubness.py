@@ -1,0 +1,22 @@
+import numpy as np
+import pytest
+from scipy.stats import skew
+
+from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.hubness import hubness, occurrences, skewness
+
+
+def test_occurrences_and_their_skewness() -> None:
+    neighbours = np.array([[1, 2], [2, 0], [1, -1]])
+    counts = occurrences(neighbours, 4)
+    assert counts.tolist() == [1, 2, 2, 0]
+    assert skewness(counts) == pytest.approx(float(skew(counts)))
+    assert skewness(np.ones(3, np.int64)) == 0
+    assert hubness(np.array([[0.1, 0.5, np.inf], [0.1, 0.9, 0.2]]), k=1) == pytest.approx(float(skew([2, 0, 0])))
+
+
+def test_invalid_arguments_are_refused() -> None:
+    with pytest.raises(EvaluationError):
+        occurrences(np.array([[7]]), 3)
+    with pytest.raises(EvaluationError):
+        hubness(np.zeros((2, 2)), k=0)
