@@ -1,11 +1,10 @@
-"""Shows whether damage is found: bits flipped, bytes overwritten and files cut in every region of every derived file.
+"""Checks that damage is detected: flipped bits, overwritten bytes and truncation in all regions of all derived files.
 
-Each sample hurts one file of a fresh copy of a small collection: of the snapshot or of the word vectors. It is found
-if a search says so (by a note, or by an error where word vectors are hurt), and by `check`. A search that answers must
-answer as before.
+Each sample damages one file of a fresh copy of a small collection: of the snapshot or of the word vectors. Damage is
+detected if a search reports it (by a logged note, or by an error for word vectors), and if `check` does. A search
+that succeeds must return what it returned before.
 """
 
-import argparse
 import logging
 import random
 import shutil
@@ -15,102 +14,109 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.hard_life import answers, documents, forked, made, prepare  # isort: split
+from tests.benchmarks.small_collection import answers, create, documents, prepare  # isort: split
 
 from moverank import Collection, IndexerError
 from moverank.indexer.maintenance import check
-from tests.benchmarks.common import show, show_table, verdict
+from tests.benchmarks.child_process import FAILED, run_in_child
+from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.indexer.world import WORDS
 
-HEADS = ("file", "samples", "found by searching", "found by check", "wrong answers", "")
+HEADS = ("file", "samples", "detected by search", "detected by check", "wrong results", "")
 _REGIONS = 8
 
 
-class Heard(logging.Handler):
-    """Counts what the library tells."""
+class LogRecorder(logging.Handler):
+    """Records the messages that the library logs."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a sentence."""
-        self.told.append(record.getMessage())
+        """Record a message."""
+        self.messages.append(record.getMessage())
 
 
-def hurt(path: Path, region: int, rng: random.Random) -> None:
-    """Flip a bit, overwrite bytes, or cut, within one of the regions of a file."""
+def damage(path: Path, region: int, rng: random.Random) -> None:
+    """Flip a bit, overwrite bytes, or truncate, at a random position in one of the regions of a file."""
     data = bytearray(path.read_bytes())
-    place = min(len(data) - 1, int((region % _REGIONS + rng.random()) * len(data) / _REGIONS))
-    kind = rng.choice(["flip", "overwrite", "cut"])
+    position = min(len(data) - 1, int((region % _REGIONS + rng.random()) * len(data) / _REGIONS))
+    kind = rng.choice(["flip", "overwrite", "truncate"])
     if kind == "flip":
-        data[place] ^= 1 << rng.randrange(8)
+        data[position] ^= 1 << rng.randrange(8)
     elif kind == "overwrite":
-        end = min(len(data), place + rng.randrange(1, 200))
-        data[place:end] = bytes(byte ^ 0x5A for byte in data[place:end])
+        end = min(len(data), position + rng.randrange(1, 200))
+        data[position:end] = bytes(byte ^ 0x5A for byte in data[position:end])
     else:
-        del data[place:]
+        del data[position:]
     path.write_bytes(data)
 
 
-def judge(place: Path, right: str) -> str:
-    """Search and check; return what was found by which, and whether the answers were right."""
-    heard = Heard()
-    logging.getLogger("moverank").addHandler(heard)
-    checked = bool(check(place).told())
+def examine(path: Path, expected: str) -> str:
+    """Search a damaged collection and check it.
+
+    Returns three flags: detected by search, detected by check, and results other than `expected`.
+    """
+    recorder = LogRecorder()
+    logging.getLogger("moverank").addHandler(recorder)
+    checked = bool(check(path).sentences())
     try:
-        with Collection.open(place) as collection:
-            wrong = asked(collection) != right
-            found = bool(heard.told)
+        with Collection.open(path) as collection:
+            wrong = search_all(collection) != expected
+            searched = bool(recorder.messages)
     except IndexerError:
-        wrong, found = False, True
-    return f"{int(found)} {int(checked)} {int(wrong)}"
+        wrong, searched = False, True
+    return f"{int(searched)} {int(checked)} {int(wrong)}"
 
 
-def asked(collection: Collection) -> str:
-    """Ask so that every file is read: with ranks weighed otherwise, every word, and a scorer of all words."""
-    found = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, gamma=3.0).hits]
-    everything = [(hit.key, round(hit.distance, 9)) for hit in collection.search(" ".join(WORDS), k=200).hits]
-    scored = [(hit.key, round(hit.distance, 9)) for hit in collection.search("ant bee", k=200, distance="bm25").hits]
-    return repr((answers(collection), found, everything, scored))
+def search_all(collection: Collection) -> str:
+    """Return results of searches which read every file: by another gamma, with every word, and by a scorer."""
+    searches = (
+        collection.search("ant bee", k=200, gamma=3.0),
+        collection.search(" ".join(WORDS), k=200),
+        collection.search("ant bee", k=200, distance="bm25"),
+    )
+    results = [[(hit.key, round(hit.distance, 9)) for hit in ranking.hits] for ranking in searches]
+    return repr((answers(collection), results))
 
 
-def first(place: Path) -> str:
-    """Return what the whole collection answers."""
-    with Collection.open(place) as collection:
-        return asked(collection)
+def intact_results(path: Path) -> str:
+    """Return the results of the undamaged collection."""
+    with Collection.open(path) as collection:
+        return search_all(collection)
 
 
 def main() -> None:
-    """Print a row for each file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=200, help="how many (200)")
-    parser.add_argument("--seed", type=int, default=0, help="of the places (0)")
-    given = parser.parse_args()
+    """Print a row for each file; exit with 1 if damage was not detected, or a result is wrong."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--samples", type=int, default=200, help="number of damaged copies (200)")
+    parser.add_argument("--seed", type=int, default=0, help="of the damage (0)")
+    arguments = parser.parse_args()
     prepare()
-    rng = random.Random(given.seed)  # noqa: S311 - a sample, no secret
+    rng = random.Random(arguments.seed)  # noqa: S311 - a sample, no secret
     tally: dict[str, list[int]] = {}
     with TemporaryDirectory() as name:
-        base = made(Path(name), "base", documents(range(40), 0))
-        right = forked(lambda: first(base))
+        base = create(Path(name), "base", documents(range(40), 0))
+        expected = run_in_child(lambda: intact_results(base))
         files = sorted(path for path in base.rglob("*") if path.is_file() and path.parent != base)
-        for sample in range(given.samples):
-            place = shutil.copytree(base, base.with_name("sample"))
+        for sample in range(arguments.samples):
+            copy = shutil.copytree(base, base.with_name("sample"))
             file = files[sample % len(files)].relative_to(base)
-            hurt(place / file, sample // len(files), rng)
-            said = forked(lambda place=place: judge(place, right))  # type: ignore[misc]
-            if said.startswith("!"):
-                sys.stderr.write(f"{file}: {said}\n")
-                said = "0 0 1"
+            damage(copy / file, sample // len(files), rng)
+            flags = run_in_child(lambda copy=copy: examine(copy, expected))  # type: ignore[misc]  # mypy infers no type
+            if flags.startswith(FAILED):
+                sys.stderr.write(f"{file}: {flags}\n")
+                flags = "0 0 1"
             counts = tally.setdefault(f"{file.parent.name.split('-')[0]}/{file.name}", [0, 0, 0, 0])
-            for i, count in enumerate((1, *map(int, said.split()))):
+            for i, count in enumerate((1, *map(int, flags.split()))):
                 counts[i] += count
-            shutil.rmtree(place)
+            shutil.rmtree(copy)
     rows = [[file, *counts, verdict(counts[:3] == [counts[0]] * 3 and not counts[3])] for file, counts in tally.items()]
     show_table(HEADS, rows)
     total = [sum(counts[i] for counts in tally.values()) for i in range(4)]
-    show(f"{total[0]} samples: {total[1]} found by searching, {total[2]} by check, {total[3]} wrong answers")
-    sys.exit(any(row[-1] != "ok" for row in rows))
+    show(f"{total[0]} samples: {total[1]} detected by search, {total[2]} by check, {total[3]} wrong results")
+    sys.exit(any_missed(rows))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Shows Fisher vectors over LSI word vectors against LSI itself, as Clinchant & Perronnin 2013, table 2.
+"""Compares Fisher vectors over LSI word vectors with LSI itself, as Clinchant & Perronnin 2013, table 2.
 
-The word vectors of a set are trained on its documents by LSI (`indexer.vectors.lsi_training`), e dimensions. LSI is the encoder
-of that name with e dimensions and `inverse=no`, the paper's V S; the Fisher vectors have K Gaussians over all e
-dimensions. Mean average precision (%) as in scorers.py, over all words. A second table changes one choice at a time.
-The paper's collections are others, and larger by far: CLEF 2003, TREC-1 & 2 and ROBUST.
+The word vectors of a set are trained on its documents by LSI (`moverank.indexer.vectors.lsi_training`), e dimensions.
+LSI is the encoder of that name with e dimensions and `inverse=no`, the paper's V S; the Fisher vectors have K Gaussians
+over all e dimensions. Mean average precision (%) as in scorers.py, over all words. A second table changes one choice at
+a time. The paper's collections are others, and far larger: CLEF 2003, TREC-1 & 2 and ROBUST.
 """
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,10 +16,11 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank.indexer.vectors.lsi_training import train_lsi
 from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
-from tests.benchmarks.common import real, show, show_table
-from tests.benchmarks.embedded import EmbeddedSet
-from tests.benchmarks.judged import SETS, JudgedSet, order
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
+from tests.benchmarks.common import argument_parser, real, show, show_table
+from tests.benchmarks.retrieval_bags import RetrievalBags
+from tests.benchmarks.retrieval_sets import SETS, RetrievalSet, order
 
 GAUSSIANS = (2, 4, 8, 16, 32)
 DIMENSIONS = (10, 50, 200)
@@ -34,97 +34,106 @@ PAPER: tuple[tuple[object, ...], ...] = (
     ("ROBUST", 100, 12.6, 3.0, 4.5, 7.1, 8.1, 8.5, 9.1),
     ("ROBUST", 300, 12.6, 5.3, 6.8, 8.9, 10.0, 10.5, 10.5),
 )
-"""Collection, e, TF-IDF (table 3), LSI and Fisher vectors of so many Gaussians."""
+"""Collection, e, TF-IDF (table 3), LSI, and Fisher vectors by number of Gaussians."""
 
 
-def trained(judged: JudgedSet, dim: int, *, normalize: bool = True) -> EmbeddedSet:
-    """Return a set over word vectors trained on its own documents."""
-    counts = [{term: int(count) for term, count in document.items()} for document in judged.documents]
-    with TemporaryDirectory() as place:
-        embedding = train_lsi(lambda: counts, Path(place, "vectors"), dim=dim, normalize=normalize)
-        return EmbeddedSet.of(judged, embedding)
+def trained(retrieval_set: RetrievalSet, dim: int, *, normalize: bool = True) -> RetrievalBags:
+    """Return a set over word vectors of `dim` dimensions, trained on its own documents; `normalize`: to unit length."""
+    counts = [{term: int(count) for term, count in document.items()} for document in retrieval_set.documents]
+    with TemporaryDirectory() as directory:
+        embedding = train_lsi(lambda: counts, Path(directory, "vectors"), dim=dim, normalize=normalize)
+        return RetrievalBags.of(retrieval_set, embedding)
 
 
-def measured(judged: JudgedSet, known: EmbeddedSet, name: str, options: Mapping[str, object]) -> str:
-    """Return the mean average precision of an encoder in percent."""
-    typed = {key: str(value) for key, value in options.items()}
-    encoder = choose(name, typed).fit(known.documents, typed)
-    return f"{100 * judged.precision(known.encoded(encoder)):.1f}"
+def measured(retrieval_set: RetrievalSet, bags: RetrievalBags, name: str, options: Mapping[str, object]) -> str:
+    """Return the mean average precision of an encoder in percent; `bags` are those of the set."""
+    texts = {key: str(value) for key, value in options.items()}
+    encoder = choose(name, texts).fit(bags.documents, texts)
+    return f"{100 * retrieval_set.mean_average_precision(bags.ranked_by_encoder(encoder)):.1f}"
 
 
-def by_tfidf(judged: JudgedSet) -> str:
-    """Return that of cosines of tf-idf vectors, in percent."""
-    segment = judged.collection(None).segment()
-    scorer, found = segment.fit("tfidf", {"norm": "l2"}), {}
-    for query in judged.relevant:
-        ranked = order(scorer.score(segment.query(judged.queries[query])), SCORERS["tfidf"].ascending)
-        found[query] = [judged.keys[row] for row in ranked.tolist()]
-    return f"{100 * judged.precision(found):.1f}"
+def measured_tfidf(retrieval_set: RetrievalSet) -> str:
+    """Return the mean average precision of the cosine of tf-idf vectors in percent."""
+    segment = retrieval_set.counted(None).segment()
+    scorer, rankings = segment.fit("tfidf", {"norm": "l2"}), {}
+    for query, counts in retrieval_set.judged_queries.items():
+        rows = order(scorer.score(segment.query(counts)), ascending=SCORERS["tfidf"].ascending)
+        rankings[query] = [retrieval_set.keys[row] for row in rows]
+    return f"{100 * retrieval_set.mean_average_precision(rankings):.1f}"
 
 
-def show_sizes(sets: Mapping[str, JudgedSet], dimensions: Sequence[int]) -> None:
-    """Print LSI beside Fisher vectors of all sizes, and then the paper's."""
+def show_sizes(sets: Mapping[str, RetrievalSet], dimensions: Sequence[int]) -> None:
+    """Print LSI beside Fisher vectors of all sizes, and the figures of the paper."""
     heads = ("e", "tf-idf", "LSI", *(f"FV K={k}" for k in GAUSSIANS))
     show("Mean average precision in percent; FV over unit LSI word vectors, otherwise the defaults of moverank.")
-    for name, judged in sets.items():
+    for name, retrieval_set in sets.items():
         rows: list[Sequence[object]] = []
-        tfidf = by_tfidf(judged)
+        tfidf = measured_tfidf(retrieval_set)
         for dim in dimensions:
-            known = trained(judged, dim)
-            lsi = measured(judged, known, "lsi", {"dim": dim, "inverse": "no"})
-            by_gaussians = [measured(judged, known, "fisher", {"dim": dim, "k": k}) for k in GAUSSIANS]
+            bags = trained(retrieval_set, dim)
+            lsi = measured(retrieval_set, bags, "lsi", {"dim": dim, "inverse": "no"})
+            by_gaussians = [measured(retrieval_set, bags, "fisher", {"dim": dim, "k": k}) for k in GAUSSIANS]
             rows.append([name, dim, tfidf, lsi, *by_gaussians])
         show_table(("set", *heads), rows)
         show()
     show_table(("the paper's", *heads), PAPER)
 
 
-def show_choices(sets: Mapping[str, JudgedSet]) -> None:
-    """Print what each choice is worth."""
-    dim, k = CHOICES_AT
-    fisher = {"dim": dim, "k": k}
+def show_choices(sets: Mapping[str, RetrievalSet]) -> None:
+    """Print the effect of each choice."""
     rows: dict[str, list[str]] = {}
-    for name, judged in sets.items():
-        known = trained(judged, dim)
-        raw = trained(judged, dim, normalize=False)
-        everything = JudgedSet.read(real("data", name), Tokenizer(frozenset()))
-        cells = {
-            "LSI, V S": measured(judged, known, "lsi", {"dim": dim, "inverse": "no"}),
-            "LSI, V": measured(judged, known, "lsi", {"dim": dim}),
-            "LSI, V S, without idf": measured(judged, known, "lsi", {"dim": dim, "inverse": "no", "idf": "no"}),
-            "centroid of the word vectors": measured(judged, known, "centroid", {}),
-            "FV": measured(judged, known, "fisher", fisher),
-            "FV, one Gaussian": measured(judged, known, "fisher", fisher | {"k": 1}),
-            "FV, idf in the bags": measured(judged, known.with_idf(), "fisher", fisher),
-            "FV, mixture of running words": measured(judged, known, "fisher", fisher | {"frequency": 1}),
-            "FV, no signed root": measured(judged, known, "fisher", fisher | {"power": "no"}),
-            "FV, variances too": measured(judged, known, "fisher", fisher | {"variances": "yes"}),
-            "FV, half of the axes": measured(judged, known, "fisher", fisher | {"dim": dim // 2}),
-            "FV, word vectors U S as they are": measured(judged, raw, "fisher", fisher),
-            "FV, as they are, of running words, no root": measured(
-                judged, raw, "fisher", fisher | {"frequency": 1, "power": "no"}
-            ),
-            "FV, stop words kept": measured(everything, trained(everything, dim), "fisher", fisher),
-        }
-        for label, cell in cells.items():
+    for name, retrieval_set in sets.items():
+        for label, cell in measured_choices(name, retrieval_set).items():
             rows.setdefault(label, []).append(cell)
+    dim, k = CHOICES_AT
     show()
     show(f"One choice at a time, e = {dim}, K = {k}.")
     show_table(("", *sets), [[label, *cells] for label, cells in rows.items()])
 
 
+def measured_choices(name: str, retrieval_set: RetrievalSet) -> dict[str, str]:
+    """Return the mean average precision of each choice on the set `name` in percent."""
+    dim, k = CHOICES_AT
+    bags = trained(retrieval_set, dim)
+    weighted, raw = bags.with_idf(), trained(retrieval_set, dim, normalize=False)
+    with_stop_words = RetrievalSet.read(real("data", name), Tokenizer(frozenset()))
+    fisher: dict[str, object] = {"dim": dim, "k": k}
+    lsi: dict[str, object] = {"dim": dim}
+    rankers: dict[str, tuple[RetrievalBags, str, dict[str, object]]] = {
+        "LSI, V S": (bags, "lsi", lsi | {"inverse": "no"}),
+        "LSI, V": (bags, "lsi", lsi),
+        "LSI, V S, without idf": (bags, "lsi", lsi | {"inverse": "no", "idf": "no"}),
+        "centroid of the word vectors": (bags, "centroid", {}),
+        "FV": (bags, "fisher", fisher),
+        "FV, one Gaussian": (bags, "fisher", fisher | {"k": 1}),
+        "FV, idf in the bags": (weighted, "fisher", fisher),
+        "FV, mixture fitted to tokens": (bags, "fisher", fisher | {"frequency": 1}),
+        "FV, no signed square root": (bags, "fisher", fisher | {"power": "no"}),
+        "FV, with variances": (bags, "fisher", fisher | {"variances": "yes"}),
+        "FV, half of the dimensions": (bags, "fisher", fisher | {"dim": dim // 2}),
+        "FV, word vectors U S without normalisation": (raw, "fisher", fisher),
+        "the same, fitted to tokens, no root": (raw, "fisher", fisher | {"frequency": 1, "power": "no"}),
+    }
+    cells = {label: measured(retrieval_set, *ranker) for label, ranker in rankers.items()}
+    return cells | {
+        "FV, with stop words": measured(with_stop_words, trained(with_stop_words, dim), "fisher", fisher),
+    }
+
+
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
-    parser.add_argument("--table", choices=("both", "sizes", "choices"), default="both", help="what to measure")
-    parser.add_argument("--dimensions", nargs="*", type=int, default=DIMENSIONS)
-    chosen = parser.parse_args()
+    parser = argument_parser(__doc__)
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS, help="retrieval sets (all)")
+    parser.add_argument("--table", choices=("both", "sizes", "choices"), default="both", help="table to print (both)")
+    parser.add_argument(
+        "--dimensions", nargs="*", type=int, default=DIMENSIONS, help="e of the first table (10 50 200)"
+    )
+    arguments = parser.parse_args()
     tokenizer = Tokenizer(default_stop_words())
-    sets = {name: JudgedSet.read(real("data", name), tokenizer) for name in chosen.sets}
-    if chosen.table != "choices":
-        show_sizes(sets, chosen.dimensions)
-    if chosen.table != "sizes":
+    sets = {name: RetrievalSet.read(real("data", name), tokenizer) for name in arguments.sets}
+    if arguments.table != "choices":
+        show_sizes(sets, arguments.dimensions)
+    if arguments.table != "sizes":
         show_choices(sets)
 
 

@@ -1,12 +1,11 @@
-"""Shows what a full disk leaves: the same work again and again, each time with a little more room, until it succeeds.
+"""Checks what a full disk leaves: an operation is repeated, each time with a little more space, until it succeeds.
 
-As root, the room is a small file system in memory that grows by 4 KiB each time, so that every write fails in turn.
-Else (or with --limit) no file may grow beyond a length, which grows. Afterwards there is room again: the collection
-must hold what it held before, or all of the change; find what a new collection of the same documents finds; and there
-must be no temporary file. What failed must have been said in one sentence.
+As root, the collection is on a small file system in memory which grows by 4 KiB each time, so that every write fails
+once. Otherwise (or with --limit) the size of files is limited, by a limit which grows. Afterwards space is available
+again: the collection must have its previous state or all of the change, return what a new collection of the same
+documents returns, and contain no temporary file. The error must be one sentence.
 """
 
-import argparse
 import os
 import resource
 import shutil
@@ -20,82 +19,95 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.hard_life import answers, documents, forked, from_scratch, made, prepare  # isort: split
+from tests.benchmarks.small_collection import (  # isort: split
+    answers,
+    answers_from_scratch,
+    create,
+    documents,
+    prepare,
+    temporary_files,
+)
 
 from moverank import Collection, Document, IndexerError
 from moverank.indexer.maintenance.backup import backup
-from tests.benchmarks.common import show_table, verdict
-from tests.indexer.world import Workshop
+from tests.benchmarks.child_process import FAILED, run_in_child
+from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
+from tests.indexer.world import CollectionFactory
 
 _FIRST = 40
 _PAGE = 4096
-HEADS = ("work", "tries", "failed", "in one sentence", "wrong afterwards", "left over", "")
+_MOST = 2_000_000  # bytes with which every operation succeeds
+HEADS = ("operation", "attempts", "failed", "in one sentence", "wrong afterwards", "files left", "")
 
 BEFORE = documents(range(_FIRST), 0)
-AFTER = documents(range(_FIRST, 3 * _FIRST), 1)
+ADDED = documents(range(_FIRST, 3 * _FIRST), 1)
 
 
-def change(place: Path) -> None:
+def index(path: Path) -> None:
     """Add documents."""
-    with Collection.open(place) as collection:
-        collection.index(AFTER)
+    with Collection.open(path) as collection:
+        collection.index(ADDED)
 
 
-def take(place: Path) -> None:
+def remove(path: Path) -> None:
     """Remove documents."""
-    with Collection.open(place) as collection:
+    with Collection.open(path) as collection:
         collection.remove([f"d{i}" for i in range(0, _FIRST, 2)])
 
 
-def fit(place: Path) -> None:
-    """Write the snapshot again."""
-    with Collection.open(place) as collection:
+def refit(path: Path) -> None:
+    """Write a new snapshot."""
+    with Collection.open(path) as collection:
         collection.refit()
 
 
-def copy(place: Path) -> None:
-    """Make a backup beside the collection."""
-    backup(place, place / "copy")
+def back_up(path: Path) -> None:
+    """Make a backup on the same file system."""
+    backup(path, path / "copy")
 
 
-def create(place: Path) -> None:
-    """Make a new collection beside it."""
-    Collection.create(place / "other", Workshop(place.parent).settings()).close()
+def create_another(path: Path) -> None:
+    """Create another collection on the same file system."""
+    Collection.create(path / "other", CollectionFactory(path.parent).settings()).close()
 
 
-WORK: dict[str, tuple[Callable[[Path], None], list[Document]]] = {
-    "index": (change, [*BEFORE, *AFTER]),
-    "remove": (take, [found for i, found in enumerate(BEFORE) if i % 2]),
-    "refit": (fit, BEFORE),
-    "backup": (copy, BEFORE),
-    "create": (create, BEFORE),
+OPERATIONS: dict[str, tuple[Callable[[Path], None], list[Document]]] = {
+    "index": (index, [*BEFORE, *ADDED]),
+    "remove": (remove, [one for i, one in enumerate(BEFORE) if i % 2]),
+    "refit": (refit, BEFORE),
+    "backup": (back_up, BEFORE),
+    "create": (create_another, BEFORE),
 }
+"""The operations, with the documents after success."""
 
 
-def tried(work: Callable[[Path], None], place: Path, limit: int) -> str:
-    """Work with little room, and return how it went."""
+def attempt(operation: Callable[[Path], None], path: Path, limit: int) -> str:
+    """Run an operation with files of at most `limit` bytes, 0 for no limit; return "done", or "refused" and how."""
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     try:
-        work(place)
+        operation(path)
     except (IndexerError, OSError) as error:
         return f"refused {'sentence' if len(str(error).splitlines()) == 1 else repr(error)}"
     return "done"
 
 
-def judge(place: Path, empty: Path, could_be: list[list[Document]]) -> str:
-    """Return what is wrong with what is left."""
-    left = [path.name for path in place.iterdir() if path.name.startswith((".", "new-", "lock.owner"))]
-    with Collection.open(place) as collection:
-        found = answers(collection)
-    if found not in [from_scratch(empty, state) for state in could_be]:
+def fault(path: Path, empty: Path, valid: list[list[Document]]) -> str:
+    """Return what is wrong with a collection, "" for nothing: it must be in one of the `valid` states.
+
+    `empty` is a collection without documents.
+    """
+    left = temporary_files(path)
+    with Collection.open(path) as collection:
+        results = answers(collection)
+    if results not in [answers_from_scratch(empty, state) for state in valid]:
         return "wrong"
     return f"left {left}" if left else ""
 
 
 @contextmanager
-def room(folder: Path, base: Path, size: int) -> Iterator[Path]:
-    """Give a copy of a collection on a file system with `size` bytes to spare; afterwards it has more."""
+def small_file_system(folder: Path, base: Path, size: int) -> Iterator[Path]:
+    """Mount a file system with a copy of a collection and `size` free bytes, and return the path of the copy."""
     folder.mkdir(exist_ok=True)
     used = sum(-(-path.stat().st_size // _PAGE) * _PAGE for path in base.rglob("*"))
     _run("mount", "-t", "tmpfs", "-o", f"size={used + size}", "tmpfs", str(folder))
@@ -109,33 +121,37 @@ def _run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def once(name: str, folder: Path, base: Path, empty: Path, size: int, *, limit: bool) -> tuple[str, str]:
-    """Work with `size` bytes of room; return how it went, and what is wrong afterwards."""
-    work, after = WORK[name]
+def attempt_once(name: str, base: Path, empty: Path, size: int, *, limit: bool) -> tuple[str, str]:
+    """Run the operation `name` on a copy of `base` with `size` free bytes.
+
+    `limit`: limit the size of files instead of the disk. Returns the outcomes of `attempt` and `fault`.
+    """
+    operation, after = OPERATIONS[name]
     if limit:
-        place = shutil.copytree(base, folder / "c")
-        went = forked(lambda: tried(work, place, size))
-        said = forked(lambda: judge(place, empty, [BEFORE, after]))
-        shutil.rmtree(place)
-        return went, said
-    with room(folder / "room", base, size) as place:
-        went = forked(lambda: tried(work, place, 0))
-        _run("mount", "-o", "remount,size=200m", str(folder / "room"))
-        return went, forked(lambda: judge(place, empty, [BEFORE, after]))
+        path = shutil.copytree(base, base.with_name("c"))
+        outcome = run_in_child(lambda: attempt(operation, path, size))
+        problem = run_in_child(lambda: fault(path, empty, [BEFORE, after]))
+        shutil.rmtree(path)
+        return outcome, problem
+    folder = base.with_name("mounted")
+    with small_file_system(folder, base, size) as path:
+        outcome = run_in_child(lambda: attempt(operation, path, 0))
+        _run("mount", "-o", "remount,size=200m", str(folder))
+        return outcome, run_in_child(lambda: fault(path, empty, [BEFORE, after]))
 
 
-def swept(name: str, folder: Path, base: Path, empty: Path, step: int, *, limit: bool) -> list[object]:
-    """Do one kind of work with ever more room until it succeeds, and return its row."""
+def row(name: str, base: Path, empty: Path, step: int, *, limit: bool) -> list[object]:
+    """Repeat an operation with `step` more bytes each time until it succeeds, and return its row."""
     tally: Counter[str] = Counter()
     size = step
-    while not tally["done"] and size < 2_000_000:
-        went, said = once(name, folder, base, empty, size, limit=limit)
-        tally[went.split(" ")[0]] += 1
-        tally["sentence"] += went == "refused sentence"
-        tally["wrong"] += said.startswith(("wrong", "!")) or went.startswith("!")
-        tally["left"] += said.startswith("left")
-        if said or went.startswith("!"):
-            sys.stderr.write(f"{name}, {size} bytes: {went} {said}\n")
+    while not tally["done"] and size < _MOST:
+        outcome, problem = attempt_once(name, base, empty, size, limit=limit)
+        tally[outcome.split(" ")[0]] += 1
+        tally["sentence"] += outcome == "refused sentence"
+        tally["wrong"] += problem.startswith(("wrong", FAILED)) or outcome.startswith(FAILED)
+        tally["left"] += problem.startswith("left")
+        if problem or outcome.startswith(FAILED):
+            sys.stderr.write(f"{name}, {size} bytes: {outcome} {problem}\n")
         size += step
     good = tally["done"] and tally["sentence"] == tally["refused"] and not tally["wrong"] + tally["left"]
     counts = [tally["refused"] + tally["done"], tally["refused"], tally["sentence"], tally["wrong"], tally["left"]]
@@ -143,21 +159,20 @@ def swept(name: str, folder: Path, base: Path, empty: Path, step: int, *, limit:
 
 
 def main() -> None:
-    """Print a row for each kind of work."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--step", type=int, default=_PAGE, help="how much the room grows each time (4096)")
-    parser.add_argument("--limit", action="store_true", help="limit the length of files instead of the disk")
-    parser.add_argument("--work", choices=WORK, help="only this kind")
-    given = parser.parse_args()
+    """Print a row for each operation; exit with 1 if one has a fault."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--step", type=int, default=_PAGE, help="bytes by which the space grows each time (4096)")
+    parser.add_argument("--limit", action="store_true", help="limit the size of files instead of the disk")
+    parser.add_argument("--work", choices=OPERATIONS, help="run only this operation")
+    arguments = parser.parse_args()
     prepare()
+    limit = arguments.limit or os.geteuid() != 0
     with TemporaryDirectory() as name:
-        folder = Path(name)
-        base, empty = made(folder, "base", BEFORE), made(folder, "empty", [])
-        limit = given.limit or os.geteuid() != 0
-        names = [given.work] if given.work else list(WORK)
-        rows = [swept(kind, folder, base, empty, given.step, limit=limit) for kind in names]
+        base, empty = create(Path(name), "base", BEFORE), create(Path(name), "empty", [])
+        names = [arguments.work] if arguments.work else list(OPERATIONS)
+        rows = [row(operation, base, empty, arguments.step, limit=limit) for operation in names]
     show_table(HEADS, rows)
-    sys.exit(any(row[-1] != "ok" for row in rows))
+    sys.exit(any_missed(rows))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Shows how time and memory grow with the collection: indexing, opening, exact search and search by candidates.
+"""Measures how time and memory grow with the collection: indexing, opening, exact search and search by candidates.
 
-No real set has a million documents, so they are made: each has half the words, drawn at random, of two random documents
-of one class of 20 Newsgroups' training part (fixed seed). The program itself indexes them, from JSON lines. Then two
-new processes open the collection: one asks exactly for the ten nearest to 20 texts of the test part, the other for the
-ten nearest among the first stage's 500 candidates. Before these, each asks another query: that is `first`, and not in
-the other figures. Both are run twice, and the second run counts: kernels are compiled once and kept, and files are in
-the system's cache by then. Memory is the largest resident set of the process, mapped files included.
+No real set has a million documents: they are synthetic, each with half of the words, drawn at random by a fixed seed,
+of two random documents of one class of 20 Newsgroups' training part. The command indexes them from JSON lines. Then two
+new processes open the collection and search for 20 texts of the test part: the first exactly for the ten nearest, the
+second for the ten nearest of the first stage's 500 candidates. Each process starts with another query: its time is
+`first`, and in no other figure. Both processes run twice, and the second run is reported: by then compiled kernels are
+cached, and files are in the page cache. Memory is the peak resident set of the process, mapped files included.
 """
 
 import argparse
@@ -21,15 +21,15 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.additions import Maker, write
-from tests.benchmarks.asking import Answers, ask_apart
-from tests.benchmarks.common import MISSED, run, show, show_table, vectors, verdict
-from tests.benchmarks.real_texts import draw_queries
+from tests.benchmarks.common import any_missed, argument_parser, run, show, show_table, vectors, verdict
+from tests.benchmarks.data_sets import draw_queries
+from tests.benchmarks.query_process import Measurements, search_in_process
+from tests.benchmarks.synthetic_documents import SyntheticDocuments, write_json_lines
 from tests.oracle import Oracle
 
 QUERIES, DEPTH, GIB = 20, 500, 2**30
 MILLION = 1_000_000
-CAPTION = "Documents are made: half the words of two random 20news training documents of one class"
+CAPTION = "Synthetic documents: half of the words of two random 20news training documents of one class"
 INDEX_HEADS = ("indexing", "seconds", "documents/s", "peak GiB", "on disk GiB")
 HEADS = ("exact, k = 10", "open s", "first s", "median s", "mean s", "max s", "solved", "peak GiB")
 DEPTH_HEADS = (
@@ -46,173 +46,179 @@ TARGET_HEADS = ("target for up to 1,000,000 documents", "documents", "measured",
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What making a collection took: seconds and bytes of memory."""
+class Indexed:
+    """Seconds of indexing a collection, and peak memory in bytes."""
 
     seconds: float
     peak: int
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
-    """What one collection showed."""
+class Measured:
+    """The measurements of one collection; `disk` is its size in bytes."""
 
     size: int
-    made: Made
+    indexed: Indexed
     disk: int
-    exact: Answers
-    candidates: Answers
+    exact: Measurements
+    candidates: Measurements
 
     @property
     def name(self) -> str:
-        """Return the size, as tables show it."""
+        """Return the size as shown in tables."""
         return f"{self.size:,}"
 
     def index_row(self) -> list[object]:
-        """Give the row of indexing."""
-        made = self.made
-        rate = f"{self.size / made.seconds:,.0f}"
-        return [self.name, f"{made.seconds:.1f}", rate, f"{made.peak / GIB:.2f}", f"{self.disk / GIB:.2f}"]
+        """Return the row of indexing."""
+        seconds, peak = self.indexed.seconds, self.indexed.peak
+        rate = f"{self.size / seconds:,.0f}"
+        return [self.name, f"{seconds:.1f}", rate, f"{peak / GIB:.2f}", f"{self.disk / GIB:.2f}"]
 
     def exact_row(self) -> list[object]:
-        """Give the row of exact search."""
+        """Return the row of exact search."""
         solved = f"{statistics.mean(self.exact.solved):.1f}"
         return [self.name, *times(self.exact, 1), solved, f"{self.exact.peak / GIB:.2f}"]
 
     def depth_row(self) -> list[object]:
-        """Give the row of search by candidates."""
+        """Return the row of search by candidates."""
         pairs = list(zip(self.exact.keys, self.candidates.keys, strict=True))
-        share = sum(len(set(exact) & set(found)) for exact, found in pairs) / sum(len(exact) for exact, _ in pairs)
+        common = sum(len(set(exact) & set(candidates)) for exact, candidates in pairs)
+        share = common / sum(len(exact) for exact, _ in pairs)
         return [self.name, *times(self.candidates, 1000), f"{share:.0%}", f"{self.candidates.peak / GIB:.2f}"]
 
     def target_rows(self) -> list[list[object]]:
-        """Give a row for each target."""
+        """Return a row for each target."""
         exact = statistics.mean(self.exact.seconds)
         figures = (
             ("exact, median s", statistics.median(self.exact.seconds), 3.0),
             ("exact, peak GiB", self.exact.peak / GIB, 6.0),
             (f"depth {DEPTH}, median s", statistics.median(self.candidates.seconds), 0.08),
-            (f"depth {DEPTH} against exact, mean", statistics.mean(self.candidates.seconds) / exact, 1 / 3),
+            (f"depth {DEPTH} / exact, mean", statistics.mean(self.candidates.seconds) / exact, 1 / 3),
             ("opening, the slower of two processes, s", max(self.exact.open, self.candidates.open), 1.0),
         )
         return [
-            [what, self.name, f"{figure:.3f}", f"{most:.3g}", verdict(figure <= most)] for what, figure, most in figures
+            [name, self.name, f"{figure:.3f}", f"{most:.3g}", verdict(figure <= most)] for name, figure, most in figures
         ]
 
 
-def times(answers: Answers, unit: int) -> list[str]:
-    """Show opening and first query in seconds, and the others' median, mean and largest in a unit."""
-    others = (of(answers.seconds) * unit for of in (statistics.median, statistics.mean, max))
-    return [f"{answers.open:.3f}", f"{answers.first:.3f}", *(f"{other:.{3 if unit == 1 else 1}f}" for other in others)]
+def times(measured: Measurements, unit: int) -> list[str]:
+    """Return opening and first query in seconds; median, mean and maximum of the others in 1/`unit` seconds."""
+    others = (of(measured.seconds) * unit for of in (statistics.median, statistics.mean, max))
+    digits = 3 if unit == 1 else 1
+    return [f"{measured.open:.3f}", f"{measured.first:.3f}", *(f"{other:.{digits}f}" for other in others)]
 
 
-def grow(size: int, queries: Path, collection: Path, seed: int, stage: str) -> Grown:
-    """Make a collection, unless a whole one was kept, and search it."""
-    made = make(size, collection, seed, stage)
+def measure(size: int, queries: Path, collection: Path, seed: int, stage: str) -> Measured:
+    """Index `size` documents, unless `collection` was kept by an earlier run, and search it.
+
+    `queries`: a JSON file. `seed`: of the documents. `stage`: the first stage.
+    """
+    indexed = index(size, collection, seed, stage)
     for depth in (None, DEPTH):
-        ask_apart(collection, queries, depth)  # what is compiled once and kept is not the search's time
-    exact, candidates = ask_apart(collection, queries, None), ask_apart(collection, queries, DEPTH)
+        search_in_process(collection, queries, depth)  # pays for what is compiled once and then cached
+    exact, candidates = search_in_process(collection, queries, None), search_in_process(collection, queries, DEPTH)
     disk = sum(file.stat().st_size for file in collection.rglob("*") if file.is_file())
-    return Grown(size, made, disk, exact, candidates)
+    return Measured(size, indexed, disk, exact, candidates)
 
 
-def note_of(collection: Path) -> Path:
-    """Return the file that says what making a collection took; it is there when the collection is whole."""
+def measurement_file(collection: Path) -> Path:
+    """Return the file of the measurements of indexing: it is written once the collection is complete."""
     return collection.with_name(f"{collection.name}.json")
 
 
-def made_in(place: Path, size: int, seed: int, stage: str) -> Path:
-    """Return where a collection is made."""
-    return place / f"of-{size}-{stage}-seed-{seed}"
-
-
-def make(size: int, collection: Path, seed: int, stage: str) -> Made:
-    """Make a collection, or say what it took to make the one that is there."""
-    note = note_of(collection)
-    if note.exists():
-        show(f"{size:,} documents: {collection} is used again, with the figures of its making")
-        return Made(**json.loads(note.read_text(encoding="utf-8")))
-    remove(collection)  # of a run that was stopped
-    show(f"{size:,} documents: making and indexing them")
-    documents = write(collection.with_name(f"{collection.name}.jsonl"), "made", Maker(seed).texts(size))
+def index(size: int, collection: Path, seed: int, stage: str) -> Indexed:
+    """Index synthetic documents, or return the measurements of the run that did; parameters as of `measure`."""
+    file = measurement_file(collection)
+    if file.exists():
+        show(f"{size:,} documents: {collection} is reused, with the measurements of its indexing")
+        return Indexed(**json.loads(file.read_text(encoding="utf-8")))
+    remove(collection)  # left behind by an interrupted run
+    show(f"{size:,} documents: generating and indexing them")
+    texts = SyntheticDocuments(seed).texts(size)
+    documents = write_json_lines(collection.with_name(f"{collection.name}.jsonl"), "synthetic", texts)
     try:
         choices = ("--embedding", vectors(), "--first-stage", stage, "--json")
-        indexed = run("index", documents, "-i", collection, *choices)
+        process = run("index", documents, "-i", collection, *choices)
     finally:
         documents.unlink()
-    told = indexed.objects[0]
-    # Half of two texts of one word each may be blank: a few in a million are refused.
-    if told["added"] < size - max(1, size // 10_000):
-        sys.exit(f"only {told['added']:,} of {size:,} documents were indexed")
-    made = Made(indexed.seconds, indexed.peak)
-    note.write_text(json.dumps(asdict(made)), encoding="utf-8")
-    return made
+    added = process.objects[0]["added"]
+    # Half of two texts of one word each may be blank: a few in a million are rejected.
+    if added < size - max(1, size // 10_000):
+        sys.exit(f"only {added:,} of {size:,} documents were indexed")
+    indexed = Indexed(process.seconds, process.peak)
+    file.write_text(json.dumps(asdict(indexed)), encoding="utf-8")
+    return indexed
 
 
 def remove(collection: Path) -> None:
-    """Remove a collection and what was noted of it."""
-    note_of(collection).unlink(missing_ok=True)
+    """Remove a collection and its measurements."""
+    measurement_file(collection).unlink(missing_ok=True)
     shutil.rmtree(collection, ignore_errors=True)
 
 
 @contextmanager
-def room(directory: Path | None, made: Callable[[Path], list[Path]], *, keep: bool) -> Iterator[Path]:
-    """Give a directory to work in; what is made in it is removed at the end, unless it is to be kept."""
+def work_directory(directory: Path | None, collections: Callable[[Path], list[Path]], *, keep: bool) -> Iterator[Path]:
+    """Open `directory`, or a temporary one for None; unless `keep`, remove its `collections` at the end."""
     if directory is None:
-        with TemporaryDirectory() as place:
-            yield Path(place)
+        with TemporaryDirectory() as temporary:
+            yield Path(temporary)
         return
     directory.mkdir(parents=True, exist_ok=True)
     try:
         yield directory
     finally:
-        for collection in [] if keep else made(directory):
+        for collection in [] if keep else collections(directory):
             remove(collection)
 
 
-def main() -> None:
-    """Print the tables; leave with 1 where a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parsed_arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argument_parser(__doc__)
     parser.add_argument(
         "--sizes",
         type=lambda text: [int(size) for size in text.split(",")],
         default=[10_000, 100_000, MILLION],
         help="numbers of documents (10000,100000,1000000)",
     )
-    parser.add_argument("--directory", type=Path, help="where the collections are made (a temporary directory)")
-    parser.add_argument(
-        "--keep", action="store_true", help="leave them in --directory, where the next run uses them again"
-    )
-    parser.add_argument("--first-stage", default="centroid", help="what chooses the candidates (centroid)")
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
-    if chosen.keep and chosen.directory is None:
+    parser.add_argument("--directory", type=Path, help="directory of the collections (a temporary one)")
+    parser.add_argument("--keep", action="store_true", help="keep them in --directory, where the next run reuses them")
+    parser.add_argument("--first-stage", default="centroid", help="source of the candidates (centroid)")
+    parser.add_argument("--seed", type=int, default=1, help="of the synthetic documents and the queries (1)")
+    arguments = parser.parse_args()
+    if arguments.keep and arguments.directory is None:
         parser.error("--keep needs a --directory")
-    texts = [text.text for text in draw_queries("20news", QUERIES + 1, chosen.seed, Oracle().words)]
+    return arguments
 
-    def collections(place: Path) -> list[Path]:
-        return [made_in(place, size, chosen.seed, chosen.first_stage) for size in chosen.sizes]
 
-    with room(chosen.directory, collections, keep=chosen.keep) as place:
-        queries = place / "queries.json"
+def main() -> None:
+    """Print the tables; exit with 1 if a target is missed."""
+    arguments = parsed_arguments()
+    seed, stage, sizes = arguments.seed, arguments.first_stage, arguments.sizes
+    texts = [text.text for text in draw_queries("20news", QUERIES + 1, seed, Oracle().words)]
+
+    def collections(directory: Path) -> list[Path]:
+        return [directory / f"of-{size}-{stage}-seed-{seed}" for size in sizes]
+
+    with work_directory(arguments.directory, collections, keep=arguments.keep) as directory:
+        queries = directory / "queries.json"
         queries.write_text(json.dumps([texts[-1], *texts[:-1]]), encoding="utf-8")
         try:
-            grown = [
-                grow(size, queries, collection, chosen.seed, chosen.first_stage)
-                for size, collection in zip(chosen.sizes, collections(place), strict=True)
+            measured = [
+                measure(size, queries, collection, seed, stage)
+                for size, collection in zip(sizes, collections(directory), strict=True)
             ]
         finally:
             queries.unlink()
-    show(f"{CAPTION}, seed {chosen.seed}; first stage: {chosen.first_stage}.")
-    targets = [row for one in grown if one.size <= MILLION for row in one.target_rows()]
-    show_table(INDEX_HEADS, [one.index_row() for one in grown])
-    show(f"\n{QUERIES} texts of the 20news test split, one after the other in a process of its own:")
-    show_table(HEADS, [one.exact_row() for one in grown])
+    show(f"{CAPTION}, seed {seed}; first stage: {stage}.")
+    targets = [row for one in measured if one.size <= MILLION for row in one.target_rows()]
+    show_table(INDEX_HEADS, [one.index_row() for one in measured])
+    show(f"\n{QUERIES} texts of the 20news test split, one at a time in a process of its own:")
+    show_table(HEADS, [one.exact_row() for one in measured])
     show()
-    show_table(DEPTH_HEADS, [one.depth_row() for one in grown])
+    show_table(DEPTH_HEADS, [one.depth_row() for one in measured])
     show()
     show_table(TARGET_HEADS, targets)
-    sys.exit(any(MISSED in row for row in targets))
+    sys.exit(any_missed(targets))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,29 @@
-"""Shows what indexing 20 Newsgroups and searching it costs, by the command line, whole processes.
+"""Measures indexing 20 Newsgroups and searching it by the command, as whole processes.
 
-The vectors' import is measured by indexing a single line with them; what indexing all documents takes longer is theirs.
-The second run is the same command again, which finds every document unchanged. Memory is the largest resident set.
-`of CPU` is what the process computed, in all its threads: on a machine that is busy otherwise it says more.
+The import of the vectors is measured by indexing a single line with them, and subtracted from the time of indexing all
+documents. The second run repeats the same command, and finds every document unchanged. Memory is the peak resident set.
+`CPU` adds up all threads, and is more reliable on a busy machine.
 """
 
-import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.common import Run, median, median_cpu, real, run, show, show_table, span, vectors, verdict
+from tests.benchmarks.common import (
+    Run,
+    argument_parser,
+    median,
+    median_cpu,
+    real,
+    run,
+    show,
+    show_table,
+    span,
+    vectors,
+    verdict,
+)
 
 QUERIES = (
     "how do I mount a second hard disk under DOS",
@@ -27,16 +38,16 @@ QUERIES = (
     "gun control laws and the right to bear arms",
 )
 DOCUMENTS = 18_846
-HEADS = ("20news, whole processes", "measured", "of CPU", "target", "")
+HEADS = ("20news, whole processes", "measured", "CPU", "target", "")
 
 
-def indexing(documents: Path, place: Path) -> list[list[object]]:
-    """Import the vectors, index everything, and index it again; return rows."""
-    single, options = place / "single.txt", ("--embedding", vectors(), "--json")
+def indexing_rows(documents: Path, directory: Path) -> list[list[object]]:
+    """Import the vectors, index a file of documents, index it again, and return the rows; `directory` is for files."""
+    single, options = directory / "single.txt", ("--embedding", vectors(), "--json")
     single.write_text("a single line\n", encoding="utf-8")
-    imported = run("index", single, "-i", place / "single", *options)
-    first = run("index", documents, "-i", place / "NG", *options)
-    second = run("index", documents, "-i", place / "NG", *options)
+    imported = run("index", single, "-i", directory / "single", *options)
+    first = run("index", documents, "-i", directory / "NG", *options)
+    second = run("index", documents, "-i", directory / "NG", *options)
     added, unchanged = first.objects[0]["added"], second.objects[0]["unchanged"]
     rate, cpu_rate = added / (first.seconds - imported.seconds), added / (first.cpu - imported.cpu)
     ratio, cpu_ratio = second.seconds / first.seconds, second.cpu / first.cpu
@@ -53,16 +64,16 @@ def indexing(documents: Path, place: Path) -> list[list[object]]:
     ]
 
 
-def answering(collection: Path, repeats: int) -> list[list[object]]:
-    """Search and ask for help several times; return rows."""
-    run("search", QUERIES[0], "-i", collection)  # what is compiled once and kept is not the search's time
+def command_rows(collection: Path, repeats: int) -> list[list[object]]:
+    """Run `search` and `--help` several times, and return the rows."""
+    run("search", QUERIES[0], "-i", collection)  # pays for what is compiled once and then cached
     searches = [run("search", QUERIES[i % len(QUERIES)], "-i", collection) for i in range(repeats)]
     helps = [run("--help") for _ in range(repeats)]
-    return [timed("moverank search", searches, 2.5), timed("moverank --help", helps, 0.3)]
+    return [median_row("moverank search", searches, 2.5), median_row("moverank --help", helps, 0.3)]
 
 
-def timed(name: str, runs: list[Run], target: float) -> list[object]:
-    """Give the row of a command's median."""
+def median_row(name: str, runs: list[Run], target: float) -> list[object]:
+    """Return the row of the runs of a command, whose median should be below the target."""
     seconds = median(runs)
     name = f"{name}, median of {len(runs)} ({span(runs)}), s"
     return [name, f"{seconds:.2f}", f"{median_cpu(runs):.2f}", f"< {target}", verdict(seconds < target)]
@@ -70,14 +81,14 @@ def timed(name: str, runs: list[Run], target: float) -> list[object]:
 
 def main() -> None:
     """Print a row for each figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=10, help="runs of a search, and of --help (10)")
+    parser = argument_parser(__doc__)
+    parser.add_argument("--repeats", type=int, default=10, help="runs of `search` and of `--help` (10)")
     repeats = parser.parse_args().repeats
-    with TemporaryDirectory() as place:
-        rows = indexing(real("data", "20news", "docs.jsonl.gz"), Path(place))
-        rows += answering(Path(place, "NG"), repeats)
+    with TemporaryDirectory() as directory:
+        rows = indexing_rows(real("data", "20news", "docs.jsonl.gz"), Path(directory))
+        rows += command_rows(Path(directory, "NG"), repeats)
     show_table(HEADS, rows)
-    show("The first run's seconds less those of the import are what the rate is made of.")
+    show("The rate is the number of documents divided by the seconds of the first run less those of the import.")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
-"""Shows the mean average precision of scorers, encoders and WMD on four judged sets, and how long a query takes.
+"""Measures the mean average precision of scorers, encoders and WMD on four retrieval sets, and the time of a query.
 
-A document is its text, with its title before it where the text does not begin with it already. No word is stemmed;
-stop words are left out. Equal scores keep the order of the file. The mean is over the queries that have a relevant
-document. Scorers rank the whole collection by all words. Encoders, by their own metric, and Word DistanceRanker's Distance know
-the words that have a vector; of the latter only the `--depth` nearest documents are ranked, and the others found never.
-With `--runs` the rankings are written as trec_eval reads them.
+A document is its text, preceded by its title unless the text begins with it. No word is stemmed; stop words are left
+out. Ties keep the order of the file. The mean is over the queries that have a relevant document. Scorers rank the whole
+collection by all words. Encoders, by their own metric, and the Word Mover's Distance use the words that have a vector;
+the latter ranks only the `--depth` nearest documents, and the others count as not found. `--runs` writes the rankings
+in the format of trec_eval.
 """
 
-import argparse
 import statistics
 import sys
 import time
@@ -24,16 +23,25 @@ from moverank.indexer.vectors import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.tokenizer import Tokenizer, default_stop_words
-from tests.benchmarks.common import real, show, show_table, vectors, verdict
-from tests.benchmarks.embedded import EmbeddedSet
-from tests.benchmarks.judged import SETS, JudgedSet, Rankings, order, read_documents, word_vectors, write_trec
-from tests.rerank.scorers.counted import Counted
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
+from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
+from tests.benchmarks.retrieval_bags import RetrievalBags
+from tests.benchmarks.retrieval_sets import (
+    SETS,
+    Rankings,
+    RetrievalSet,
+    count_documents,
+    order,
+    word_vectors,
+    write_trec,
+)
+from tests.rerank.scorers.counted import Counted, Segment
 
 BM25 = {"cranfield": 0.401, "cisi": 0.171, "med": 0.515, "scifact": 0.633}
-"""What plain BM25 has to reach, within `ALLOWED`: each word of a query once, `k3=0`.
+"""Targets of plain BM25, within `ALLOWED`: each word of a query counts once, `k3=0`.
 
-The default counts how often a query says a word: that finds more with long queries (cisi), and threads are long.
+The default counts how often a word occurs in a query: it is better for long queries (cisi), and threads are long.
 """
 ALLOWED = 0.02
 VARIANTS: tuple[tuple[str, Mapping[str, str]], ...] = (
@@ -61,33 +69,32 @@ SPEED_SET = "20news"
 SPEED_QUERIES = 40
 
 
-def scored(judged: JudgedSet, collection: Counted) -> Iterator[tuple[str, Rankings]]:
-    """Rank all documents by each scorer."""
-    segment = collection.segment()
+def ranked_by_scorers(retrieval_set: RetrievalSet, segment: Segment) -> Iterator[tuple[str, Rankings]]:
+    """Rank all documents, which are those of `segment`, by each scorer."""
     for name, options in VARIANTS:
         scorer = segment.fit(name, options)
-        found = {}
-        for query in judged.relevant:
-            scores = scorer.score(segment.query(judged.queries[query]))
-            found[query] = [judged.keys[row] for row in order(scores, SCORERS[name].ascending).tolist()]
-        yield label(name, options), found
+        rankings = {}
+        for query, counts in retrieval_set.judged_queries.items():
+            rows = order(scorer.score(segment.query(counts)), ascending=SCORERS[name].ascending)
+            rankings[query] = [retrieval_set.keys[row] for row in rows]
+        yield label(name, options), rankings
 
 
-def encoded(known: EmbeddedSet) -> Iterator[tuple[str, Rankings]]:
+def ranked_by_encoders(bags: RetrievalBags) -> Iterator[tuple[str, Rankings]]:
     """Rank all documents by each encoder."""
     for name, options in ENCODER_VARIANTS:
-        encoder = choose_encoder(name, options).fit(known.documents, options)
-        yield f"encoder {label(name, options)}", known.encoded(encoder)
+        encoder = choose_encoder(name, options).fit(bags.documents, options)
+        yield f"encoder {label(name, options)}", bags.ranked_by_encoder(encoder)
 
 
-def moved(known: EmbeddedSet, depth: int) -> Iterator[tuple[str, Rankings]]:
-    """Rank the nearest documents by Word DistanceRanker's Distance, words weighted by frequency and by tf-idf."""
-    yield "wmd", known.moved(depth)
-    yield "wmd tfidf", known.with_idf().moved(depth)
+def ranked_by_wmd(bags: RetrievalBags, depth: int) -> Iterator[tuple[str, Rankings]]:
+    """Rank the nearest documents by Word Mover's Distance, words weighted by frequency and by tf-idf."""
+    yield "wmd", bags.ranked_by_wmd(depth)
+    yield "wmd tfidf", bags.with_idf().ranked_by_wmd(depth)
 
 
 def label(name: str, options: Mapping[str, str]) -> str:
-    """Name a scorer or an encoder and its options."""
+    """Return the name of a scorer or an encoder with its options."""
     return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
@@ -99,50 +106,57 @@ def show_precision(
     depth: int,
     runs: Path | None,
 ) -> None:
-    """Print a row for each ranker of these kinds, and whether BM25 is where it has to be."""
+    """Print the mean average precision of each ranker, and whether BM25 meets its targets.
+
+    `kinds`: some of `KINDS`. `depth`: number of documents that WMD ranks. `runs`: a folder for the rankings, or None.
+    """
     show("Mean average precision, no stemming.")
     figures: dict[str, dict[str, float]] = {}
     for name in sets:
-        judged = JudgedSet.read(real("data", name), tokenizer)
-        known = EmbeddedSet.of(judged, embedding)
+        retrieval_set = RetrievalSet.read(real("data", name), tokenizer)
+        bags = RetrievalBags.of(retrieval_set, embedding)
         show(
-            f"{name}: {len(judged.documents)} documents, {len(known.keys)} of them with known words, "
-            f"{len(judged.relevant)} queries with a relevant one"
+            f"{name}: {len(retrieval_set.documents)} documents, {len(bags.keys)} of them with known words, "
+            f"{len(retrieval_set.judgments.queries)} queries with a relevant one"
         )
-        found = [*scored(judged, judged.collection(embedding))] if "scorers" in kinds else []
-        found += [*encoded(known)] if "encoders" in kinds else []
-        found += [*moved(known, depth)] if "wmd" in kinds else []
-        for each, rankings in found:
-            figures.setdefault(each, {})[name] = judged.precision(rankings)
+        rankers: list[tuple[str, Rankings]] = []
+        if "scorers" in kinds:
+            rankers += ranked_by_scorers(retrieval_set, retrieval_set.counted(embedding).segment())
+        if "encoders" in kinds:
+            rankers += ranked_by_encoders(bags)
+        if "wmd" in kinds:
+            rankers += ranked_by_wmd(bags, depth)
+        for ranker, rankings in rankers:
+            figures.setdefault(ranker, {})[name] = retrieval_set.mean_average_precision(rankings)
         if runs:
-            write_trec(runs, name, judged, found)
+            write_trec(runs, name, retrieval_set.judgments, rankers)
     rows: list[list[object]] = []
-    for each, by_set in figures.items():
-        aim = ""
-        if each == "bm25 k3=0":
-            aim = " ".join(verdict(abs(by_set[name] - BM25[name]) <= ALLOWED) for name in sets)
-        rows.append([each, *(f"{by_set[name]:.4f}" for name in sets), aim])
+    for ranker, by_set in figures.items():
+        verdicts = ""
+        if ranker == "bm25 k3=0":
+            verdicts = " ".join(verdict(abs(by_set[name] - BM25[name]) <= ALLOWED) for name in sets)
+        rows.append([ranker, *(f"{by_set[name]:.4f}" for name in sets), verdicts])
     rows.append(["target of bm25 k3=0", *(f"{BM25[name]:.3f}" for name in sets), f"within {ALLOWED}"])
     show_table(("ranked by", *sets, ""), rows)
 
 
 def show_speed(embedding: Embedding, tokenizer: Tokenizer) -> None:
-    """Print how long fitting and a query take, with whole documents as queries."""
-    _, documents = read_documents(real("data", SPEED_SET, "docs.jsonl.gz"), tokenizer)
-    places = np.random.default_rng(0).permutation(len(documents)).tolist()
-    queries = [documents[place] for place in places if 80 <= len(documents[place]) <= 100][:SPEED_QUERIES]
+    """Print the CPU time of fitting and of a query, with whole documents as queries."""
+    _, documents = count_documents(real("data", SPEED_SET, "docs.jsonl.gz"), tokenizer)
+    shuffled = [documents[row] for row in np.random.default_rng(0).permutation(len(documents)).tolist()]
+    texts = [document for document in shuffled if 80 <= len(document) <= 100][:SPEED_QUERIES]
     segment = Counted(documents, word_vectors(documents, embedding)).segment()
-    asked, (counts, given) = [segment.query(query) for query in queries], (segment.counts, segment.statistics)
+    queries, counts, statistic = [segment.query(text) for text in texts], segment.counts, segment.statistics
     rows: list[list[object]] = []
     for name, options in VARIANTS:
         began = time.process_time()
-        scorer = SCORERS[name].fit(counts, given, options)
+        scorer = SCORERS[name].fit(counts, statistic, options)
         fitted = time.process_time() - began
-        # The first query may pay for what is done once.
+        # The first query may compute what is then cached.
         began = time.process_time()
-        scorer.score(asked[0])
+        scorer.score(queries[0])
         first, seconds = time.process_time() - began, []
-        for query in asked[1:]:
+        for query in queries[1:]:
             began = time.process_time()
             scorer.score(query)
             seconds.append(time.process_time() - began)
@@ -151,26 +165,26 @@ def show_speed(embedding: Embedding, tokenizer: Tokenizer) -> None:
     show()
     show(
         f"{SPEED_SET}: {len(documents)} documents, {len(counts.terms)} postings, {len(segment.terms)} terms; "
-        f"{len(queries)} queries of 80 to 100 terms. Milliseconds of computing, by all threads together."
+        f"{len(queries)} queries of 80 to 100 terms. Milliseconds of CPU time, all threads added up."
     )
     show_table(("scorer", "fit", "first query", "median query", "slowest query"), rows)
 
 
 def main() -> None:
     """Print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--table", choices=("both", "precision", "speed"), default="both", help="what to measure")
-    parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS, help="what for the first table (all)")
-    parser.add_argument("--by", nargs="*", choices=KINDS, default=KINDS, help="what ranks for the first table (all)")
-    parser.add_argument("--depth", type=int, default=1000, help="how many documents WMD ranks (1000)")
-    parser.add_argument("--runs", type=Path, help="write the rankings into this folder")
-    chosen = parser.parse_args()
+    parser = argument_parser(__doc__)
+    parser.add_argument("--table", choices=("both", "precision", "speed"), default="both", help="table to print (both)")
+    parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS, help="sets of the precision table (all)")
+    parser.add_argument("--by", nargs="*", choices=KINDS, default=KINDS, help="rankers of the precision table (all)")
+    parser.add_argument("--depth", type=int, default=1000, help="number of documents that WMD ranks (1000)")
+    parser.add_argument("--runs", type=Path, help="folder to write the rankings to")
+    arguments = parser.parse_args()
     tokenizer = Tokenizer(default_stop_words())
-    with TemporaryDirectory() as place:
-        embedding = import_vectors(str(vectors()), Path(place, "vectors"))
-        if chosen.table != "speed":
-            show_precision(chosen.sets, embedding, tokenizer, chosen.by, chosen.depth, chosen.runs)
-        if chosen.table != "precision":
+    with TemporaryDirectory() as directory:
+        embedding = import_vectors(str(vectors()), Path(directory, "vectors"))
+        if arguments.table != "speed":
+            show_precision(arguments.sets, embedding, tokenizer, arguments.by, arguments.depth, arguments.runs)
+        if arguments.table != "precision":
             show_speed(embedding, tokenizer)
 
 

@@ -1,9 +1,8 @@
-"""Shows what it is worth that the words of forums' titles count more than once: MAP by title weight.
+"""Measures the effect of the title weight in forums: MAP of each method by weight.
 
 The weight for the report is chosen on the first set, the queries of SemEval's train2.
 """
 
-import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,8 +10,9 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from tests.benchmarks.common import real, show, show_table
-from tests.benchmarks.experiments import BLENDS, CENTROID, FISHER, LSI, PWMD, RANKED_BM25, TRANSLATION, collection
+from tests.benchmarks.common import argument_parser, real, show, show_table
+from tests.benchmarks.evaluation_runs import collection
+from tests.benchmarks.experiments import BLENDS, CENTROID, FISHER, LSI, PWMD, RANKED_BM25, TRANSLATION
 
 SETS = (
     ("semeval_cqa", "qrels_train2.tsv"),
@@ -27,10 +27,10 @@ METHODS = (
 
 
 def measured(name: str, qrels: str, weight: int) -> dict[str, float]:
-    """Return the mean average precision of every method where titles count so often."""
-    with TemporaryDirectory() as work:
+    """Return the mean average precision of each method on a data set with one title weight."""
+    with TemporaryDirectory() as directory:
         table = evaluate_retrieval(
-            collection(Path(work), name, titles=weight),
+            collection(Path(directory), name, title_weight=weight),
             str(real("data", name, qrels)),
             queries=str(real("data", name, "queries.jsonl")),
             methods=METHODS,
@@ -42,13 +42,13 @@ def measured(name: str, qrels: str, weight: int) -> dict[str, float]:
 
 def main() -> None:
     """Print a table for each set."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", type=int, nargs="+", default=[1, 2, 3, 4])
+    parser = argument_parser(__doc__)
+    parser.add_argument("--weights", type=int, nargs="+", default=[1, 2, 3, 4], help="title weights (1 2 3 4)")
     weights = parser.parse_args().weights
     for name, qrels in SETS:
-        found = [measured(name, qrels, weight) for weight in weights]
+        by_weight = [measured(name, qrels, weight) for weight in weights]
         heads = [f"{name}, {qrels}", *(f"titles x{weight}" for weight in weights)]
-        show_table(heads, [(method, *(f"{each[method]:.3f}" for each in found)) for method in METHODS])
+        show_table(heads, [(method, *(f"{figures[method]:.3f}" for figures in by_weight)) for method in METHODS])
         show()
 
 
