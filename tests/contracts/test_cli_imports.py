@@ -1,30 +1,50 @@
-"""cli.py parses, calls and prints: it may know the library's doors, not what lies behind them."""
+"""The command line parses, calls the library and prints: importing it is cheap, and it holds no state."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
-CLI = Path(__file__).parents[2] / "cli.py"
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = "moverank.indexer.commands"
+MODULES = [ROOT / "cli.py", *sorted((ROOT / "indexer" / "commands").glob("*.py"))]
 STATE = {"sqlalchemy", "alembic", "faiss", "ot", "numba", "numpy", "scipy", "gensim", "filelock"}
+LIGHT = (COMMANDS, "moverank.indexer.options")
+LAZY = "update.py"  # the body of `index` and `threads`, imported inside them
 
 
-def _imports(node: ast.AST) -> set[str]:
-    found = set()
+def _imports(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names that the statements in a node import."""
     for child in ast.walk(node):
         if isinstance(child, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in child.names}
+            yield from (alias.name for alias in child.names)
         elif isinstance(child, ast.ImportFrom) and child.module:
-            found.add(child.module.split(".")[0])
-    return found
+            yield from (f"{child.module}.{alias.name}" for alias in child.names)
 
 
-def _at_top(tree: ast.Module) -> set[str]:
+def _imported_with(tree: ast.Module) -> set[str]:
+    """Return the dotted names that are imported with a module."""
     statements = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return set().union(*(_imports(node) for node in statements))
+    return {name for node in statements for name in _imports(node)}
 
 
-def test_nothing_heavy_is_imported_before_a_command_runs() -> None:
-    assert _at_top(ast.parse(CLI.read_text())).isdisjoint({"moverank", "rich"} | STATE)
+def _packages(names: set[str]) -> set[str]:
+    return {name.split(".")[0] for name in names}
 
 
-def test_the_command_line_leaves_state_to_the_library() -> None:
-    assert _imports(ast.parse(CLI.read_text())).isdisjoint(STATE)
+@pytest.mark.parametrize("path", [path for path in MODULES if path.name != LAZY], ids=lambda path: path.name)
+def test_nothing_heavy_is_imported_before_a_command_runs(path: Path) -> None:
+    imported = _imported_with(ast.parse(path.read_text()))
+    assert _packages({name for name in imported if not name.startswith(LIGHT)}).isdisjoint({"moverank", "rich"} | STATE)
+
+
+def test_the_lazy_module_is_imported_inside_functions_only() -> None:
+    lazy = f"{COMMANDS}.{LAZY.removesuffix('.py')}"
+    for path in MODULES:
+        assert not any(f"{name}.".startswith(f"{lazy}.") for name in _imported_with(ast.parse(path.read_text())))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_the_command_line_leaves_state_to_the_library(path: Path) -> None:
+    assert _packages(set(_imports(ast.parse(path.read_text())))).isdisjoint(STATE)

@@ -1,16 +1,13 @@
-"""The README cannot lie: its commands are those that are checked, and it names every command and option there is."""
+"""README: its first screen, its length, its links and its map of the folders."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import typer.main
+import pytest
 
-from moverank.cli import app
+from moverank.indexer.manual import topics
+from tests.contracts.documentation import PAGES, README, ROOT, rows
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+MANUAL = ROOT / "indexer" / "manual"
 
 
 def test_the_first_screen_shows_the_two_commands() -> None:
@@ -21,20 +18,44 @@ def test_the_first_screen_shows_the_two_commands() -> None:
     assert f"\n{commands[1]}\n" in (ROOT / ".ci" / "run").read_text()
 
 
-def _commands(group: Any, within: str = "") -> Iterator[tuple[str, Any]]:
-    """Go through all commands by the names that one types, those of groups among them."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{within}{name} ")
-        else:
-            yield f"{within}{name}", command
+def test_a_topic_is_one_screen() -> None:
+    assert len(README.splitlines()) <= 200
+    assert max(len(section.splitlines()) for section in README.split("\n## ")) <= 60
 
 
-def test_every_command_and_option_is_documented() -> None:
-    group = typer.main.get_command(app)
-    missing = []
-    for name, command in _commands(group):
-        missing += [] if f"`moverank {name}" in README else [name]
-        options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
-        missing += [f"{name} {option}" for option in options if f"`{option}" not in README]
-    assert missing == []
+def test_readme_links_every_page_of_the_manual_with_its_summary() -> None:
+    linked = [tuple(cells) for cells in rows(README, "page")]
+    assert linked == [(f"[{topic}](indexer/manual/{topic}.md)", summary) for topic, summary in topics().items()]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_relative_links_lead_to_a_file_and_a_heading(name: str) -> None:
+    base = ROOT if name == "README" else MANUAL
+    for link in re.findall(r"\]\(([^)\s]+)\)", PAGES[name]):
+        if link.startswith("https://"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = base / path
+        assert target.is_file(), link
+        anchors = {_anchor(heading) for heading in re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)}
+        assert not anchor or anchor in anchors, link
+
+
+def _anchor(heading: str) -> str:
+    """Return the anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def test_the_map_names_every_folder() -> None:
+    mapped = {cells[0].strip("`") for cells in rows(README, "folder")}
+    packages = {file.parent for folder in ("rerank", "indexer") for file in (ROOT / folder).rglob("__init__.py")}
+    assert mapped >= {f"{package.relative_to(ROOT).as_posix()}/" for package in packages}
+    assert all((ROOT / folder).is_dir() for folder in mapped)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_scripts_that_are_named_exist(name: str) -> None:
+    for script in re.findall(r"\b\w+\.py\b", PAGES[name]):
+        assert (ROOT / "tests" / "benchmarks" / script).is_file(), script
+    for file in re.findall(r"tests/benchmarks/\w+\.\w+", PAGES[name]):
+        assert (ROOT / file).is_file(), file

@@ -1,6 +1,6 @@
 """Makes a golden collection: `python tests/golden/make.py VERSION`, once for each release that changes what is stored.
 
-What comes of it is committed and never made again: later versions have to open it (tests/golden/test_golden.py).
+The result is committed and never made again: later versions have to open it (tests/golden/test_golden.py).
 """
 
 import json
@@ -13,46 +13,44 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection
 from moverank.indexer.snapshot import compaction
-from tests.indexer.world import Workshop, document, random_documents
+from tests.indexer.world import CollectionFactory, document, random_documents
 
-HERE = Path(__file__).parent
+DIRECTORY = Path(__file__).parent
 QUERIES = ("ant bee cat", "gnu", "jay kiwi dog")
 
 
-def answers(collection: Collection) -> dict[str, list[list[object]]]:
-    """Return keys, titles and distances of what a collection finds."""
-    found: dict[str, list[list[object]]] = {}
-    for query in QUERIES:
-        hits = collection.search(query, k=50).hits
-        found[query] = [[hit.key, hit.title, hit.label, round(hit.distance, 6)] for hit in hits]
-    return found
+def results(collection: Collection) -> dict[str, list[list[object]]]:
+    """Return key, title, label and distance of the hits of each query."""
+    return {
+        query: [[hit.key, hit.title, hit.label, round(hit.distance, 6)] for hit in collection.search(query, k=50).hits]
+        for query in QUERIES
+    }
 
 
 def main(version: str) -> None:
-    """Make the collection and what it has to answer."""
+    """Make the collection, with a snapshot, a tail and removed documents, and the results that it must give."""
     compaction.SMALL_TAIL = 0
-    made = [
+    documents = [
         document(
-            found.key,
-            found.parts[0].text,
-            "ant zorp",
+            one.key,
+            *(part.text for part in one.parts),
             title=f"T{i}",
             label="xy"[i % 2],
             metadata={"n": i, "tags": ["a"]},
         )
-        for i, found in enumerate(random_documents(30))
+        for i, one in enumerate(random_documents(30, "ant zorp"))
     ]
     with TemporaryDirectory() as name:
-        workshop = Workshop(Path(name))
-        with Collection.create(Path(name) / "golden", workshop.settings(gamma=0.75)) as collection:
-            collection.index(made)
+        factory = CollectionFactory(Path(name))
+        with Collection.create(Path(name) / "golden", factory.settings(gamma=0.75)) as collection:
+            collection.index(documents)
             compaction.SMALL_TAIL = 256
             collection.index([document("d3", "bee", title="changed")])
             collection.remove(["d7"])
-            told = answers(collection)
-        with tarfile.open(HERE / f"collection-{version}.tar.xz", "w:xz") as archive:
+            expected = results(collection)
+        with tarfile.open(DIRECTORY / f"collection-{version}.tar.xz", "w:xz") as archive:
             archive.add(Path(name) / "golden", "golden")
-    (HERE / f"answers-{version}.json").write_text(json.dumps(told, indent=1) + "\n")
+    (DIRECTORY / f"answers-{version}.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+"""The files that the examples of README and the manual name, and a runner for their command lines."""
+
+import csv
+import gzip
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from moverank.indexer.demo.examples import threads_path
+from moverank.rerank.words.tokenizer import Tokenizer
+from tests.indexer.commands.program import Answer, Call
+
+GOOD = b'{"id": "good", "text": "cat dog"}\n'
+
+BAD_FILES: dict[str, bytes] = {
+    "cut.jsonl": GOOD + b'{"id": "x", "text":\n',
+    "no-text.jsonl": GOOD + b'{"id": "x"}\n',
+    "number.jsonl": GOOD + b'{"id": "x", "text": 5}\n',
+    "blank.jsonl": GOOD + b'{"id": "x", "text": " "}\n',
+    "twice.jsonl": GOOD + GOOD,
+    "latin1.jsonl": GOOD + b'{"id": "x", "text": "caf\xe9"}\n',
+    "broken.jsonl": GOOD + b"{\n",
+    "quote.csv": b'id,text\n1,cat\n2,"dog\n',
+    "bomb.jsonl.gz": gzip.compress(GOOD + bytes(1 << 18)),
+    "cut.jsonl.gz": gzip.compress(GOOD)[:-4],
+    "rank.jsonl": b'{"id": "good", "title": "cat dog", "comments": []}\n'
+    b'{"id": "x", "title": "cat", "comments": [{"text": "dog", "rank": -1}]}\n',
+    "pictures/cat.png": b"\x89PNG\0\0",
+    "pictures/cat.txt": b"a cat on a mat",
+    "hole.vec": b"2 2\ncat 1 2\ndog 1\n",
+    "twice.vec": b"2 2\ncat 1 2\ncat 3 4\n",
+    "short.vec": b"3 2\ncat 1 2\ndog 3 4\n",
+    "model.kv": b"\x80\x04.",
+    "damaged/collection.db": b"no database at all" * 99,
+}
+"""Malformed files by name: those of the table on the page `safety`."""
+
+KINDS = ("heating", "wiring", "bicycle", "car")
+EACH = 9
+
+
+def write_files(directory: Path) -> None:
+    """Write every file that an example names: threads of the demo in all formats, vectors, judgments, bad files."""
+    threads = _threads()
+    _write_documents(directory, threads)
+    _write_posts(directory / "Posts.xml", threads)
+    _write_vectors(directory / "glove.6B.300d.txt.gz", threads)
+    keys = [str(thread["id"]) for thread in threads]
+    (directory / "duplicates.tsv").write_text(
+        "".join(f"{key}\t0\t{keys[i + 1]}\t1\n" for i, key in enumerate(keys[:4]))
+    )
+    (directory / "qrels.tsv").write_text("".join(f"q{i}\t0\t{keys[i]}\t1\n" for i in range(4)))
+    queries = [{"id": f"q{i}", "text": threads[i]["title"]} for i in range(4)]
+    (directory / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    (directory / "labels.tsv").write_text("".join(f"{thread['id']}\t{thread['label']},home\n" for thread in threads))
+    for name, content in BAD_FILES.items():
+        (directory / name).parent.mkdir(exist_ok=True)
+        (directory / name).write_bytes(content)
+
+
+def _threads() -> list[dict[str, Any]]:
+    """Return some threads of the demo, as many of each kind."""
+    with threads_path().open(encoding="utf-8") as file:
+        threads = [json.loads(line) for line in file]
+    return [thread for kind in KINDS for thread in [each for each in threads if each["label"] == kind][:EACH]]
+
+
+def _write_documents(directory: Path, threads: list[dict[str, Any]]) -> None:
+    (directory / "threads.jsonl").write_text("".join(json.dumps(thread) + "\n" for thread in threads))
+    (directory / "notes").mkdir()
+    with (
+        gzip.open(directory / "docs.jsonl.gz", "wt", encoding="utf-8") as records,
+        (directory / "table.csv").open("w", encoding="utf-8", newline="") as table,
+    ):
+        writer = csv.writer(table)
+        writer.writerow(["id", "remark", "kind"])
+        for thread in threads:
+            key, title, body = thread["id"], thread["title"], thread["body"]
+            (directory / "notes" / f"{key}.txt").write_text(f"{title}\n\n{body}\n")
+            records.write(json.dumps({"id": key, "title": title, "text": body, "label": thread["label"]}) + "\n")
+            writer.writerow([key, body, thread["label"]])
+
+
+def _write_posts(path: Path, threads: list[dict[str, Any]]) -> None:
+    """Write threads as a Stack Exchange dump whose questions begin with the id 1742."""
+    lines, answer = [], 5000
+    for question, thread in enumerate(threads, start=1742):
+        lines.append(_post(question, 1, thread["body"], Title=thread["title"], Tags=f"<{thread['label']}>"))
+        for comment in thread["comments"]:
+            answer += 1
+            lines.append(_post(answer, 2, comment["text"], ParentId=str(question), Score=str(comment.get("score", 0))))
+    path.write_text("\n".join(['<?xml version="1.0" encoding="utf-8"?>', "<posts>", *lines, "</posts>", ""]))
+
+
+def _post(id_: int, kind: int, body: str, **attributes: str) -> str:
+    named = {"Id": str(id_), "PostTypeId": str(kind), "Body": f"<p>{body}</p>", **attributes}
+    return f"  <row {' '.join(f'{name}={quoteattr(value)}' for name, value in named.items())} />"
+
+
+def _write_vectors(path: Path, threads: list[dict[str, Any]]) -> None:
+    """Write random vectors of the words of the threads in the GloVe format, gzipped."""
+    texts = [thread["title"] + " " + thread["body"] for thread in threads]
+    words = dict.fromkeys(word for text in texts for word in Tokenizer().words(text))
+    numbers = np.random.default_rng(0).normal(size=(len(words), 12)).round(3).tolist()
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for word, row in zip(words, numbers, strict=True):
+            file.write(f"{word} {' '.join(map(str, row))}\n")
+
+
+class Runner:
+    """Runs command lines in this process, in the directory `place` that holds the files."""
+
+    def __init__(self, place: Path, call: Call) -> None:
+        self.place = place
+        self._call = call
+
+    def run(self, line: str) -> Answer:
+        """Run a line `moverank ...`; what follows a `#` is a comment."""
+        name, *arguments = shlex.split(line, comments=True)
+        assert name == "moverank"
+        return self._call(*arguments)

@@ -1,0 +1,67 @@
+"""Every example of README and the manual runs, and every message in the table of bad input is the program's."""
+
+import re
+
+import pytest
+
+from tests.contracts.documentation import PAGES, ROOT, Example, examples, rows
+from tests.contracts.example_files import Runner
+
+DOWNLOADS = "gensim:"
+"""Examples with these vectors need a network: they are not run."""
+
+OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
+"""Lines for the shell that are no commands of moverank."""
+
+
+# gensim's loader leaves the file of vectors open.
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <_io.FileIO name='glove:pytest.PytestUnraisableExceptionWarning"
+)
+@pytest.mark.parametrize("name", PAGES)
+def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner) -> None:
+    for example in examples(PAGES[name]):
+        if example.kind == "shell":
+            _run_line(name, example, runner)
+        elif example.kind == "python":
+            code = compile("\n" * (example.line - 1) + example.text, f"{name}.md", "exec")
+            exec(code, {"__name__": "example"})  # noqa: S102 - that is the test
+        else:
+            language, file = example.info.split()
+            assert language == "json"
+            (runner.place / file).write_text(example.text)
+
+
+def _run_line(name: str, example: Example, runner: Runner) -> None:
+    if example.text.startswith(OTHER_COMMANDS) or DOWNLOADS in example.text:
+        return
+    assert example.text.startswith("moverank "), f"{name}.md:{example.line}: an unknown kind of example"
+    answer = runner.run(example.text)
+    assert answer.code == 0, f"{name}.md:{example.line}: {example.text}\n{answer.err}"
+
+
+def test_there_are_examples_of_every_kind() -> None:
+    kinds = [(name, example.kind) for name, text in PAGES.items() for example in examples(text)]
+    assert {name for name, _ in kinds} == set(PAGES) - {"ranking", "figures"}
+    assert {kind for _, kind in kinds} == {"shell", "python", "file"}
+
+
+def test_benchmarks_that_are_examples_exist() -> None:
+    lines = [example.text for text in PAGES.values() for example in examples(text) if example.kind == "shell"]
+    scripts = [line.split()[1] for line in lines if line.startswith("python tests/")]
+    assert scripts
+    assert all((ROOT / script).is_file() for script in scripts)
+
+
+def test_messages_for_bad_input_are_the_program_s(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moverank.indexer.files.gzip_limit.ALWAYS_ALLOWED", 1 << 16)  # a bomb of a GiB takes seconds
+    assert runner.run("moverank index docs.jsonl.gz -i docs.index").code == 0
+    table, wrong = list(rows(PAGES["safety"], "what is wrong")), []
+    assert len(table) > 20
+    for _, command, code, message in table:
+        answer = runner.run(command.strip("`"))
+        printed = answer.err.replace(f"{runner.place}/", "").splitlines()
+        pattern = "moverank: " + ".*".join(map(re.escape, message.strip("`").split("...")))
+        if answer.code != int(code) or not any(re.fullmatch(pattern, line) for line in printed):
+            wrong.append(f"{command} exits with {answer.code} and prints {printed}")
+    assert not wrong, "\n".join(wrong)

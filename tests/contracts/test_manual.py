@@ -1,0 +1,159 @@
+"""README and the manual name every command, option, JSON key, setting and public name, and only options that exist."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pytest
+import typer.main
+
+import moverank
+from moverank.cli import app
+from moverank.indexer.vectors.training_options import training_options
+from moverank.rerank.encoders.encoder_registry import ENCODERS, named
+from moverank.rerank.scorers import SCORERS
+from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options
+from tests.contracts.example_files import Runner
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+SPANS = code_spans(ALL_TEXT)
+
+OTHER_PROGRAMS = {"--hypothesis-profile"}
+"""Options in README and the manual that are not moverank's."""
+SHELL_COMPLETION = {"--install-completion", "--show-completion"}
+"""Typer adds them to the program itself."""
+
+JSON_COMMANDS = {
+    "index": "docs.jsonl.gz -i docs.index --embedding glove.6B.300d.txt.gz",
+    "threads": "threads.jsonl -i forum --embedding glove.6B.300d.txt.gz",
+    "search": "plug -i forum --exact --explain --blend bm25=0.3 -k 3",
+    "similar": "plug-hot -i forum --explain -k 3",
+    "explain": "plug plug-hot -i forum --why-not",
+    "evaluate retrieval": "-i forum --qrels duplicates.tsv --method bow --method wmd --folds 0",
+    "evaluate knn": "-i docs.index --method bow --times 1 -k 1",
+    "evaluate gamma": "-i forum --qrels duplicates.tsv --grid 0,1",
+    "evaluate bounds": "-i docs.index --sample 2",
+    "evaluate multilabel": "-i docs.index --labels labels.tsv --method bow -k 2",
+    "refit": "-i docs.index",
+    "info": "-i docs.index",
+    "check": "-i docs.index",
+    "backup": "copy -i docs.index",
+    "remove": "plug-hot -i docs.index",
+}
+"""Arguments for each command that has `--json`, in the order of execution."""
+
+MORE_JSON = ("evaluate bounds -i docs.index --sample 2 --depths", "search --queries queries.jsonl -i forum --budget 1")
+
+
+def test_every_command_and_option_is_documented() -> None:
+    missing = [name for name in COMMANDS if f"`moverank {name}" not in ALL_TEXT]
+    missing += [f"{name} {option}" for name, command in COMMANDS.items() for option in options(command) - SPANS]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_option_on_a_page_exists(name: str) -> None:
+    known = set().union(*map(options, COMMANDS.values())) | {"--help", "--version"} | SHELL_COMPLETION | OTHER_PROGRAMS
+    assert set(re.findall(r"(?<![-\w])--[a-z][a-z-]*", PAGES[name])) <= known
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_on_a_page_exists(name: str) -> None:
+    first_words = {command.split()[0] for command in COMMANDS} | {"COMMAND"}
+    assert set(re.findall(r"`moverank ([a-zA-Z]\w*)", PAGES[name])) <= first_words
+
+
+def test_every_setting_and_search_option_is_documented() -> None:
+    names = {field.name for kind in (moverank.Settings, moverank.SearchOptions) for field in fields(kind)}
+    assert names - SPANS == set()
+
+
+def test_every_public_name_is_documented() -> None:
+    assert set(moverank.__all__) - code_spans(PAGES["library"]) == set()
+
+
+def test_every_field_of_a_result_is_documented() -> None:
+    kinds = (moverank.Changes, moverank.Flow, moverank.Hit, moverank.StageCounts, moverank.WhyNot)
+    names = {field.name for kind in kinds for field in fields(kind)}
+    # `scored` becomes the JSON key `score`.
+    assert names - SPANS - {"scored"} == set()
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_option_of_an_encoder_is_documented_with_its_default(name: str) -> None:
+    (cells,) = [line for line in PAGES["settings"].splitlines() if line.startswith(f"| `{name}` |")]
+    assert _written_defaults(named(name).options) - code_spans(cells) == set()
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_every_option_of_a_scorer_is_documented(name: str) -> None:
+    (cells,) = [line for line in PAGES["search"].splitlines() if re.match(rf"\| `.*\b{name}\b.*` \|", line)]
+    documented = {span.partition("=")[0] for span in code_spans(cells)}
+    assert {option.name for option in SCORERS[name].options} - documented == set()
+
+
+def _written_defaults(given: Any) -> set[str]:
+    """Return the defaults of options in the form in which a user writes them."""
+    texts = {True: "yes", False: "no"}
+    return {
+        f"{option.name}={texts[option.default] if isinstance(option.default, bool) else f'{option.default:.10g}'}"
+        for option in given
+    }
+
+
+@pytest.mark.parametrize("method", ["skip-gram", "lsi"])
+def test_every_training_option_is_documented(method: str) -> None:
+    with pytest.raises(ValueError, match="write KEY=VALUE with") as raised:
+        training_options(method, ["nope=1"])
+    names = str(raised.value).partition("KEY=VALUE with ")[2].split(", ")
+    assert len(names) >= 3
+    assert set(names) - code_spans(PAGES["settings"]) == set()
+
+
+def test_every_json_key_is_documented(runner: Runner) -> None:
+    with_json = {name for name, command in COMMANDS.items() if "--json" in options(command)}
+    assert set(JSON_COMMANDS) == with_json
+    found: set[str] = set()
+    for line in [*(f"{name} {arguments}" for name, arguments in JSON_COMMANDS.items()), *MORE_JSON]:
+        if line.startswith("search --queries"):
+            runner.run("moverank threads threads.jsonl -i forum")
+        answer = runner.run(f"moverank {line} --json")
+        found |= {_pattern(key) for value in answer.lines for key in _keys(value)}
+    assert {"hits", "why_not", "chosen", "recall", "improvement@K"} <= found
+    assert found - SPANS == set()
+
+
+def _keys(value: object) -> Iterator[str]:
+    """Return the keys of all objects in a value, but not the names of methods that are keys."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from () if key in ("parts", "chosen") else _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)
+
+
+def _pattern(key: str) -> str:
+    """Return a key with K in the place of the number in `p@10`."""
+    return re.sub(r"@\d+$", "@K", key)
+
+
+def test_every_key_in_the_code_of_the_json_objects_is_documented() -> None:
+    tree = ast.parse((ROOT / "indexer" / "formatters" / "json_objects.py").read_text(encoding="utf-8"))
+    found = {key for node in ast.walk(tree) for key in _constant_keys(node)}
+    assert len(found) > 10
+    assert found - SPANS == set()
+
+
+def _constant_keys(node: ast.AST) -> Iterator[str]:
+    keys: list[ast.expr | None] = []
+    if isinstance(node, ast.Dict):
+        keys = list(node.keys)
+    elif isinstance(node, ast.Assign):
+        keys = [target.slice for target in node.targets if isinstance(target, ast.Subscript)]
+    for key in keys:
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value

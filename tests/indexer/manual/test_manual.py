@@ -1,0 +1,44 @@
+"""The pages of the manual as the package delivers them."""
+
+from importlib.resources import files
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from rich.markdown import Markdown
+
+from moverank.indexer.errors import UsageError
+from moverank.indexer.manual import page, topics
+
+
+def test_every_page_in_the_package_is_a_topic() -> None:
+    shipped = {
+        file.name.removesuffix(".md") for file in files("moverank.indexer.manual").iterdir() if ".md" in file.name
+    }
+    assert shipped == set(topics())
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_a_page_begins_with_its_topic_and_its_summary(topic: str) -> None:
+    heading = page(topic).splitlines()[0]
+    assert heading == f"# {topic.title()}: {topics()[topic]}"
+    assert topics()[topic]
+
+
+@pytest.mark.parametrize("topic", topics())
+def test_no_word_of_a_page_is_cut_at_eighty_columns(topic: str) -> None:
+    terminal = Console(width=80, file=StringIO(), highlight=False)
+    terminal.print(Markdown(page(topic)))
+    assert isinstance(terminal.file, StringIO)
+    assert "…" not in terminal.file.getvalue()
+
+
+def test_an_unknown_topic_lists_the_valid_ones() -> None:
+    with pytest.raises(UsageError, match="no page 'nowhere': choose one of commands, formats, ") as raised:
+        page("nowhere")
+    assert all(topic in str(raised.value) for topic in topics())
+
+
+def test_a_path_is_no_topic() -> None:
+    with pytest.raises(UsageError):
+        page("../manual/search")
