@@ -11,6 +11,7 @@ from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_ve
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Store, sqlite_url
 from moverank.indexer.vectors import check_vectors
 
@@ -53,7 +54,7 @@ def _copied(directory: Path, partial: Path, progress: Progress) -> int:
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:
     """Copy the snapshots; skip those removed meanwhile. Those of another state are not used by the copy."""
-    for path in directory.glob("snapshot-*"):
+    for path in directory.glob(f"{PREFIX}*"):
         try:
             shutil.copytree(path, partial / path.name)
         except OSError:

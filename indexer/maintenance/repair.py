@@ -85,8 +85,7 @@ def _repair_vectors(store: Store, directory: Path, settings: Settings, fingerpri
     """Import the vectors again, if their source still has the same content, or train them on the texts again."""
     normalize = bool(settings.normalize)
     if settings.embedding in TRAINED:
-        with atomic_directory(directory / VECTORS) as new:
-            _, trained = train(store, new, settings, normalize=normalize, progress=progress)
+        _, trained = train(store, directory / VECTORS, settings, normalize=normalize, progress=progress)
         with store.writing() as writer:
             assign_rows(writer, trained)
             writer.set_settings({FINGERPRINT: trained.fingerprint})

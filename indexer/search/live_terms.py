@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.segment import Segment, Terms
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import ranked_counts
 from moverank.rerank.scorers import Statistics, TermCounts, WordVectors
 
@@ -48,10 +49,9 @@ class LiveTerms:
 
     def some_word_vectors(self, terms: NDArray[np.int32]) -> WordVectors:
         """Return the vectors of some terms (h,)."""
-        ids, known = self.terms.word_ids[terms], self.segment.word_ids
-        present = np.isin(ids, known)
+        rows, present = lookup(self.terms.word_ids[terms], self.segment.word_ids)
         vectors = np.zeros((len(terms), self.segment.vectors.shape[1]), np.float32)
-        vectors[present] = self.segment.vectors[np.searchsorted(known, ids[present])]
+        vectors[present] = self.segment.vectors[rows[present]]
         return WordVectors(vectors, present)
 
     def counted(self, gamma: float) -> TermCounts:
@@ -61,8 +61,8 @@ class LiveTerms:
 
     def positions(self, word_ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the positions (h,) of words among the terms; -1 for words that are not among them."""
-        positions = np.searchsorted(self.terms.word_ids, word_ids)
-        return np.where(np.isin(word_ids, self.terms.word_ids), positions, -1).astype(np.int32)
+        positions, present = lookup(word_ids, self.terms.word_ids)
+        return np.where(present, positions, -1).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +89,7 @@ class CountedTerms:
     def of_words(self, ids: NDArray[np.int64]) -> Statistics:
         """Return the statistics of words by id; zeros for words in no document."""
         whole = self.statistics
-        positions = np.searchsorted(self.word_ids, ids)
-        present = np.isin(ids, self.word_ids)
+        positions, present = lookup(ids, self.word_ids)
         frequencies, amounts = np.zeros(len(ids), np.int64), np.zeros(len(ids))
         frequencies[present] = whole.document_frequencies[positions[present]]
         amounts[present] = whole.collection_frequencies[positions[present]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_spec import Blend, ScorerChoice
 from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.ranking import Distance, StageCounts
@@ -58,8 +59,7 @@ class QueryWords:
     def over(self, segment: Segment) -> QueryBag:
         """Return the bag over a segment's word positions; words that the segment lacks get positions beyond its own."""
         v = len(segment.word_ids)
-        positions = np.searchsorted(segment.word_ids, self.ids)
-        present = np.isin(self.ids, segment.word_ids)
+        positions, present = lookup(self.ids, segment.word_ids)
         words = np.where(present, positions, v + np.arange(len(self.ids))).astype(np.int32)
         order = np.argsort(words)
         return QueryBag(Bag(words[order], self.weights[order]), self.vectors[order])

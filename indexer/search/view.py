@@ -71,22 +71,19 @@ class LiveSegment:
     def bags(self, rows: NDArray[np.int64], gamma: float) -> Bags:
         """Return the bags of rows (m,); if many are requested, those of all rows are computed and cached."""
         if gamma not in self._bags and 4 * len(rows) < len(self.segment.ids):
-            return self._some_bags(rows, gamma)
+            return self._weighted(gamma, rows)
         if gamma not in self._bags:
-            self._bags = {gamma: self._all_bags(gamma)}
+            self._bags = {gamma: self._weighted(gamma)}
         bags = self._bags[gamma]
         return bags if len(rows) == len(bags) else bags.take(rows)
 
-    def _some_bags(self, rows: NDArray[np.int64], gamma: float) -> Bags:
+    def _weighted(self, gamma: float, rows: NDArray[np.int64] | None = None) -> Bags:
+        """Return the bags of `rows` (m,), or of all rows, from the stored ones if these have the same `gamma`."""
         if self.stored_bags is None or gamma != self.stored_gamma:
-            return weigh(self.segment.counts.take(rows), gamma, self.idf, self.title_weight)
-        bags = self.stored_bags().take(rows)
+            counts = self.segment.counts
+            return weigh(counts if rows is None else counts.take(rows), gamma, self.idf, self.title_weight)
+        bags = self.stored_bags() if rows is None else self.stored_bags().take(rows)
         return bags if self.idf is None else with_idf(bags, self.idf)
-
-    def _all_bags(self, gamma: float) -> Bags:
-        if self.stored_bags is None or gamma != self.stored_gamma:
-            return weigh(self.segment.counts, gamma, self.idf, self.title_weight)
-        return self.stored_bags() if self.idf is None else with_idf(self.stored_bags(), self.idf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

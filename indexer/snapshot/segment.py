@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.store import CountedPart
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import PartCounts
 
 _CHUNK = 50_000  # parts assembled together
@@ -60,9 +61,8 @@ def keep_words(
 
     `ids` (n,) are the documents of the counts. Words of the returned counts are positions in `kept`.
     """
-    position_of = np.searchsorted(kept, word_ids).astype(np.int32)
-    position_of[~np.isin(word_ids, kept)] = -1
-    words = position_of[counts.words]
+    positions, present = lookup(word_ids, kept)
+    words = np.where(present, positions, -1).astype(np.int32)[counts.words]
     entries = np.flatnonzero(words >= 0)
     starts = np.searchsorted(entries, counts.starts).astype(np.int64)
     rows = np.flatnonzero(np.diff(starts))

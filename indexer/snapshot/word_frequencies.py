@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.store import Reader
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import inverse_document_frequency
 
 
@@ -17,7 +18,7 @@ class WordFrequencies:
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; a word in no document gets the largest."""
-        present = np.isin(word_ids, self._ids)
+        rows, present = lookup(word_ids, self._ids)
         frequencies = np.zeros(len(word_ids), np.int64)
-        frequencies[present] = self._frequencies[np.searchsorted(self._ids, word_ids[present])]
+        frequencies[present] = self._frequencies[rows[present]]
         return inverse_document_frequency(frequencies, self._documents)

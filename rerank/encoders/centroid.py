@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
-from moverank.rerank.encoders.encoder import Documents, Metric, State, located, part
+from moverank.rerank.encoders.encoder import Documents, Metric, State, part
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, Switch, check_options
 
@@ -55,7 +56,7 @@ class Frequencies:
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; an uncounted word has frequency 0 and the largest idf."""
-        indices, present = located(word_ids, self.word_ids)
+        indices, present = lookup(word_ids, self.word_ids)
         frequencies = np.zeros(len(word_ids), np.int64)
         frequencies[present] = self.frequencies[indices[present]]
         return inverse_document_frequency(frequencies, self.documents)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Option
 
@@ -116,23 +117,12 @@ def part(state: State, name: str, kind: DTypeLike, shape: tuple[int | None, ...]
     return array
 
 
-def located(ids: NDArray[np.int64], word_ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Look up `ids` (n,) in the strictly increasing `word_ids` (w,).
-
-    Returns their indices (n,), and whether each id is present (n,); the index of an absent id is arbitrary.
-    """
-    indices = np.searchsorted(word_ids, ids)
-    present = indices < len(word_ids)
-    present[present] = word_ids[indices[present]] == ids[present]
-    return indices, present
-
-
 def known(documents: Documents, word_ids: NDArray[np.int64]) -> Bags:
     """Return the bags of `documents` over the indices of `word_ids` (w,), strictly increasing: the words of a fit.
 
     Other words are dropped, and the remaining weights are not scaled; a row may be empty.
     """
-    indices, present = located(documents.word_ids, word_ids)
+    indices, present = lookup(documents.word_ids, word_ids)
     bags = documents.bags
     entries = np.flatnonzero(present[bags.words])
     starts = np.searchsorted(entries, bags.starts).astype(np.int64)

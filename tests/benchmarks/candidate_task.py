@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.encoders.encoder import Documents, located
+from moverank.rerank.encoders.encoder import Documents
 from tests.benchmarks.data_sets import draw_queries, read_split
 from tests.benchmarks.synthetic_documents import SyntheticDocuments
 from tests.oracle import Oracle
@@ -84,7 +85,7 @@ def exact_tens(documents: Documents, queries: Documents, cache: Path) -> NDArray
 
 def query_bags(documents: Documents, queries: Documents) -> list[QueryBag]:
     """Return the queries over the vocabulary of the documents; words that it lacks get ids beyond it."""
-    indices, present = located(queries.word_ids, documents.word_ids)
+    indices, present = lookup(queries.word_ids, documents.word_ids)
     beyond = len(documents.word_ids) + np.arange(len(indices))
     ids = np.where(present, indices, beyond).astype(np.int32)
     bags = []
