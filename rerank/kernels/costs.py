@@ -61,6 +61,7 @@ def excess_bytes(first, last, cost, base, inverse, above, base_column):  # type:
         base_column[i] = at
 
 
+# Longer than 40 lines, because each of its 16 parameters takes one.
 @njit(cache=True, nogil=True)
 def quantised_costs(  # type: ignore[no-untyped-def]
     first,

@@ -75,7 +75,7 @@ def test_queries(tmp_path: Path, data: bytes) -> None:
 def test_a_gzip_bomb_is_refused_and_the_next_file_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gzip_limit, "ALWAYS_ALLOWED", 1 << 20)
     line = b'{"id": "a", "text": "x"}\n'
-    (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(line + b"\n" * (1 << 22)))
+    (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(line + (b" " * 1023 + b"\n") * (1 << 12)))
     (tmp_path / "2.jsonl.gz").write_bytes(gzip.compress(line.replace(b'"a"', b'"b"') + b" " * 1000))
     (tmp_path / "3.xml.gz").write_bytes(gzip.compress(b"<posts>" + b" " * (1 << 22)))
     first, bad, second = read_documents([str(tmp_path / name) for name in ("1.jsonl.gz", "2.jsonl.gz")])

@@ -119,9 +119,12 @@ def test_a_new_database_has_the_tables_that_the_migrations_create(path: Path, tm
 
 
 def test_new_and_current_databases_need_no_migration(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "upgrade", lambda *_: pytest.fail("it was migrated"))
-    Store(sqlite_url(path)).close()
-    Store(sqlite_url(path)).close()
+    migrations: list[object] = []
+    monkeypatch.setattr(command, "upgrade", lambda *arguments: migrations.append(arguments))
+    for _ in range(2):
+        Store(sqlite_url(path)).close()
+        assert _schema(path) == SCHEMA
+    assert migrations == []
 
 
 def test_a_newer_schema_is_refused(path: Path) -> None:
