@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Distance = Literal["wmd", "pwmd", "rwmd", "wcd"]
-DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "wcd")
+Distance = Literal["wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd"]
+DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd")
+"""Chamfer is the sum of both sides of RWMD, cover the query's side alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,15 @@ class Nearest:
     """The `rows` (k,) of the nearest bags, nearest first, their `distances` (k,), and the `counts` per stage.
 
     `unsolved_bounds` are the smallest lower bounds of other rows that are below the last distance, at most k,
-    increasing. There are none unless the search was stopped early.
+    increasing. There are none unless the search was stopped early. If a weighted sum ranks, the distances are its
+    totals, and `components` (k, 3) are the WMD, the document's and the query's side of RWMD, nan if not computed.
     """
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
     counts: StageCounts
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
 
 
 @dataclass(frozen=True, slots=True)

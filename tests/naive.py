@@ -86,6 +86,16 @@ def rwmd(query: Bag, query_vectors: Vectors, bag: Bag, vectors: Vectors) -> floa
     return max(rwmd_sides(query, query_vectors, bag, vectors))
 
 
+def chamfer(query: Bag, query_vectors: Vectors, bag: Bag, vectors: Vectors) -> float:
+    """Return the sum of both sides."""
+    return sum(rwmd_sides(query, query_vectors, bag, vectors))
+
+
+def cover(query: Bag, query_vectors: Vectors, bag: Bag, vectors: Vectors) -> float:
+    """Return the query's side."""
+    return rwmd_sides(query, query_vectors, bag, vectors)[0]
+
+
 def wmd(query: Bag, query_vectors: Vectors, bag: Bag, vectors: Vectors) -> float:
     """Return the optimum of the complete transport problem."""
     cost = cdist(query_vectors.astype(np.float64), vectors[bag.words].astype(np.float64))

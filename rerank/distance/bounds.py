@@ -27,6 +27,9 @@ from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.threads import parallel_for
 
 _Array = NDArray[Any]
+Threshold = float | NDArray[np.float64]
+"""A value above which a bound need not be raised: the same for all documents, or one for each (m,)."""
+
 _Arrays = tuple[_Array, _Array, _Array, _Array, _Array, _Array, _Array]
 
 SUM_MARGIN = 1 - 1e-9
@@ -94,6 +97,11 @@ def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
     return nearest
 
 
+def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
+    """Return the threshold (`count`,) of each document."""
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(threshold, np.float64), count))
+
+
 def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
     from moverank.rerank.kernels.relaxed_sides import document_sides
@@ -120,7 +128,7 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
 
 
 def quantised_dual(
-    cost: QuantisedCost, query: Bag, bags: Bags, rows: NDArray[np.int64], threshold: float = np.inf
+    cost: QuantisedCost, query: Bag, bags: Bags, rows: NDArray[np.int64], threshold: Threshold = np.inf
 ) -> NDArray[np.float64]:
     """Return `one_pass_dual` (m,) of `query` and the documents `rows` (m,) of `bags`, from the quantised `cost`.
 
@@ -131,14 +139,15 @@ def quantised_dual(
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, bags.weights, rows)
     costs = (cost.base, cost.above, cost.step, cost.base_column, cost.query_index)
+    thresholds = _for_each(threshold, len(rows))
     parallel_for(
-        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, threshold, bound), len(rows)
+        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, thresholds, bound), len(rows)
     )
     bound *= QUANTISED_MARGIN
     return bound
 
 
-def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: float = np.inf) -> NDArray[np.float64]:
+def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: Threshold = np.inf) -> NDArray[np.float64]:
     """Return a dual bound (m,) of the documents `rows` (m,) of `problem`, after removing shared mass.
 
     With u_i = min_j C_ij the potentials v_j = min_i (C_ij - u_i) are feasible. The second direction begins with the
@@ -148,14 +157,14 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: float = 
     """
     from moverank.rerank.kernels.duals import one_pass_duals
 
-    bound, arrays = np.empty(len(rows)), problem.arrays(rows)
-    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, threshold, bound), len(rows))
+    bound, arrays, thresholds = np.empty(len(rows)), problem.arrays(rows), _for_each(threshold, len(rows))
+    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, thresholds, bound), len(rows))
     bound *= DUAL_MARGIN
     return bound
 
 
 def sinkhorn(
-    problem: Problem, rows: NDArray[np.int64], threshold: float = np.inf
+    problem: Problem, rows: NDArray[np.int64], threshold: Threshold = np.inf
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return lower and upper bounds (m,) of the documents `rows` (m,) of `problem`, by Sinkhorn's scaling.
 
@@ -166,7 +175,7 @@ def sinkhorn(
     from moverank.rerank.kernels.sinkhorn import sinkhorn_bounds
 
     lower, upper, arrays = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
-    choices = (_STEPS, threshold, problem.slack)
+    choices = (_STEPS, _for_each(threshold, len(rows)), problem.slack)
     parallel_for(lambda first, last: sinkhorn_bounds(first, last, *arrays, *choices, lower, upper), len(rows), small=4)
     margin = ABSOLUTE_MARGIN * problem.largest
     return lower * SUM_MARGIN - margin, upper / SUM_MARGIN + margin

@@ -5,7 +5,8 @@
 3. Sinkhorn's lower and upper bounds, in the order of the lower bounds so far.
 4. The exact transport problem, for the documents that no bound separates from the k nearest.
 
-The limit is the k-th smallest upper bound or distance so far: documents with a larger lower bound are pruned.
+The limit is the k-th smallest upper bound or distance so far: documents with a larger lower bound are pruned. If a
+weighted sum ranks, the limit is one of totals, and a bound of the distance bounds the total; see `weighted_sum`.
 """
 
 import sys
@@ -22,6 +23,7 @@ from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.transport import solve_bags
+from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, exact_sides
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.ranking import Nearest, StageCounts
 from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
@@ -43,7 +45,7 @@ class Cascade:
     """One search for the `k` nearest of `bags` to `query` over `vectors` (v, d) with their `norms` (v,).
 
     Rows farther than `within` need not be found. `stop` is polled between blocks: once it returns True, the search ends
-    as soon as it has k distances.
+    as soon as it has k distances. `total` are the weights of a sum that ranks instead of the distance.
     """
 
     def __init__(
@@ -55,16 +57,22 @@ class Cascade:
         k: int,
         within: float = np.inf,
         stop: Callable[[], bool] = never_stop,
+        total: WeightedSum | None = None,
     ) -> None:
         self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
         self._k, self._limit, self._stop = k, within, stop
         self._max_words = max_words(query)
         self._costs = CostCache(query, vectors, norms, self._max_words)
         n = len(bags)
-        self._lower = np.zeros(n)
+        self._sum = total
+        self._distance_bound = np.zeros(n)
+        self._sides = Sides(np.zeros(n), np.zeros(n)) if total else None
+        self._lower = self._distance_bound  # of what is ranked: the total of a sum, or else the distance
+        if total and self._sides:
+            self._lower = total.total(np.arange(n), self._distance_bound, self._sides)
         self._stage = np.full(n, RWMD, np.uint8)
         self._upper = np.empty(0)  # the k smallest upper bounds so far
-        self._distances: dict[int, float] = {}
+        self._exact: dict[int, tuple[float, float, float, float]] = {}  # total, distance, sides of RWMD
 
     def run(self) -> Nearest:
         """Search, and return the nearest rows."""
@@ -92,20 +100,43 @@ class Cascade:
     def _bound_by_float32_costs(self, rows: Rows) -> None:
         """Compute RWMD's document side, then the one-pass dual of remaining rows; Sinkhorn reuses these costs."""
         problem = self._costs.problem(self._bags)
-        self._lower[:] = bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost))
+        self._set_document_side(bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost)))
         self._reduce_limit_by_sinkhorn(rows)
-        rest = self._remaining(rows)
+        rest = self._remaining_after_query_side(rows)
         rest = rest[self._stage[rest] < DUAL]
-        self._raise_bounds(rest, bounds.one_pass_dual(problem, rest, self._limit), DUAL)
+        self._raise_bounds(rest, bounds.one_pass_dual(problem, rest, self._thresholds(rest)), DUAL)
 
     def _bound_by_quantised_costs(self, rows: Rows) -> None:
         """Compute RWMD's document side, then the quantised dual of remaining rows."""
         cost = QuantisedCost.of(
             self._query, self._vectors, self._norms, QUANTISED_BYTES, self._costs.matrix_of_all_words()
         )
-        self._lower[:] = bounds.document_side(self._bags, cost.nearest)
+        self._set_document_side(bounds.document_side(self._bags, cost.nearest))
         self._reduce_limit_by_sinkhorn(rows)
-        self._bound_by_quantised_dual(cost, self._remaining(rows))
+        self._bound_by_quantised_dual(cost, self._remaining_after_query_side(rows))
+
+    def _set_document_side(self, side: NDArray[np.float64]) -> None:
+        """Raise all bounds by RWMD's document side (n,)."""
+        self._distance_bound[:] = side
+        if self._sum and self._sides:
+            self._sides.document[:] = side
+            self._lower[:] = self._sum.total(np.arange(len(side)), self._distance_bound, self._sides)
+
+    def _remaining_after_query_side(self, rows: Rows) -> Rows:
+        """Return the rows that are not pruned, as `_remaining`, after RWMD's query side if the ranking has it."""
+        if not (self._sum and self._sum.has_query_side):
+            return self._remaining(rows)
+        rest = self._remaining(rows)
+        for block in word_blocks(self._bags, np.sort(rest[self._stage[rest] < SINKHORN]), self._max_words):
+            self._set_query_side(self._costs.problem(self._bags.take(block)), np.arange(len(block)), block)
+        return self._remaining(rows)
+
+    def _set_query_side(self, problem: Problem, problem_rows: Rows, rows: Rows) -> None:
+        """Raise the bounds of `rows`, which are `problem_rows` of `problem`, by RWMD's query side."""
+        if self._sides:
+            side = bounds.query_side(problem.bags, problem.cost, problem.query, problem_rows)
+            self._sides.query[rows] = side
+            self._raise_bounds(rows, side, RWMD)
 
     def _remaining(self, rows: Rows) -> Rows:
         """Return the rows that are not pruned, in increasing order of their lower bounds."""
@@ -131,7 +162,8 @@ class Cascade:
         """Raise bounds to the quantised dual; if the costs of all words were too large, block by block of rows."""
         rows = np.sort(rows)  # in memory order
         if len(cost.above):
-            self._raise_bounds(rows, bounds.quantised_dual(cost, self._query.bag, self._bags, rows, threshold), DUAL)
+            lower = bounds.quantised_dual(cost, self._query.bag, self._bags, rows, threshold)
+            self._raise_bounds(rows, lower, DUAL)
             return
         for block in word_blocks(self._bags, rows, self._max_words):
             query, bags, vectors, norms = restricted(self._query, self._bags.take(block), self._vectors, self._norms)
@@ -160,8 +192,11 @@ class Cascade:
 
     def _bound_problem_by_sinkhorn(self, problem: Problem, problem_rows: Rows, rows: Rows) -> None:
         """Bound `rows`, which are `problem_rows` of `problem`, from both sides, and lower the limit."""
-        lower, upper = bounds.sinkhorn(problem, problem_rows, self._limit)
+        if self._sum and self._sum.has_query_side:
+            self._set_query_side(problem, problem_rows, rows)
+        lower, upper = bounds.sinkhorn(problem, problem_rows, self._thresholds(rows))
         self._raise_bounds(rows, lower, SINKHORN)
+        upper = self._total_above(problem, rows, upper)
         self._upper = np.sort(np.append(self._upper, upper[np.isfinite(upper)]))[: self._k]
         if len(self._upper) == self._k:
             self._limit = min(self._limit, float(self._upper[-1]))
@@ -172,33 +207,61 @@ class Cascade:
         best = bounded[np.argsort(self._lower[bounded], kind="stable")[: self._k]]
         if len(best) == self._k:
             parallel_for(lambda first, last: self._solve(best[first:last]), len(best), small=2)
-            self._limit = min(self._limit, max(self._distance(row) for row in best.tolist()))
+            self._limit = min(self._limit, max(self._value(row) for row in best.tolist()))
+
+    def _thresholds(self, rows: Rows) -> bounds.Threshold:
+        """Return the distances (m,) of `rows` from which the limit is exceeded."""
+        return self._sum.thresholds(rows, self._limit, self._sides_of(rows)) if self._sum else self._limit
+
+    def _total_above(self, problem: Problem, rows: Rows, upper: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return upper bounds of what is ranked from upper bounds of the distances (m,) of `rows`."""
+        if not self._sum:
+            return upper
+        # The exact cost of a word exceeds its floor by at most the root of the slack, and so does a mean of costs.
+        slack = np.sqrt(problem.slack)
+        sides = Sides(*(side / bounds.SUM_MARGIN + slack for side in self._sides_of(rows)))
+        finite = np.isfinite(upper)
+        return np.where(finite, self._sum.total(rows, np.where(finite, upper, 0.0), sides), np.inf)
+
+    def _sides_of(self, rows: Rows) -> Sides:
+        """Return the lower bounds (m,) of both sides of RWMD of `rows`."""
+        return Sides(*(side[rows] for side in self._sides or ()))
 
     def _raise_bounds(self, rows: Rows, lower: NDArray[np.float64], stage: int) -> None:
-        """Keep the larger of the old and the new lower bound."""
-        self._lower[rows] = np.maximum(self._lower[rows], lower)
+        """Keep the larger of the old and the new lower bound of the distance."""
+        self._distance_bound[rows] = np.maximum(self._distance_bound[rows], lower)
+        if self._sum:
+            self._lower[rows] = self._sum.total(rows, self._distance_bound[rows], self._sides_of(rows))
         self._stage[rows] = np.maximum(self._stage[rows], stage)
 
     def _solve(self, rows: Rows) -> None:
         for row in rows.tolist():
-            self._distance(row)
+            self._value(row)
 
-    def _distance(self, row: int) -> float:
-        """Return the exact distance of a row, solved once."""
-        if row not in self._distances:
+    def _value(self, row: int) -> float:
+        """Return the exact distance of a row, or its total if a sum ranks; solved once."""
+        if row not in self._exact:
             bag = self._bags[row]
             vectors = self._vectors[bag.words]
-            self._distances[row] = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
+            distance = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
+            value, sides = distance, (np.nan, np.nan)
+            if self._sum:
+                if self._sum.has_sides:
+                    sides = exact_sides(self._query, vectors, bag.weights)
+                used = Sides(*(np.nan_to_num(np.array([side])) for side in sides))
+                value = float(self._sum.total(np.array([row]), np.array([distance]), used)[0])
+            self._exact[row] = (value, distance, *sides)
             # Rounding of the masses can put the bound above the distance: the row would be pruned by its own distance.
-            self._lower[row], self._stage[row] = min(self._lower[row], self._distances[row]), SOLVED
-        return self._distances[row]
+            self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
+        return self._exact[row][0]
 
     def _solve_in_order_of_bounds(self, rows: Rows) -> Nearest:
         """Solve rows in the order of their lower bounds until the next one cannot be among the nearest."""
         rows = self._remaining(rows)
-        best, _ = best_first(rows, self._lower[rows], self._distance, self._k, self._limit, self._stop)
+        best, _ = best_first(rows, self._lower[rows], self._value, self._k, self._limit, self._stop)
         counts = StageCounts(len(self._lower), *np.bincount(self._stage, minlength=4).tolist())
-        return Nearest(*best, counts, self._unsolved_bounds(best[1]))
+        components = np.array([self._exact[row][1:] for row in best[0].tolist()]).reshape(-1, 3)
+        return Nearest(*best, counts, self._unsolved_bounds(best[1]), components)
 
     def _unsolved_bounds(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the smallest lower bounds, at most k, of unsolved rows below the last distance: none if proven."""

@@ -10,7 +10,8 @@ from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.cascade import Cascade
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.query_bag import QueryBag, restricted
-from moverank.rerank.distance.relaxed import nearest_by_rwmd, nearest_by_wcd
+from moverank.rerank.distance.relaxed import nearest_by_sides, nearest_by_wcd
+from moverank.rerank.distance.weighted_sum import WeightedSum, plain
 from moverank.rerank.errors import BagError
 from moverank.rerank.ranking import Distance, Nearest, StageCounts
 
@@ -24,13 +25,15 @@ def nearest(
     within: float = np.inf,
     norms: NDArray[np.float32] | None = None,
     stop: Callable[[], bool] = never_stop,
+    total: WeightedSum | None = None,
 ) -> Nearest:
     """Find the exact `k` nearest of `bags` (n,) to `query` over word `vectors` (v, d) by a cascade of bounds.
 
-    `distance` names the distance; "wmd" and "pwmd" differ only in the weights of the bags. Equal distances keep the
-    order of their rows. Rows known to be farther than `within` are not computed, so fewer than `k` may be returned.
-    `norms` (v,) are the lengths of the vectors, if already computed. `stop` is polled by "wmd" and "pwmd": once it
-    returns True, the search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
+    `distance` names the distance; "wmd" and "pwmd" differ only in the weights of the bags. With `total`, the weights of
+    a sum for each bag, its totals rank instead of the distance. Equal distances keep the order of their rows. Rows
+    known to be farther than `within` are not computed, so fewer than `k` may be returned. `norms` (v,) are the lengths
+    of the vectors, if already computed. `stop` is polled where transport problems are solved: once it returns True, the
+    search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
 
     Raises BagError if `k` is below 1.
     """
@@ -40,9 +43,11 @@ def nearest(
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
     if len(bags.words) < len(vectors):  # some words are certainly unused: a smaller vocabulary saves time
         query, bags, vectors, norms = restricted(query, bags, vectors, norms)
-    if distance == "wcd":
+    if distance == "wcd" and total is None:
         return nearest_by_wcd(query, bags, vectors, k, within)
     lengths = vector_norms(vectors) if norms is None else norms
-    if distance == "rwmd":
-        return nearest_by_rwmd(query, bags, vectors, lengths, k, within)
-    return Cascade(query, bags, vectors, lengths, k, within, stop).run()
+    if total is None and distance not in ("wmd", "pwmd"):
+        total = plain(distance, len(bags))
+    if total is not None and not total.has_transport:
+        return nearest_by_sides(query, bags, vectors, lengths, k, total, within)
+    return Cascade(query, bags, vectors, lengths, k, within, stop, total).run()

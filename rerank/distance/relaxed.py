@@ -1,4 +1,4 @@
-"""The k nearest bags by one of the relaxed distances: RWMD, or WCD."""
+"""The k nearest bags by a sum of relaxed distances, such as RWMD, or by WCD."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,9 +7,9 @@ from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import Rows, best_first
 from moverank.rerank.distance.cost_cache import CostCache
-from moverank.rerank.distance.ground_cost import exact_minima
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, exact_sides
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import Nearest, StageCounts
@@ -18,26 +18,40 @@ from moverank.rerank.runtime.threads import single_threaded_blas
 _FIRST_PORTION = 128  # documents whose query side is computed before the limit is set
 
 
-def nearest_by_rwmd(
-    query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32], k: int, within: float
+def nearest_by_sides(
+    query: QueryBag,
+    bags: Bags,
+    vectors: NDArray[np.float32],
+    norms: NDArray[np.float32],
+    k: int,
+    total: WeightedSum,
+    within: float,
 ) -> Nearest:
-    """Find the nearest by RWMD; for the parameters see `rerank.distance.nearest.nearest`."""
+    """Find the nearest by a sum without WMD, such as RWMD; for parameters see `rerank.distance.nearest.nearest`."""
     with single_threaded_blas():
-        return _Rwmd(query, bags, vectors, norms, k).run(within)
+        return _BySides(query, bags, vectors, norms, k, total).run(within)
 
 
-class _Rwmd:
-    """One search by RWMD: the document side is computed for all rows, the query side for rows where it may matter."""
+class _BySides:
+    """One search: the document side is computed for all rows, the query side for rows where it may matter."""
 
     def __init__(
-        self, query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32], k: int
+        self,
+        query: QueryBag,
+        bags: Bags,
+        vectors: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        k: int,
+        total: WeightedSum,
     ) -> None:
-        self._query, self._bags, self._vectors, self._k = query, bags, vectors, k
+        self._query, self._bags, self._vectors, self._k, self._sum = query, bags, vectors, k, total
         self._max_words = max_words(query)
         self._costs = CostCache(query, vectors, norms, self._max_words)
         cost = QuantisedCost.of(query, vectors, norms, 0, self._costs.matrix_of_all_words())
-        self._lower = bounds.document_side(bags, cost.nearest)
-        self._distances: dict[int, float] = {}
+        rows = np.arange(len(bags))
+        self._sides = Sides(bounds.document_side(bags, cost.nearest), np.zeros(len(bags)))
+        self._lower = total.total(rows, self._sides.query, self._sides)
+        self._exact: dict[int, tuple[float, float, float]] = {}  # total, document side, query side
 
     def run(self, within: float) -> Nearest:
         """Return the nearest rows that are not farther than `within`."""
@@ -48,28 +62,37 @@ class _Rwmd:
             self._raise_to_query_side(rows[self._lower[rows] <= limit])
             if not start and len(rows) >= self._k:
                 best = rows[np.argsort(self._lower[rows], kind="stable")[: self._k]]
-                limit = min(limit, max(self._distance(row) for row in best.tolist()))
+                limit = min(limit, max(self._total(row) for row in best.tolist()))
             start, size = start + size, 4 * size
         bounded = np.sort(order[:start])
-        (rows, distances), computed = best_first(bounded, self._lower[bounded], self._distance, self._k, within)
+        (rows, totals), computed = best_first(bounded, self._lower[bounded], self._total, self._k, within)
         n = len(self._bags)
-        return Nearest(rows, distances, StageCounts(candidates=n, rwmd=n - computed))
+        components = np.array([(np.nan, *self._exact[row][1:]) for row in rows.tolist()]).reshape(-1, 3)
+        return Nearest(rows, totals, StageCounts(candidates=n, rwmd=n - computed), components=components)
 
     def _raise_to_query_side(self, rows: Rows) -> None:
-        """Raise the bounds of rows to RWMD minus its margin."""
+        """Raise the bounds of rows to their totals minus the margins of both sides."""
+        if not self._sum.has_query_side:
+            return
         for block in word_blocks(self._bags, np.sort(rows), self._max_words):
             problem = self._costs.problem(self._bags.take(block))
-            query_side = bounds.query_side(problem.bags, problem.cost, problem.query, np.arange(len(block)))
-            self._lower[block] = np.maximum(self._lower[block], query_side)
+            self._sides.query[block] = bounds.query_side(
+                problem.bags, problem.cost, problem.query, np.arange(len(block))
+            )
+            sides = Sides(*(side[block] for side in self._sides))
+            self._lower[block] = self._sum.total(block, np.zeros(len(block)), sides)
 
-    def _distance(self, row: int) -> float:
-        """Return the RWMD of a row, computed once."""
-        if row not in self._distances:
-            query, bag = self._query, self._bags[row]
-            by_query_word, by_document_word = exact_minima(query.vectors, self._vectors[bag.words])
-            sides = query.bag.weights @ by_query_word, bag.weights @ by_document_word
-            self._distances[row] = float(max(sides))
-        return self._distances[row]
+    def _total(self, row: int) -> float:
+        """Return the total of a row, computed once."""
+        if row not in self._exact:
+            bag = self._bags[row]
+            sides = (np.nan, np.nan)
+            if self._sum.has_sides:
+                sides = exact_sides(self._query, self._vectors[bag.words], bag.weights)
+            used = Sides(*(np.nan_to_num(np.array([side])) for side in sides))
+            total = self._sum.total(np.array([row]), np.zeros(1), used)
+            self._exact[row] = (float(total[0]), *sides)
+        return self._exact[row][0]
 
 
 def nearest_by_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], k: int, within: float) -> Nearest:

@@ -54,14 +54,15 @@ def quantised_duals(  # type: ignore[no-untyped-def]
     base_column,
     query_index,
     query_weights,
-    threshold,
+    thresholds,
     out,
 ):
     """Fill `out` (m,) with a dual value of the documents `rows` (m,): u_i = min_j C_ij, v_j = min_i (C_ij - u_i).
 
     `base` (v,) float32 is the least cost of each word, `above` (v, w) uint8 times `step` the excess of each column over
     it, and `base_column` (v,) its column: a row is searched for another minimum only if that column has no mass left.
-    Where the value does not exceed `threshold`, the second direction is computed, too, and the larger value is kept.
+    Where the value does not exceed the document's one of `thresholds` (m,), the second direction is computed, too, and
+    the larger value is kept.
     """
     h, w = len(query_weights), above.shape[1]
     slack, removed, right = np.empty(w, np.uint8), np.empty(w, np.uint8), np.empty(h)
@@ -99,7 +100,7 @@ def quantised_duals(  # type: ignore[no-untyped-def]
             value += left * (base[word] + u * step)
         if columns_left:
             value += _weighted_sum(right, slack) * step
-        if columns_left and value <= threshold:
+        if columns_left and value <= thresholds[r]:
             entries = (words[start:stop], weights[start:stop])
             value = max(value, _columns_first(*entries, base, above, step, query_index, query_weights, removed, right))
         out[r] = value
@@ -148,11 +149,11 @@ def _columns_first(words, weights, base, above, step, query_index, query_weights
 
 @njit(cache=True, nogil=True, fastmath=MINIMA)
 def one_pass_duals(  # type: ignore[no-untyped-def]
-    first, last, starts, words, weights, rows, cost, query_index, query_weights, threshold, out
+    first, last, starts, words, weights, rows, cost, query_index, query_weights, thresholds, out
 ):
     """Fill `out` (m,) with a dual value of each problem without shared mass, the larger of both directions.
 
-    The second direction is skipped where the first exceeds `threshold`.
+    The second direction is skipped where the first exceeds the document's one of `thresholds` (m,).
     """
     h = cost.shape[1]
     inf = np.float32(np.inf)
@@ -181,7 +182,7 @@ def one_pass_duals(  # type: ignore[no-untyped-def]
                 slack[j] = smaller(slack[j], row[j] - u)
         for c in range(m):
             value += right[c] * slack[columns[c]]
-        if value <= threshold:
+        if value <= thresholds[r]:
             value = max(value, _other_direction(cost, word_rows, left, n, columns, right, m, least, removed))
         out[r] = value
 

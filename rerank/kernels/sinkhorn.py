@@ -19,13 +19,14 @@ _LANES = 32
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sinkhorn_bounds(  # type: ignore[no-untyped-def]
-    first, last, starts, words, weights, rows, cost, query_index, query_weights, steps, threshold, slack, lower, upper
+    first, last, starts, words, weights, rows, cost, query_index, query_weights, steps, thresholds, slack, lower, upper
 ):
     """Fill `lower` and `upper` (m,) with bounds of the distance, from twice `steps` of Sinkhorn's scaling.
 
-    `lower` is the dual value of the potentials, made feasible by c-transforms. Once it exceeds `threshold`, steps that
-    remain are skipped and `upper` is infinite. Otherwise `upper` is the cost of the plan made feasible by rounding
-    (Altschuler et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + `slack`), never below the exact one.
+    `lower` is the dual value of the potentials, made feasible by c-transforms. Once it exceeds the document's one of
+    `thresholds` (m,), steps that remain are skipped and `upper` is infinite. Otherwise `upper` is the cost of the plan
+    made feasible by rounding (Altschuler et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + `slack`), never
+    below the exact one.
     """
     h = cost.shape[1]
     for r in range(first, last):
@@ -49,10 +50,10 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
             kernel, f, row_potentials = _scaled_potentials(local, left, right, u, v, unit * regularisation, steps)
             fine_u, fine_v = _c_transforms(local, row_potentials)
             lower[r] = max(lower[r], _dual_value(fine_u, fine_v, left, right))
-            if lower[r] > threshold:
+            if lower[r] > thresholds[r]:
                 break
             u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
-        if lower[r] <= threshold:
+        if lower[r] <= thresholds[r]:
             upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
 
 

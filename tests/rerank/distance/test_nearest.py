@@ -21,6 +21,8 @@ NAIVE: dict[Distance, Callable[[Bag, naive.Vectors, Bag, naive.Vectors], float]]
     "wmd": naive.wmd,
     "pwmd": naive.wmd,
     "rwmd": naive.rwmd,
+    "chamfer": naive.chamfer,
+    "cover": naive.cover,
     "wcd": naive.wcd,
 }
 
@@ -84,10 +86,11 @@ def test_within_excludes_only_what_is_farther(distance: Distance, problem: Probl
 def test_within_is_inclusive(distance: Distance) -> None:
     vectors = np.array([[0], [2], [5]], np.float32)
     bags = Bags.of([Bag.of([word], [1]) for word in (2, 1, 1)])
-    found = nearest(QueryBag(Bag.of([0], [1]), vectors[:1]), bags, vectors, 3, distance, within=2.0)
+    expected = 4.0 if distance == "chamfer" else 2.0
+    found = nearest(QueryBag(Bag.of([0], [1]), vectors[:1]), bags, vectors, 3, distance, within=expected)
     # Rows that are farther may be returned if they were computed anyway.
     assert found.rows.tolist()[:2] == [1, 2]
-    assert found.distances.tolist()[:2] == [2, 2]
+    assert found.distances.tolist()[:2] == [expected, expected]
 
 
 def _random(seed: int, v: int, d: int, n: int, longest: int) -> Problem:

@@ -1,0 +1,152 @@
+"""A certified sum returns the same as brute force through POT, whatever its weights."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moverank import BagError
+from moverank.rerank.distance import cascade, word_blocks
+from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, plain
+from moverank.rerank.ranking import DISTANCES, largest_error
+from tests import naive
+from tests.rerank.problems import Problem, check_counts, make_bag, make_vectors, problems
+
+
+@pytest.fixture(autouse=True, params=[0, cascade.FEW_DOCUMENTS], ids=["many", "few"], scope="module")
+def few_documents(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run every test on the path for many documents, and on that for few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cascade, "FEW_DOCUMENTS", request.param)
+        yield
+
+
+def _random_sum(rng: np.random.Generator, n: int, kind: str, scale: float) -> WeightedSum:
+    """Return a sum of `n` documents: with or without WMD and sides, offsets as large as a distance, and ties."""
+    transport = rng.uniform(0.2, 2, n) if kind != "sides" else np.zeros(n)
+    used = rng.integers(0, 2, 3) if kind != "offset" else np.zeros(3)
+    document, query, rwmd = (weight * rng.uniform(0, 1, n) for weight in used)
+    return WeightedSum(transport, document, query, rwmd, scale * rng.integers(0, 4, n) / 4)
+
+
+def _brute_force(problem: Problem, total: WeightedSum) -> list[float]:
+    query, values = problem.query, []
+    for row, bag in enumerate(problem.bags):
+        query_side, document_side = naive.rwmd_sides(query.bag, query.vectors, bag, problem.vectors)
+        values.append(
+            total.transport[row] * naive.wmd(query.bag, query.vectors, bag, problem.vectors)
+            + total.document_side[row] * document_side
+            + total.query_side[row] * query_side
+            + total.rwmd[row] * max(document_side, query_side)
+            + total.offset[row]
+        )
+    return values
+
+
+def _check(problem: Problem, total: WeightedSum, k: int) -> None:
+    found = nearest(problem.query, problem.packed, problem.vectors, k, total=total)
+    expected = _brute_force(problem, total)
+    tolerance = 10 * problem.rounding + 1e-12 * (1 + float(total.offset.max()))
+    np.testing.assert_allclose(found.distances, sorted(expected)[:k], rtol=1e-9, atol=tolerance)
+    np.testing.assert_allclose(np.array(expected)[found.rows], found.distances, rtol=1e-9, atol=tolerance)
+    assert len(set(found.rows.tolist())) == min(k, len(problem.bags))
+    assert not len(found.unsolved_bounds)
+    check_counts(found.counts, len(problem.bags), transport=total.has_transport)
+
+
+@settings(max_examples=100)
+@given(problems(), st.integers(1, 15), st.sampled_from(["all", "sides", "offset"]), st.integers(0, 2**32))
+def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scale = float(np.linalg.norm(problem.vectors, axis=1).max())
+    _check(problem, _random_sum(rng, len(problem.bags), kind, scale), k)
+
+
+def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
+    """Make so many bags that every stage prunes some; a few bags occur twice."""
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, 60, 8, kind, 1.0)
+    bags = [make_bag(rng, 60, "normal", 12) for _ in range(n)]
+    bags[n // 2 :: 7] = bags[0 : len(bags[n // 2 :: 7])]
+    query = make_bag(rng, 60, "normal", 12)
+    return Problem(QueryBag(query, vectors[query.words]), bags, vectors)
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["normal", "lattice", "zeros"]),
+    st.sampled_from([1, 5, 119, 500]),
+    st.sampled_from(["all", "sides", "offset"]),
+    st.booleans(),
+)
+def test_a_certified_sum_of_many_documents_is_brute_force(
+    seed: int, vectors: str, k: int, kind: str, blocks: bool
+) -> None:
+    problem = _many_bags(seed, vectors)
+    with pytest.MonkeyPatch.context() as patch:
+        if blocks:
+            patch.setattr(cascade, "QUANTISED_BYTES", 64 * 30)
+            patch.setattr(word_blocks, "MATRIX_BYTES", 4 * len(problem.query.bag) * 30)
+        _check(problem, _random_sum(np.random.default_rng(seed), len(problem.bags), kind, 2.0), k)
+
+
+def test_components_are_those_of_the_hits() -> None:
+    problem = _many_bags(3, "normal")
+    n = len(problem.bags)
+    total = plain("wmd", n).plus("cover", np.full(n, 0.5), np.linspace(0, 1, n))
+    found = nearest(problem.query, problem.packed, problem.vectors, 7, total=total)
+    for row, components in zip(found.rows.tolist(), found.components.tolist(), strict=True):
+        bag, query = problem.bags[row], problem.query
+        query_side, document_side = naive.rwmd_sides(query.bag, query.vectors, bag, problem.vectors)
+        exact = naive.wmd(query.bag, query.vectors, bag, problem.vectors)
+        assert components == pytest.approx([exact, document_side, query_side], rel=1e-9)
+
+
+def test_offsets_prune_documents_before_their_problems_are_solved() -> None:
+    problem = _many_bags(4, "normal", n=2000)
+    rows = np.arange(2000)
+    total = plain("wmd", 2000).plus("cover", np.zeros(2000), np.where(rows % 100 == 0, 0.0, 100.0))
+    counts = nearest(problem.query, problem.packed, problem.vectors, 10, total=total).counts
+    assert counts.rwmd >= 1980 - 16 - 10  # some are solved before the limit is known
+    assert counts.solved <= 30
+
+
+def test_the_error_of_a_search_that_is_stopped_is_bounded() -> None:
+    problem = _many_bags(5, "normal", n=300)
+    total = _random_sum(np.random.default_rng(1), 300, "all", 1.0)
+    found = nearest(problem.query, problem.packed, problem.vectors, 5, total=total, stop=lambda: True)
+    kth = sorted(_brute_force(problem, total))[4]
+    error = largest_error(found.distances, found.unsolved_bounds, 5)
+    assert found.distances[-1] - kth <= error + 1e-9
+
+
+def test_bounds_of_the_parts_bound_the_total() -> None:
+    total = WeightedSum(*(np.array([weight]) for weight in (0.3, 0.1, 0.7, 0.2, 1e9)))
+    row, low = np.zeros(1, np.int64), Sides(np.array([0.1]), np.array([0.1]))
+    high = Sides(*(np.nextafter(side, 1) for side in low))
+    assert total.total(row, np.array([0.1]), low) <= total.total(row, np.array([0.1]), high)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan])
+def test_weights_below_0_are_refused(weight: float) -> None:
+    with pytest.raises(BagError, match="finite numbers of 0 or more"):
+        WeightedSum.zeros(2).plus("wmd", np.full(2, weight), np.zeros(2))
+
+
+def test_wcd_is_no_part_of_a_sum() -> None:
+    with pytest.raises(BagError, match="wcd is no part"):
+        plain("wcd", 3)
+
+
+@pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "wcd"])
+def test_a_sum_of_one_distance_is_that_distance(distance: str) -> None:
+    problem = _many_bags(6, "normal")
+    one = nearest(problem.query, problem.packed, problem.vectors, 9, distance)  # type: ignore[arg-type]
+    same = nearest(problem.query, problem.packed, problem.vectors, 9, total=plain(distance, 120))  # type: ignore[arg-type]
+    assert one.rows.tolist() == same.rows.tolist()
+    np.testing.assert_array_equal(one.distances, same.distances)
