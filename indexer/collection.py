@@ -208,12 +208,13 @@ class Collection:
         chosen = SearchOptions.of(options, fields)
         return self._view.run_many(lambda searcher: searcher.similar_many(keys, chosen), chosen)
 
-    def explain(self, query: str, key: str, *, gamma: float | None = None) -> Explanation:
+    def explain(self, query: str, key: str, *, gamma: float | None = None, rank: str | None = None) -> Explanation:
         """Return the exact distance of the text `query` from the document `key`, and its flows. Raises UnknownKey.
 
-        `gamma`: sensitivity to rank, by default the collection's.
+        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
         """
-        return self._view.run(lambda searcher: searcher.explain(query, key, gamma))
+        options = SearchOptions(gamma=gamma, rank=rank)
+        return self._view.run(lambda searcher: searcher.explain(query, key, options))
 
     def why_not(self, query: str, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.

@@ -16,8 +16,8 @@ class SearchOptions:
 
     `exact`: compare every document; with a `depth`, after the candidates of the first stage.
 
-    `distance`: "wmd", "pwmd", "rwmd" or "wcd", or a scorer, as "bm25" or "bm25:k1=0.9,b=0.4". None: P-WMD if the
-    collection has a gamma, else WMD.
+    `rank`: the ranking, as "wmd", "bm25:k1=0.9,stem=english" or a sum, "pwmd:weights=tfidf+0.4*bm25"; the manual's page
+    `ranking` has the grammar. None: the collection's own. `distance`: a short form of `rank`.
 
     `gamma`: sensitivity to rank, 0 or more. None: the collection's.
 
@@ -27,20 +27,17 @@ class SearchOptions:
 
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
-
-    `blend`: a scorer to combine with the distance: "bm25=0.3" gives it a share of 0.3, "bm25" fuses the two rankings by
-    reciprocal rank.
     """
 
     k: int = 10
     depth: int | None = None
     exact: bool = False
+    rank: str | None = None
     distance: str | None = None
     gamma: float | None = None
     where: Mapping[str, Sequence[str]] | None = None
     explained: bool = False
     budget: float | None = None
-    blend: str | None = None
 
     @classmethod
     def of(cls, options: "SearchOptions | None", fields: Mapping[str, Any]) -> "SearchOptions":
@@ -51,6 +48,15 @@ class SearchOptions:
         if unknown:
             raise UsageError(f"there is no search option {unknown[0]!r}: choose {', '.join(cls.__slots__)}")
         return replace(options or cls(), **fields)
+
+    @property
+    def ranking(self) -> str | None:
+        """Return the ranking, by either of its names; UsageError if both are given."""
+        from moverank.indexer.errors import UsageError  # as above
+
+        if self.rank is not None and self.distance is not None:
+            raise UsageError("rank and distance are two names of one option: leave one out")
+        return self.distance if self.rank is None else self.rank
 
 
 EXACT_UP_TO = 2_000_000

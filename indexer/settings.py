@@ -2,20 +2,32 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Any
 
 from moverank.indexer.errors import SettingsError, UsageError
-from moverank.indexer.ranking_spec import ScorerChoice, scorer_named
+from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, Weights, own_ranking, scorer_named
 from moverank.indexer.titles import MAX_TITLE_WEIGHT
 from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.options import key_values
 from moverank.rerank.scorers import SCORERS
+from moverank.rerank.words.stop_words import default_stop_words
 
-Weights = Literal["tf", "tfidf"]
-
-CHANGEABLE = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
+_DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
+CHANGEABLE = (*_DERIVED, "rank")
 """Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
+
+AUTO_RANK = "auto"
+"""The default ranking of a new collection, see `default_rank`."""
+
+
+def default_rank(gamma: float, *, english: bool) -> str:
+    """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
+
+    It is the best of a grid on eight judged collections: see the manual's page `ranking`.
+    """
+    name, stem = "pwmd" if gamma else "wmd", ":stem=english" if english else ""
+    return f"{name}:mu=20,weights=tfidf+0.5*cover+1.5*bm25{stem}+cosine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +39,8 @@ class Settings:
     `train_options`: options of training as "key=value". `stop_words`: words left out. `title_weight`: how many times
     the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
     encoder of documents; with a scorer after a plus, as in "fisher+bm25", the scorer's best documents are candidates,
-    too. `first_stage_options`: options of the encoder as "key=value". `faiss`: factory string of the first stage, or
+    too. `rank`: the default ranking, "auto" for the best known one; if it is empty, P-WMD with a gamma, else WMD.
+    `first_stage_options`: options of the encoder as "key=value". `faiss`: factory string of the first stage, or
     "auto": chosen by size whenever the index is written.
     """
 
@@ -38,6 +51,7 @@ class Settings:
     title_weight: int = 1
     weights: Weights = "tf"
     gamma: float = 0.0
+    rank: str = AUTO_RANK
     first_stage: str = "centroid"
     first_stage_options: tuple[str, ...] = ()
     faiss: str = "auto"
@@ -51,6 +65,7 @@ class Settings:
         """Restore the settings from stored values, whose tuples JSON has turned into lists."""
         names = [field.name for field in fields(cls) if field.name in values]
         known: dict[str, Any] = {name: values[name] for name in names}
+        known.setdefault("rank", "")  # collections of 0.1.0 have none
         for name, value in known.items():
             known[name] = tuple(value) if isinstance(value, list) else value
         return cls(**known)
@@ -67,8 +82,18 @@ class Settings:
 
     def derived_key(self) -> dict[str, Any]:
         """Return the settings that derived files depend on."""
-        values = {name: getattr(self, name) for name in CHANGEABLE} | {"first_stage": self.encoder}
+        values = {name: getattr(self, name) for name in _DERIVED} | {"first_stage": self.encoder}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @property
+    def ranking(self) -> RankingSpec:
+        """Return the default ranking, with the default gamma and weights.
+
+        Words are stemmed as English unless the collection has stop words of its own.
+        """
+        english = self.stop_words in ((), tuple(sorted(default_stop_words())))
+        rank = default_rank(self.gamma, english=english) if self.rank == AUTO_RANK else self.rank
+        return own_ranking(rank, self.gamma, self.weights)
 
     @property
     def encoder(self) -> str:
@@ -105,6 +130,7 @@ def check_settings(settings: Settings) -> None:
         )
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
+    _ = settings.ranking  # raises for an invalid one
     try:
         settings.joined_scorer()
         choose(settings.encoder, settings.encoder_options())

@@ -6,6 +6,10 @@ MAX_TITLE_WEIGHT = 100
 """The largest title weight: with a larger one the rest of a text would hardly count."""
 
 
+THREAD_TITLE_WEIGHT = 3
+"""The default title weight of threads, which is best on three forums: see tests/benchmarks/title_weights.py."""
+
+
 def begins_with_title(text: str, title: str) -> bool:
     """Return whether the text begins with the title, case ignored, followed by no further letter or digit."""
     return rest_after_title(text, title) is not None

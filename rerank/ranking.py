@@ -27,8 +27,8 @@ class Hit:
     """One result: the document's key, its distance, and its title, label and snippet for display.
 
     `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
-    requested. `scored` is the value of the scorer or blend that ranked the document; `parts` are the distance and the
-    score that a blend combines, by name.
+    requested. `scored` is the value of the scorer that ranked the document. If a sum did, `total` is its value, smaller
+    being better, `parts` are the values of its terms by name, and `distance` is the WMD if that is one of them.
     """
 
     key: str
@@ -39,14 +39,17 @@ class Hit:
     flows: tuple[Flow, ...] = ()
     scored: float | None = None
     parts: tuple[tuple[str, float], ...] = ()
+    total: float | None = None
 
     @property
     def score(self) -> float:
-        """Return `scored`, or 1 / (1 + distance) if a distance ranked the document: 1 for equal bags, falling to 0.
+        """Return `scored`, or 1 / (1 + x) if a distance or total x ranked the document: 1 for equal bags, falling to 0.
 
         gensim's WmdSimilarity computes the same score from a distance.
         """
-        return 1.0 / (1.0 + self.distance) if self.scored is None else self.scored
+        if self.scored is not None:
+            return self.scored
+        return 1.0 / (1.0 + (self.distance if self.total is None else self.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Ranking:
     nearer than the last hit. `scope` is the set of documents among which the list is exact: the "collection", or only
     the "candidates" of the first stage. `largest_error` bounds how much farther the last hit is than the true k-th
     nearest document; it is 0 if certified. `seconds` is the time taken. `problem` is the reason why a query of a batch
-    failed.
+    failed. `ranked_by` is the specification of the ranking; a sum ranks by its totals instead of distances.
     """
 
     hits: tuple[Hit, ...]
@@ -102,6 +105,7 @@ class Ranking:
     largest_error: float = 0.0
     seconds: float = 0.0
     problem: str | None = None
+    ranked_by: str = ""
 
 
 def largest_error(distances: NDArray[np.float64], unsolved_bounds: NDArray[np.float64], k: int) -> float:

@@ -13,16 +13,19 @@ from moverank.indexer.commands.shared_options import (
     Candidates,
     Clean,
     Csv,
+    Cutoff,
     Folds,
     Gamma,
     Index,
     Json,
     Measures,
     Methods,
+    PerQuery,
     Plot,
     Proximity,
     Qrels,
     QueryTexts,
+    RunFile,
     Train,
     WithoutSelf,
 )
@@ -33,10 +36,9 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Measure which method is best for your texts.\n\nA method is a distance (`wmd`, `pwmd`, `rwmd`, `wcd`), a "
-    "scorer (`bow`, `tfidf`, `bm25`, `pl2`, `translation`, `interpolation`), an encoder (`centroid`, `fisher`, `lsi`, "
-    "`lda`, `msda`, `ccg`) or `random`, with options such as `pwmd:gamma=0.5,weights=tfidf`, or a blend such as "
-    "`0.3*bm25+0.7*pwmd`.",
+    help="Measure which method is best for your texts.\n\nA method is a ranking as `search` has it, such as `wmd`, "
+    "`pwmd:gamma=0.5,weights=tfidf`, `bm25:stem=english`, `lsi:dim=100` or `pwmd+0.4*bm25`, or `random`; see "
+    "`moverank help ranking`.",
 )
 
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draw; the same seed draws the same.")]
@@ -44,7 +46,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draw; the sam
 
 @app.command(
     epilog="Examples: `moverank evaluate retrieval --qrels qrels.tsv --queries queries.jsonl`  "
-    "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+0.7*pwmd' --json`"
+    "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+pwmd' --json`"
 )
 def retrieval(
     qrels: Qrels,
@@ -54,19 +56,24 @@ def retrieval(
     method: Methods = None,
     measure: Measures = None,
     reference: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Test the other rows against this one. [default: the first]")
+        str | None,
+        typer.Option(metavar="NAME", help="Test the other rows against this one. [default: bm25, or else the first]"),
     ] = None,
     without_self: WithoutSelf = False,
     folds: Folds = None,
     train: Train = None,
     proximity: Proximity = None,
     clean: Clean = False,
+    cutoff: Cutoff = "100",
+    run: RunFile = None,
+    per_query: PerQuery = None,
     csv: Csv = None,
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well each method ranks the documents that were judged relevant."""
     from moverank.indexer.evaluation.experiments import evaluate_retrieval
+    from moverank.indexer.evaluation.run_files import RunFiles
 
     experiment = partial(
         evaluate_retrieval,
@@ -82,6 +89,8 @@ def retrieval(
         proximity=proximity,
         folds=folds,
         train=train,
+        cutoff=_cutoff(cutoff),
+        files=RunFiles(run, per_query),
     )
     _run(experiment, csv, plot, as_json=as_json)
 
@@ -205,10 +214,22 @@ def bounds(
     )
 
 
+def _cutoff(text: str) -> int | None:
+    """Return the number, None for `all`; UsageError for other text."""
+    from moverank.indexer.errors import UsageError
+
+    if text == "all":
+        return None
+    if not (text.isdecimal() and int(text) > 0):
+        raise UsageError(f"--cutoff is a whole number above 0, or all, not {text!r}")
+    return int(text)
+
+
 def _run(experiment: "Callable[..., Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool) -> None:
     """Run an experiment, print its table, and write it to the files `csv` and `plot` if they are named."""
+    from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.figures import draw
-    from moverank.indexer.formatters.output import note_compiling, print_object, write_text
+    from moverank.indexer.formatters.output import note_compiling, print_object
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
     from moverank.indexer.formatters.terminal import print_view

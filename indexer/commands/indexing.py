@@ -20,6 +20,7 @@ from moverank.indexer.commands.shared_options import (
     Index,
     Json,
     Normalize,
+    OwnRank,
     Paths,
     Prune,
     StopWords,
@@ -58,6 +59,7 @@ def index(
     faiss: Faiss = None,
     stop_words: StopWords = None,
     title_weight: TitleWeight = None,
+    rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
@@ -68,7 +70,8 @@ def index(
     from moverank.indexer.readers import Fields, read_documents
 
     encoder = (first_stage, first_stage_option)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
+    words = (stop_words, title_weight)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     fields = Fields(key_field, title_field, text_field, label_field)
     read = partial(read_documents, paths, fields=fields, format=format)
     _run(read, index, choices, trust_pickle=trust_pickle, prune=prune, strict=strict, wait=wait, as_json=as_json)
@@ -89,6 +92,7 @@ def threads(
     faiss: Faiss = None,
     stop_words: StopWords = None,
     title_weight: TitleWeight = None,
+    rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
     prune: Prune = False,
     strict: Strict = False,
@@ -98,10 +102,13 @@ def threads(
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts are weighted by rank."""
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.readers import read_threads
+    from moverank.indexer.titles import THREAD_TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, stop_words, title_weight)
-    read, defaults = partial(read_threads, paths, format=format), {"gamma": PAPER_GAMMA}
+    words = (stop_words, title_weight)
+    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
+    read = partial(read_threads, paths, format=format)
+    defaults = {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
     _run(
         read,
         index,
@@ -123,10 +130,13 @@ def _choices(
     gamma: float | None,
     encoder: tuple[str | None, list[str] | None],
     faiss: str | None,
-    stop_words: str | None,
-    title_weight: int | None,
+    words: tuple[str | None, int | None],
+    rank: str | None,
 ) -> dict[str, Any]:
-    """Return the settings given by options, by name; `encoder`: first stage and its options."""
+    """Return the settings given by options, by name.
+
+    `encoder`: first stage and its options; `words`: --stop-words and --title-weight; the others are the options.
+    """
     from moverank.indexer.readers.stop_word_file import choose_stop_words
 
     choices = {
@@ -139,8 +149,9 @@ def _choices(
         # Options belong to an encoder: a new choice discards the old ones.
         "first_stage_options": tuple(encoder[1] or ()) if any(encoder) else None,
         "faiss": faiss,
-        "stop_words": None if stop_words is None else choose_stop_words(stop_words),
-        "title_weight": title_weight,
+        "stop_words": None if words[0] is None else choose_stop_words(words[0]),
+        "title_weight": words[1],
+        "rank": rank,
     }
     return {name: value for name, value in choices.items() if value is not None}
 

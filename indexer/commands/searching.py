@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     SEARCH_DEFAULTS,
-    Blend,
     Budget,
     Depth,
     Distance,
@@ -23,6 +22,7 @@ from moverank.indexer.commands.shared_options import (
     Index,
     Json,
     K,
+    Rank,
     Where,
 )
 from moverank.indexer.options import SearchOptions
@@ -43,16 +43,19 @@ def search(
     k: K = SEARCH_DEFAULTS.k,
     depth: Depth = SEARCH_DEFAULTS.depth,
     exact: Exact = SEARCH_DEFAULTS.exact,
+    rank: Rank = SEARCH_DEFAULTS.rank,
     distance: Distance = SEARCH_DEFAULTS.distance,
     gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
     budget: Budget = SEARCH_DEFAULTS.budget,
-    blend: Blend = SEARCH_DEFAULTS.blend,
     explain: Flows = False,
     queries: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Many queries: one a line, or JSONL with id and text; - is standard input."),
     ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Literal["text", "trec"], typer.Option("--format", help="trec: print the hits of --queries as a TREC run.")
+    ] = "text",
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to a text."""
@@ -63,8 +66,10 @@ def search(
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
-    explained = explain or not as_json
-    options = search_options(k, depth, exact, distance, gamma, where, budget, blend, explained=explained)
+    if format == "trec" and (queries is None or as_json):
+        raise UsageError("--format trec needs --queries, and goes without --json")
+    explained = explain or not (as_json or format == "trec")
+    options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
     batch = read_queries(queries) if queries is not None else []
     with Collection.open(index) as collection:
         note_compiling()
@@ -74,7 +79,7 @@ def search(
             print_ranking(ranking, perf_counter() - began, flows=explain, as_json=as_json)
         else:
             rankings = collection.search_many([text for _, text in batch], options)
-            _print_rankings(batch, rankings, flows=explain, as_json=as_json)
+            _print_rankings(batch, rankings, flows=explain, as_json=as_json, as_run=format == "trec")
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -84,11 +89,11 @@ def similar(
     k: K = SEARCH_DEFAULTS.k,
     depth: Depth = SEARCH_DEFAULTS.depth,
     exact: Exact = SEARCH_DEFAULTS.exact,
+    rank: Rank = SEARCH_DEFAULTS.rank,
     distance: Distance = SEARCH_DEFAULTS.distance,
     gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
     budget: Budget = SEARCH_DEFAULTS.budget,
-    blend: Blend = SEARCH_DEFAULTS.blend,
     explain: Flows = False,
     as_json: Json = False,
 ) -> None:
@@ -97,7 +102,7 @@ def similar(
     from moverank.indexer.formatters.output import note_compiling, print_ranking
 
     explained = explain or not as_json
-    options = search_options(k, depth, exact, distance, gamma, where, budget, blend, explained=explained)
+    options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
     with Collection.open(index) as collection:
         note_compiling()
         if len(keys) == 1 and not as_json:
@@ -114,6 +119,7 @@ def explain(
     query: Annotated[str, typer.Argument(help="A text.")],
     key: Annotated[str, typer.Argument(help="The key of a document.")],
     index: Index = DEFAULT_INDEX,
+    rank: Rank = None,
     gamma: Gamma = None,
     why_not: Annotated[
         bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
@@ -130,15 +136,16 @@ def explain(
 ) -> None:
     """Show the flows behind one distance: which word moved where, and at what cost."""
     from moverank.indexer.collection import Collection
+    from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
-    from moverank.indexer.formatters.output import note_compiling, print_object, write_text
+    from moverank.indexer.formatters.output import note_compiling, print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
-    options = SearchOptions(k=k, depth=depth, exact=depth is None, gamma=gamma)
+    options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with Collection.open(index) as collection:
         note_compiling()
-        explanation = collection.explain(query, key, gamma=gamma)
+        explanation = collection.explain(query, key, gamma=gamma, rank=rank)
         why = collection.why_not(query, key, options) if why_not else None
     if html is not None:
         write_text(html, explanation_page(explanation, query, key))
@@ -154,25 +161,27 @@ def search_options(
     k: int,
     depth: int | None,
     exact: bool,
-    distance: str | None,
+    ranking: tuple[str | None, str | None],
     gamma: float | None,
     where: Iterable[str] | None,
     budget: float | None,
-    blend: str | None,
     *,
     explained: bool,
 ) -> SearchOptions:
-    """Return the options of a search; `where`: conditions of the form FIELD=VALUE; others: see `SearchOptions`."""
+    """Return the options of a search; `ranking`: --rank and --distance; `where`: conditions of the form FIELD=VALUE.
+
+    For the others see `SearchOptions`.
+    """
     return SearchOptions(
         k=k,
         depth=depth,
         exact=exact,
-        distance=distance,
+        rank=ranking[0],
+        distance=ranking[1],
         gamma=gamma,
         where=accepted_values(where or ()) or None,
         explained=explained,
         budget=budget,
-        blend=blend,
     )
 
 
@@ -190,15 +199,23 @@ def accepted_values(conditions: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _print_rankings(
-    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", *, flows: bool, as_json: bool
+    queries: Sequence[tuple[str, str]],
+    rankings: "Iterable[Ranking]",
+    *,
+    flows: bool,
+    as_json: bool,
+    as_run: bool = False,
 ) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
-    from moverank.indexer.formatters.output import print_rankings
+    from moverank.indexer.formatters.output import print_rankings, print_run
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.progress import silent
 
     # Rankings on the same terminal would be interleaved with the bar.
     with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
-        complete = print_rankings(queries, rankings, flows=flows, as_json=as_json, progress=bars)
+        if as_run:
+            complete = print_run(queries, rankings, progress=bars)
+        else:
+            complete = print_rankings(queries, rankings, flows=flows, as_json=as_json, progress=bars)
     if not complete:
         sys.exit(FAILED)

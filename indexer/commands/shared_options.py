@@ -91,11 +91,19 @@ StopWords = Annotated[
 ]
 TitleWeight = Annotated[
     int | None,
-    typer.Option(min=1, max=100, help="How many times the words of a title count; 3 suits forums. [default: 1]"),
+    typer.Option(min=1, max=100, help="How many times the words of a title count. [default: 1; 3 for threads]"),
 ]
 TrustPickle = Annotated[
     bool,
     typer.Option("--trust-pickle", help="Load gensim's .kv and .model files: pickles, which can run arbitrary code."),
+]
+OwnRank = Annotated[
+    str | None,
+    typer.Option(
+        "--rank",
+        metavar="SPEC",
+        help="The collection's ranking, by which it is searched without --rank; see `moverank help ranking`.",
+    ),
 ]
 Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that these sources do not contain.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]
@@ -121,22 +129,17 @@ Budget = Annotated[
         metavar="SECONDS", help="Stop after SECONDS and report how far the result may be off. [default: no limit]"
     ),
 ]
-Distance = Annotated[
+Rank = Annotated[
     str | None,
     typer.Option(
-        metavar="wmd|pwmd|rwmd|wcd|bow|tfidf|bm25|pl2|translation|interpolation",
-        help="wmd: all parts weigh the same; pwmd: parts weighted by rank; or a scorer, such as bm25 or "
-        "bm25:k1=0.9,b=0.4. [default: pwmd if the collection has a gamma, else wmd]",
+        "--rank",
+        metavar="SPEC",
+        help="What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
+        "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`. "
+        "[default: the collection's]",
     ),
 ]
-Blend = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SCORER[=SHARE]",
-        help="Combine the distance with a scorer: bm25=0.3 gives BM25 a share of 0.3; bm25 fuses the two rankings by "
-        "reciprocal rank.",
-    ),
-]
+Distance = Annotated[str | None, typer.Option("--distance", metavar="SPEC", help="The same as --rank.")]
 Gamma = Annotated[
     float | None, typer.Option(min=0, help="Sensitivity to rank: 0 ignores ranks. [default: the collection's]")
 ]
@@ -174,6 +177,13 @@ Methods = Annotated[
 Proximity = Annotated[
     Literal["empirical", "gaussian", "gamma"] | None,
     typer.Option(help="Add a row for each method with mutual proximity, which reduces hubness."),
+]
+Cutoff = Annotated[
+    str, typer.Option(metavar="N|all", help="Number of documents that are ranked for a query, or all of them.")
+]
+RunFile = Annotated[Path | None, typer.Option("--run", metavar="FILE", help="Write the rankings as a TREC run.")]
+PerQuery = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the measures of each query to this file, as CSV.")
 ]
 Folds = Annotated[
     int | None,

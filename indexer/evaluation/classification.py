@@ -105,7 +105,7 @@ def _votes(
     """Return the labels (m, k <= most) of each test document's neighbours, nearest first; -1 where there is none."""
     pool, queries = data.texts.take(split.train), data.texts.take(split.test)
     k = min(most, len(pool))
-    if method.parts or method.proximity:
+    if method.proximity:
         trial = Trial(pool, queries, np.full(len(queries), -1, np.int64), cache, progress)
         nearest = nearest_of(distances_of(method, trial), len(queries), k)
     else:

@@ -38,6 +38,7 @@ def corpus_of(collection: Collection, queries: Sequence[tuple[str, str]] = ()) -
     tokens = [tokenizer.count(text) for _, text in queries]
     with collection.reading() as reader:
         ids, counts, words = _stored_counts(reader)
+        total = reader.document_count()
         shown = reader.shown(ids)
         splits = _splits(reader, {id_: shown[id_].key for id_ in ids})
     words += sorted({word for each in tokens for word in each}.difference(words))
@@ -45,7 +46,7 @@ def corpus_of(collection: Collection, queries: Sequence[tuple[str, str]] = ()) -
     keys, labels = tuple(shown[id_].key for id_ in ids), tuple(shown[id_].label for id_ in ids)
     packed = _packed(tokens, {word: i for i, word in enumerate(words)})
     return Corpus(
-        Texts(keys, counts, vocabulary, labels, title_weight),
+        Texts(keys, counts, vocabulary, labels, title_weight, tuple(ids), total),
         Texts(tuple(id_ for id_, _ in queries), packed, vocabulary, title_weight=title_weight),
         splits,
     )
@@ -69,7 +70,7 @@ def _vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
     names = [word for word, has_vector in zip(words, known.tolist(), strict=True) if has_vector]
     vectors[known] = embedding.gather(names, rows[known])
     digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
-    return CorpusVocabulary(vectors, known, digest.hexdigest())
+    return CorpusVocabulary(vectors, known, digest.hexdigest(), tuple(words))
 
 
 def _packed(tokens: Sequence[Mapping[str, int]], index: Mapping[str, int]) -> PartCounts:

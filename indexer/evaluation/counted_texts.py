@@ -14,11 +14,15 @@ from moverank.rerank.bags.weights import TITLE, PartCounts, inverse_document_fre
 
 @dataclass(frozen=True, eq=False)
 class CorpusVocabulary:
-    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both."""
+    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both.
+
+    `words` are their texts.
+    """
 
     vectors: NDArray[np.float32]
     known: NDArray[np.bool_]
     fingerprint: str
+    words: tuple[str, ...] = ()
 
     @cached_property
     def _vector_digests(self) -> NDArray[np.bytes_]:
@@ -44,7 +48,9 @@ class CorpusVocabulary:
 class Texts:
     """Counted texts: row i of `counts` belongs to `keys[i]`, and may be empty; its words are indices of `vocabulary`.
 
-    `labels` (n,) is empty if the texts are not documents. The words of a title count `title_weight` times.
+    `labels` (n,) is empty if the texts are not documents. The words of a title count `title_weight` times. `ids` (n,),
+    increasing, are those of documents in the store. `total` is the number of documents that idf counts, those without a
+    word included; None: n.
     """
 
     keys: tuple[str, ...]
@@ -52,6 +58,8 @@ class Texts:
     vocabulary: CorpusVocabulary
     labels: tuple[str | None, ...] = ()
     title_weight: float = 1.0
+    ids: tuple[int, ...] = ()
+    total: int | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -61,7 +69,14 @@ class Texts:
         chosen = np.asarray(rows, np.int64)
         keys = tuple(self.keys[row] for row in chosen.tolist())
         labels = tuple(self.labels[row] for row in chosen.tolist()) if self.labels else ()
-        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight)
+        ids = tuple(self.ids[row] for row in chosen.tolist()) if self.ids else ()
+        total = self.total if len(chosen) == len(self) else None
+        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight, ids, total)
+
+    @property
+    def documents(self) -> int:
+        """Return the number of documents that idf counts."""
+        return len(self) if self.total is None else self.total
 
     @cached_property
     def row_of(self) -> dict[str, int]:
@@ -75,7 +90,7 @@ class Texts:
         first = np.ones(len(rows), bool)
         first[1:] = (rows[1:] != rows[:-1]) | (self.counts.words[1:] != self.counts.words[:-1])
         frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
-        return inverse_document_frequency(frequencies, len(self))
+        return inverse_document_frequency(frequencies, self.documents)
 
     def bags(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""

@@ -17,10 +17,12 @@ from moverank.indexer.evaluation.multilabel import multilabel
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.retrieval import Task, retrieval
+from moverank.indexer.evaluation.run_files import RunFiles
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from moverank.indexer.readers.queries import read_queries
+from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.rerank.evaluation.judgments import Judgments
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
@@ -28,10 +30,13 @@ from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_sp
 CACHE = "evaluation"
 """The directory in a collection that caches distances."""
 
+CUTOFF = 100
+"""Number of documents that are ranked for a query."""
+
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
-_PLAIN = (RANDOM, "bow", "tfidf", "bm25", "wcd", "rwmd", "wmd", "wmd:weights=tfidf")
+_PLAIN = (RANDOM, "bow", "tfidf", "bm25", "bm25:stem=english", "wcd", "rwmd", "chamfer", "wmd", "wmd:weights=tfidf")
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
 
 
@@ -49,6 +54,8 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     proximity: str | None = None,
     folds: int | None = None,
     train: str | None = None,
+    cutoff: int | None = CUTOFF,
+    files: RunFiles = RunFiles(),  # noqa: B008 - immutable
     progress: Progress = silent,
 ) -> Table:
     """Measure methods by judged queries.
@@ -56,13 +63,15 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     `index`: the collection. `qrels`: the file of judgments. `queries`: the file of query texts; without it, the queries
     are the documents whose keys the judgments name. `candidates`: a file with candidates for each query, which are
     ranked instead of all documents. `methods` and `measures`: rows and columns, by default the usual ones. `reference`:
-    the row that the others are tested against, by default the first. `without_self`: leave the document with a query's
-    key out of its results; always done if documents are the queries. `clean`: leave out near duplicates.
+    the row that the others are tested against, by default BM25, or else the first. `cutoff`: number of documents that
+    are ranked for a query, None: all. `files`: files to write besides the table. `without_self`: leave the document
+    with a query's key out of its results; always done if documents are the queries. `clean`: leave out near duplicates.
     `proximity`: add a row with this mutual proximity for every method. `folds`, and `train`, the name of a file: see
     `Task`. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
+    files.check()
     judgments = Judgments(read_qrels(qrels))
     train_judgments = Judgments(read_qrels(train)) if train is not None else None
     for name in measures:
@@ -73,13 +82,17 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     with Collection.open(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
         corpus = corpus_of(collection, texts or ())
+        with collection.reading() as reader:
+            fields = prior_fields(row.ranking for row in rows if row.ranking)
+            priors = {name: read_prior(reader, name) for name in fields}
     pool = corpus.documents
     counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress)
-    task = Task(judgments, tuple(measures) or DEFAULT_MEASURES, ranked, clean, reference, folds, train_judgments)
-    return retrieval(rows, trial, task)
+    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, priors=priors)
+    named = tuple(measures) or DEFAULT_MEASURES
+    task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
+    return retrieval(rows, trial, task, files)
 
 
 def evaluate_knn(
@@ -126,13 +139,13 @@ def evaluate_knn(
 
 def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
     """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given."""
-    gamma = collection.settings.gamma
+    own = collection.settings.ranking
     rows = []
-    for name in list(dict.fromkeys(names)) or [*_PLAIN, *(_RANKED if gamma else ())]:
-        method = parse_method(name, gamma)
+    for name in list(dict.fromkeys(names or (*_PLAIN, *(_RANKED if own.gamma else ()), str(own)))):
+        method = parse_method(name, own)
         rows.append(method)
-        if proximity and method.name != RANDOM and not method.parts and method.proximity is None:
-            rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", gamma))
+        if proximity and method.ranking and len(method.ranking.terms) == 1 and method.proximity is None:
+            rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", own))
     return rows
 
 

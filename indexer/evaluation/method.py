@@ -1,7 +1,7 @@
-"""Methods, the rows of an experiment, parsed from text: `pwmd:gamma=0.5,weights=tfidf`, `0.3*bm25+0.7*pwmd`."""
+"""Methods, the rows of an experiment: rankings, as `search` has them, `random`, and mutual proximity."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from math import inf, isfinite
 
 from moverank.indexer.errors import UsageError
@@ -10,116 +10,78 @@ from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.rankers import RandomRanker, Ranker
 from moverank.indexer.evaluation.scorer_ranker import ScorerRanker
+from moverank.indexer.evaluation.search_ranker import SearchRanker
 from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
-from moverank.indexer.ranking_spec import PAPER_GAMMA
-from moverank.rerank.encoders.encoder_registry import ENCODERS
-from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
-from moverank.rerank.errors import EncoderError, OptionError, ScorerError
-from moverank.rerank.options import key_values
-from moverank.rerank.ranking import DISTANCES
-from moverank.rerank.scorers import SCORERS
-from moverank.rerank.scorers import choose as choose_scorer
+from moverank.indexer.ranking_spec import EncoderChoice, RankingSpec, ScorerChoice, own_ranking, parse_ranking, resolve
 
 RANDOM = "random"
-NAMES = (RANDOM, *DISTANCES, *SCORERS, *ENCODERS)
 PROXIMITIES = ("empirical", "gaussian", "gamma")
-_COMMON_OPTIONS = ("gamma", "weights", "proximity")
+_PROXIMITY = re.compile(r"(?P<before>[:,])proximity=(?P<kind>[^,+]*)(?P<after>,?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row: the `name` of a ranker, its own `options`, and the options common to all methods.
-
-    `label` is the text of the row. `gamma` and `weights` (tf or tfidf) weight the bags; `proximity` is a kind of mutual
-    proximity or None. With `parts` (weight, method), the row is a blend: the parts' distances are standardised for each
-    query, and their weighted sum is the distance.
-    """
+    """One row: its `label`, and its `ranking`, None for a random one; `proximity` is a kind of mutual proximity."""
 
     label: str
-    name: str = ""
-    gamma: float = 0.0
-    weights: str = "tf"
+    ranking: RankingSpec | None = None
     proximity: str | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
-    parts: tuple[tuple[float, "Method"], ...] = ()
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether the method ranks at random."""
+        return self.ranking is None
 
     @property
     def uses_all_cores(self) -> bool:
-        """Return whether the method itself uses all cores."""
-        return bool(self.parts or self.proximity) or (self.name in DISTANCES and self.name != "wcd")
+        """Return whether the method itself uses all cores: distances of transport, sides and sums do."""
+        single = self.ranking is None or self.ranking.plain == "wcd" or self._encoder or self._words_scorer
+        return bool(self.proximity) or not single
+
+    @property
+    def _words_scorer(self) -> ScorerChoice | None:
+        """Return the scorer, if that is all that the method ranks by and it counts words, not stems, else None."""
+        scorer = self.ranking.single_scorer if self.ranking else None
+        return None if scorer and scorer.stem else scorer
+
+    @property
+    def _encoder(self) -> EncoderChoice | None:
+        """Return the encoder if that is all that the method ranks by, else None."""
+        return self.ranking.terms[0].encoder if self.ranking and len(self.ranking.terms) == 1 else None
 
     def ranker(self, pool: Texts, cache: DistanceCache) -> Ranker:
         """Return the ranker for a pool; `cache` stores its distances."""
-        idf = pool.idf if self.weights == "tfidf" else None
-        if self.name == "wcd":
-            return CentroidRanker(pool, self.gamma, idf)
-        for distance in DISTANCES:
-            if distance == self.name:
-                return DistanceRanker(distance, pool, self.gamma, idf, cache)
-        if self.name in SCORERS:
-            return ScorerRanker(self.name, self.options, pool, self.gamma)
-        if self.name in ENCODERS:
-            return EncoderRanker(self.name, self.options, pool, self.gamma, idf)
-        return RandomRanker(pool)
+        ranking = self.ranking
+        if ranking is None:
+            return RandomRanker(pool)
+        idf = pool.idf if ranking.weights == "tfidf" else None
+        if ranking.plain == "wcd":
+            return CentroidRanker(pool, ranking.gamma, idf)
+        if ranking.plain in ("wmd", "pwmd", "rwmd"):
+            return DistanceRanker(ranking.plain, pool, ranking.gamma, idf, cache)
+        if self._encoder is not None:
+            return EncoderRanker(self._encoder.name, dict(self._encoder.options), pool, ranking.gamma, idf)
+        if self._words_scorer is not None:
+            scorer, gamma = self._words_scorer, ranking.terms[0].gamma or 0.0
+            return ScorerRanker(scorer.name, dict(scorer.options), pool, gamma)
+        return SearchRanker(ranking, pool)
 
 
-def parse_method(text: str, gamma: float = 0.0) -> Method:
-    """Parse one row; `gamma` is the default for P-WMD, 0 means the paper's 0.75.
+def parse_method(text: str, own: RankingSpec | None = None) -> Method:
+    """Parse one row; `own` is the ranking of the collection, which has its gamma and weights.
 
     Raises UsageError for an unknown name or option, and for an invalid value.
     """
-    default_gamma = gamma or PAPER_GAMMA
-    terms = [term.strip() for term in text.split("+")]
-    if len(terms) == 1 and "*" not in text:
-        return _parse_single(text.strip(), default_gamma)
-    return Method(text, parts=tuple(_parse_term(term, default_gamma) for term in terms))
-
-
-def _parse_term(text: str, default_gamma: float) -> tuple[float, Method]:
-    """Parse a term of a blend, `method` or `weight*method`."""
-    weight, times, method = text.partition("*")
-    if not times:
-        return 1.0, _parse_single(text, default_gamma)
-    return _parse_number("the weight", weight), _parse_single(method.strip(), default_gamma)
-
-
-def _parse_single(text: str, default_gamma: float) -> Method:
-    name, _, rest = text.partition(":")
-    if name not in NAMES:
-        raise UsageError(f"there is no method {name!r}: choose {', '.join(NAMES)}")
-    try:
-        options = key_values(rest.split(",") if rest else ())
-    except OptionError as error:
-        raise UsageError(f"the method {text!r}: {error}") from error
-    common = {key: options.pop(key) for key in _COMMON_OPTIONS if key in options}
-    _check(name, common, options)
-    gamma = default_gamma if name == "pwmd" else 0.0
-    if "gamma" in common:
-        gamma = _parse_number("gamma", common["gamma"])
-    if gamma < 0:
-        raise UsageError(f"gamma must be 0 or more, not {common['gamma']}")
-    return Method(text, name, gamma, common.get("weights", "tf"), common.get("proximity"), options)
-
-
-def _check(name: str, common: Mapping[str, str], options: Mapping[str, str]) -> None:
-    """Raise UsageError for options that a method does not have, and for invalid values."""
-    if common.get("weights", "tf") not in ("tf", "tfidf"):
-        raise UsageError(f"weights must be tf or tfidf, not {common['weights']!r}")
-    if common.get("proximity", PROXIMITIES[0]) not in PROXIMITIES:
-        raise UsageError(f"proximity must be one of {', '.join(PROXIMITIES)}, not {common['proximity']!r}")
-    if name in (*SCORERS, RANDOM) and "weights" in common:
-        raise UsageError(f"{name} has weights of its own: leave them out")
-    if name == "wmd" and "gamma" in common:
-        raise UsageError("wmd weighs all parts alike: leave gamma out, or choose pwmd")
-    try:
-        if name in SCORERS:
-            choose_scorer(name, options)
-        elif name in ENCODERS:
-            choose_encoder(name, options)
-        elif options:
-            raise UsageError(f"{name} has no option {next(iter(options))!r}: choose {', '.join(_COMMON_OPTIONS)}")
-    except (ScorerError, EncoderError) as error:
-        raise UsageError(str(error)) from error
+    if text.strip() == RANDOM:
+        return Method(text)
+    found = _PROXIMITY.search(text)
+    spec = _PROXIMITY.sub(lambda match: match["before"] if match["after"] else "", text).strip()
+    kind = found["kind"] if found else None
+    if kind not in (None, *PROXIMITIES):
+        raise UsageError(f"proximity must be one of {', '.join(PROXIMITIES)}, not {kind!r}")
+    if kind and len(parse_ranking(spec).terms) > 1:
+        raise UsageError(f"a sum has no mutual proximity: {text!r}")
+    return Method(text, resolve(spec, None, own or own_ranking("", 0.0, "tf")), kind)
 
 
 def parse_numbers(what: str, text: str) -> list[float]:

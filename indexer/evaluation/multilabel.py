@@ -54,7 +54,7 @@ def multilabel(
 def _nearest_others(method: Method, pool: Texts, k: int, cache: DistanceCache, progress: Progress) -> NDArray[np.int64]:
     """Return the rows (n, k) of the nearest others of every document; -1 for none."""
     own_rows = np.arange(len(pool))
-    if method.parts or method.proximity:
+    if method.proximity:
         return nearest_of(distances_of(method, Trial(pool, pool, own_rows, cache, progress)), len(pool), k)
     nearest = method.ranker(pool, cache).nearest(pool, k + 1, progress)
     # The document itself, the first but for others at distance 0, is moved to the end and cut off.

@@ -11,9 +11,10 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.method import RANDOM, Method
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
-from moverank.indexer.evaluation.trial import Trial, distances_of
+from moverank.indexer.evaluation.run_files import Run, RunFiles
+from moverank.indexer.evaluation.trial import Trial, best_of
 from moverank.rerank.evaluation.hubness import hubness
-from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run, ranked_indices
+from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
 from moverank.rerank.evaluation.selection import best_setting, chosen_settings, folds
 from moverank.rerank.evaluation.significance import holm, randomisation
@@ -28,9 +29,10 @@ class Task:
     """What is measured: `judgments`, the names of `measures`, and each query's `candidates`, None: all documents.
 
     `clean` leaves out near duplicates. `reference` is the label of the method that the others are tested against, None:
-    the first. `folds` adds the row `chosen`: for each query the method that is best on the queries of the other folds;
-    0 means as many folds as queries. `train`, judgments of other queries of the trial, adds the row `chosen` with the
-    method that is best on these. Raises UsageError if both are given.
+    BM25 if it is a row, else the first. `cutoff` is the length of rankings, None: all documents. `folds` adds the row
+    `chosen`: for each query the method that is best on the queries of the other folds; 0 means as many folds as
+    queries. `train`, judgments of other queries of the trial, adds the row `chosen` with the method that is best on
+    these. Raises UsageError if both are given.
     """
 
     judgments: Judgments
@@ -40,6 +42,7 @@ class Task:
     reference: str | None = None
     folds: int | None = None
     train: Judgments | None = None
+    cutoff: int | None = None
 
     def __post_init__(self) -> None:
         if self.train is not None and self.folds is not None:
@@ -50,12 +53,12 @@ Figures = dict[str, dict[str, NDArray[np.float64]]]
 """The figures (q,) of queries, by method and measure."""
 
 
-def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
+def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFiles = RunFiles()) -> Table:  # noqa: B008
     """Rank all documents, or each query's candidates, by every method, and measure the rankings.
 
-    `methods` are the rows, `trial` the documents and queries, `task` what is measured. The column p is the p value of
-    Fisher's randomisation test of the first measure against the reference, adjusted by Holm's method. Raises UsageError
-    if the reference is not a row.
+    `methods` are the rows, `trial` the documents and queries, `task` what is measured, `files` what is written. The
+    column p is the p value of Fisher's randomisation test of the first measure against the reference, adjusted by
+    Holm's method. Raises UsageError if the reference is not a row.
     """
     labels = [ENGINE] * (task.candidates is not None) + [method.label for method in methods]
     if task.reference is not None and task.reference not in labels:
@@ -63,8 +66,10 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     duplicates = find_duplicates(trial.pool)
     if task.clean:
         trial, task = _without_duplicates(trial, task, duplicates)
-    figures, hubs, chosen = _measure(methods, trial, task)
-    reference = task.reference or next(iter(figures))
+    figures, hubs, chosen, runs = _measure(methods, trial, task)
+    files.write_runs(runs)
+    files.write_measures(task.judgments.queries, figures)
+    reference = task.reference or next((label for label in figures if label.startswith("bm25")), next(iter(figures)))
     p = _p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
     rows: list[dict[str, Value]] = []
     for label, values in figures.items():
@@ -82,26 +87,31 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task) -> Table:
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, duplicates), higher=tuple(task.measures))
 
 
-def _measure(methods: Sequence[Method], trial: Trial, task: Task) -> tuple[Figures, dict[str, float], dict[str, int]]:
-    """Return the figures of all rows, the hubness of the methods, and how many queries each method was chosen for."""
+def _measure(
+    methods: Sequence[Method], trial: Trial, task: Task
+) -> tuple[Figures, dict[str, float], dict[str, int], dict[str, Run]]:
+    """Return the figures of all rows; hubness, number of queries that chose it, and run of each method."""
     tasks = [task] if task.train is None else [task, replace(task, judgments=task.train)]
-    (figures, *trained), hubs = _rank(methods, trial, tasks)
+    (figures, *trained), hubs, runs = _rank(methods, trial, tasks)
     measure, count = task.measures[0], len(task.judgments.queries)
     if task.folds is not None:
         choice = chosen_settings(_settings(figures, measure), folds(count, task.folds))
     elif trained:
         choice = np.full(count, best_setting(_settings(trained[0], measure)))
     else:
-        return figures, hubs, {}
-    return figures, hubs, _add_chosen(figures, choice)
+        return figures, hubs, {}, runs
+    return figures, hubs, _add_chosen(figures, choice), runs
 
 
-def _rank(methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]) -> tuple[list[Figures], dict[str, float]]:
+def _rank(
+    methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]
+) -> tuple[list[Figures], dict[str, float], dict[str, Run]]:
     """Rank by every method once; measure the rankings, and the given order of candidates, by each task's judgments.
 
-    Also returns the hubness of the methods among the queries of the first task, unless only candidates are ranked.
+    Also returns the hubness of the methods among the queries of the first task, unless only candidates are ranked, and
+    their runs for these queries.
     """
-    figures, hubs = [Figures() for _ in tasks], dict[str, float]()
+    figures, hubs, runs = [Figures() for _ in tasks], dict[str, float](), dict[str, Run]()
     candidates, row_of = tasks[0].candidates, trial.queries.row_of
     if candidates is not None:
         trial = replace(trial, wanted=_wanted(trial, candidates))
@@ -109,12 +119,14 @@ def _rank(methods: Sequence[Method], trial: Trial, tasks: Sequence[Task]) -> tup
             of_task[ENGINE] = evaluate_measures(join_run(task.judgments, candidates).values(), task.measures)
     judged_rows = [row_of[query] for query in tasks[0].judgments.queries if query in row_of]
     for method in methods:
-        distances = distances_of(method, trial)
+        longest = len(trial.pool) if candidates is not None or method.is_random else tasks[0].cutoff or len(trial.pool)
+        best = best_of(method, trial, longest)
         if candidates is None:  # hubness is undefined for candidates that differ between queries
-            hubs[method.label] = hubness(distances[judged_rows])
+            hubs[method.label] = hubness([best[row] for row in judged_rows], len(trial.pool))
         for task, of_task in zip(tasks, figures, strict=True):
-            of_task[method.label] = _figures(method, distances, trial, task)
-    return figures, hubs
+            of_task[method.label] = _figures(method, best, trial, task)
+        runs[method.label] = _run_of(best, trial, tasks[0])
+    return figures, hubs, runs
 
 
 def _settings(figures: Figures, measure: str) -> NDArray[np.float64]:
@@ -132,39 +144,41 @@ def _add_chosen(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
 
 
 def _figures(
-    method: Method, distances: NDArray[np.float64], trial: Trial, task: Task
+    method: Method, best: Sequence[NDArray[np.int64]], trial: Trial, task: Task
 ) -> dict[str, NDArray[np.float64]]:
     """Measure the rankings of one method; for `random`, the mean of many shuffled rankings."""
-    rankings = _judged(distances, trial, task).values()
-    if method.name != RANDOM:
+    rankings = _judged(best, trial, task).values()
+    if not method.is_random:
         return evaluate_measures(rankings, task.measures)
     generator = np.random.default_rng(0)
     shuffled = [
         evaluate_measures(
-            [replace(each, grades=generator.permutation(each.grades)) for each in rankings], task.measures
+            [replace(each, grades=generator.permutation(each.grades)[: task.cutoff]) for each in rankings],
+            task.measures,
         )
         for _ in range(TRIALS)
     ]
     return {name: np.mean([each[name] for each in shuffled], axis=0) for name in task.measures}
 
 
-def _judged(distances: NDArray[np.float64], trial: Trial, task: Task) -> dict[str, GradedRanking]:
-    """Return the judged ranking of each query; candidates that cannot be ranked are last, in the order given."""
+def _judged(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> dict[str, GradedRanking]:
+    """Return the judged ranking of each query."""
+    return join_run(task.judgments, _run_of(best, trial, task))
+
+
+def _run_of(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> Run:
+    """Return the ranked keys of each query; candidates that cannot be ranked are last, in the order given."""
     run: dict[str, Sequence[str]] = {}
-    keys, row_of = trial.pool.keys, trial.pool.row_of
+    keys = trial.pool.keys
     for query in task.judgments.queries:
         query_row = trial.queries.row_of.get(query)
         if query_row is None:
             continue
-        if task.candidates is None:
-            run[query] = [keys[row] for row in ranked_indices(keys, distances[query_row], ascending=True)]
-            continue
-        candidates = task.candidates.get(query, ())
-        indexed = [key for key in candidates if key in row_of]
-        rows = np.array([row_of[key] for key in indexed], np.int64)
-        ranked = [indexed[i] for i in ranked_indices(indexed, distances[query_row][rows], ascending=True)]
-        run[query] = [*ranked, *(key for key in candidates if key not in set(ranked))]
-    return join_run(task.judgments, run)
+        ranked = [keys[row] for row in best[query_row].tolist()]
+        if task.candidates is not None:
+            ranked += [key for key in task.candidates.get(query, ()) if key not in set(ranked)]
+        run[query] = ranked
+    return run
 
 
 def _p_values(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:

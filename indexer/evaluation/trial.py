@@ -1,7 +1,9 @@
-"""Distances of all queries from all documents by one method, with mutual proximity and blends."""
+"""Rankings of the queries of an experiment by one method: best lists, or all distances with mutual proximity."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +12,22 @@ from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.method import Method
-from moverank.indexer.evaluation.rankers import Ranker
+from moverank.indexer.evaluation.rankers import Ranker, nearest_of
+from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.progress import Progress
+from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 
 SAMPLE = 200
 """Number of documents to whose distances a distribution is fitted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """What is ranked: a pool of documents, queries, and the row (q,) in the pool of each query itself, -1 if none.
 
     `cache` stores distances; `progress` is called after each step. `wanted` (q, n): whether to rank each document for
-    each query, None: all.
+    each query, None: all. `priors` are the values of numeric fields.
     """
 
     pool: Texts
@@ -32,6 +36,26 @@ class Trial:
     cache: DistanceCache
     progress: Progress
     wanted: NDArray[np.bool_] | None = None
+    priors: Mapping[str, Prior] = field(default_factory=dict)
+
+    @cached_property
+    def search(self) -> SearchPool:
+        """Return the pool as `search` sees it."""
+        return SearchPool(self.pool, dict(self.priors))
+
+
+def best_of(method: Method, trial: Trial, k: int) -> list[NDArray[np.int64]]:
+    """Return the rows (at most `k`,) of the best documents for each query of a trial, best first.
+
+    A query itself is left out, and so are documents that are not wanted or cannot be ranked. Equal values are in the
+    order of the documents.
+    """
+    if method.ranking is not None and method.proximity is None:
+        wanted = None if trial.wanted is None else [np.flatnonzero(row) for row in trial.wanted]
+        ranked = trial.search.rank(method.ranking, trial.queries, k, trial.own_rows, trial.progress, wanted)
+        return [rows for rows, _ in ranked]
+    nearest = nearest_of(distances_of(method, trial), len(trial.queries), min(k, len(trial.pool)))
+    return [rows[rows >= 0] for rows in nearest]
 
 
 def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:
@@ -40,9 +64,6 @@ def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:
     The distance of a query from itself is infinite, and so are those that are not wanted. Mutual proximity is computed
     for all documents, wanted or not.
     """
-    if method.parts:
-        tables = [weight * _standardised(distances_of(part, trial)) for weight, part in method.parts]
-        return np.asarray(np.sum(tables, axis=0))
     ranker = method.ranker(trial.pool, trial.cache)
     if isinstance(ranker, DistanceRanker) and method.proximity is None:
         rows = ranker.distances(trial.queries, trial.progress, trial.wanted)
@@ -78,12 +99,3 @@ def _sample(pool: Texts) -> NDArray[np.int64]:
     """Sample rows of the pool by key: after additions most of the sample is the same, and its distances are cached."""
     order = sorted(range(len(pool)), key=lambda row: hashlib.blake2b(pool.keys[row].encode()).digest())
     return np.sort(np.array(order[:SAMPLE], np.int64))
-
-
-def _standardised(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each query's distances to mean 0 and deviation 1; unranked documents get the worst one."""
-    spread = DistanceMoments.of(distances)
-    scaled: NDArray[np.float64] = (distances - spread.mean[:, None]) / np.maximum(spread.deviation, 1e-300)[:, None]
-    finite = np.isfinite(scaled)
-    worst = np.where(finite, scaled, -np.inf).max(axis=1, keepdims=True, initial=0.0)
-    return np.where(finite, scaled, worst)

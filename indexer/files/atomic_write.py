@@ -1,6 +1,6 @@
 """Durable and atomic writes: success means that the data is on disk; a failure leaves the old content unchanged.
 
-All functions raise OSError; the caller turns it into an error that names what cannot be written.
+All functions but `write_text` raise OSError; the caller turns it into an error that names what cannot be written.
 """
 
 import os
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
+
+from moverank.indexer.errors import IndexerError
 
 
 @contextmanager
@@ -108,3 +110,12 @@ def _replace_directory(directory: Path, new: Path) -> None:
         old.rename(directory)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically; IndexerError if that fails."""
+    try:
+        with atomic_file(path) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error

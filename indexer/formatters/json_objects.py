@@ -1,5 +1,6 @@
 """Results as JSON objects; their keys are part of the public interface."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from math import isnan
 from typing import Any
@@ -25,12 +26,16 @@ def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -
         "largest_error": ranking.largest_error,
         "counts": ranking.counts.as_dict(),
         "seconds": round(seconds, 6),
+        "ranking": ranking.ranked_by,
     }
 
 
 def explanation_object(explanation: Explanation) -> dict[str, Any]:
     """Return a distance and its flows."""
-    return {"distance": explanation.distance, "flows": [_flow_object(flow) for flow in explanation.flows]}
+    values: dict[str, Any] = {"distance": explanation.distance}
+    if explanation.total is not None:
+        values |= {"total": explanation.total, "parts": _parts_object(explanation.parts)}
+    return values | {"flows": [_flow_object(flow) for flow in explanation.flows]}
 
 
 def why_not_object(why: WhyNot) -> dict[str, Any]:
@@ -48,9 +53,13 @@ def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
         "label": hit.label,
         "snippet": hit.snippet,
     }
-    if hit.parts:
-        values["parts"] = {name: None if isnan(value) else value for name, value in hit.parts}
+    if hit.total is not None:
+        values |= {"total": hit.total, "parts": _parts_object(hit.parts)}
     return values | ({"flows": [_flow_object(flow) for flow in hit.flows]} if hit.flows else {})
+
+
+def _parts_object(parts: Iterable[tuple[str, float]]) -> dict[str, float | None]:
+    return {name: None if isnan(value) else value for name, value in parts}
 
 
 def _flow_object(flow: Flow) -> dict[str, Any]:

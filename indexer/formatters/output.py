@@ -6,17 +6,15 @@ rich is imported only for text output: JSON output does not need it.
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import IndexerError
-from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.formatters.escaping import printable, printable_json
 from moverank.indexer.formatters.json_objects import changes_object, ranking_object
 from moverank.indexer.progress import Progress
+from moverank.rerank.evaluation.judgments import run_lines
 from moverank.rerank.ranking import Ranking
 
 
@@ -55,6 +53,23 @@ def print_rankings(
 
             typer.secho(printable(f"{id_}: {text}" if id_ != text else id_), bold=True)
             print_view(ranking_view(ranking, ranking.seconds, flows=flows))
+    return complete
+
+
+def print_run(queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, progress: Progress) -> bool:
+    """Print the `rankings` of `queries` (id, text) as a TREC run; return whether all queries could be answered.
+
+    The score only tells the order: trec_eval sorts by it, and breaks ties by the names of documents. `progress` is
+    called after each.
+    """
+    complete = True
+    for done, ((id_, _), ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
+        progress("Searching", done, len(queries), "queries")
+        if ranking.problem:
+            complete = False
+            note(f"{id_}: {ranking.problem}")
+        for line in run_lines(id_, [hit.key for hit in ranking.hits], "moverank"):
+            typer.echo(printable(line))
     return complete
 
 
@@ -99,12 +114,3 @@ def print_object(values: dict[str, Any]) -> None:
 def note(text: str) -> None:
     """Print a line on standard error."""
     typer.echo(f"moverank: {printable(text)}", err=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file atomically; IndexerError if that fails."""
-    try:
-        with atomic_file(path) as file:
-            file.write(text.encode())
-    except OSError as error:
-        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error

@@ -1,6 +1,6 @@
 """Results as text for a terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -13,7 +13,7 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import printable
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.ranking import Flow, Ranking
 
 _INDENT = (0, 0, 0, 12)
 _SHORT = 4  # flows of a hit that are shown unless all are requested
@@ -28,6 +28,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
         value = hit.distance if hit.scored is None else hit.scored
+        value = value if hit.total is None else hit.total
         name = printable(hit.title or hit.key)
         head = Text.assemble((f"{rank:>3} ", "bold"), (f"{value:.4f}  ", "cyan"), (name, "bold"))
         if hit.label:
@@ -36,7 +37,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
         if hit.title:
             lines.append(Padding(Text(printable(hit.key), style="dim"), _INDENT, expand=False))
         if hit.parts:
-            lines.append(Padding(Text(_parts(hit), style="cyan"), _INDENT, expand=False))
+            lines.append(Padding(Text(_parts(hit.parts), style="cyan"), _INDENT, expand=False))
         if hit.snippet:
             lines.append(Padding(Text(printable(hit.snippet)), _INDENT, expand=False))
         if hit.flows:
@@ -45,9 +46,9 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     return Group(*lines, Text(_verdict(ranking, seconds), style="dim"))
 
 
-def _parts(hit: Hit) -> str:
-    """Return the values that a blend combines."""
-    return ",  ".join(f"{name} {value:.4f}" if value == value else f"{name} -" for name, value in hit.parts)
+def _parts(parts: Iterable[tuple[str, float]]) -> str:
+    """Return the values of the terms of a sum; a missing one is a dash."""
+    return ",  ".join(f"{name} {value:.4f}" if value == value else f"{name} -" for name, value in parts)
 
 
 def _short_flows(flows: Sequence[Flow]) -> Text:
@@ -60,19 +61,19 @@ def _short_flows(flows: Sequence[Flow]) -> Text:
 def _verdict(ranking: Ranking, seconds: float) -> str:
     """Return the certificate of a ranking, and the work it took."""
     counts = ranking.counts
+    better = "nearer" if all(hit.total is None for hit in ranking.hits) else "better"
     if not counts.candidates:
         verdict = "No document to compare: none has a word with a vector, or none passes --where"
     elif not ranking.hits:
         verdict = "Nothing found: no candidate has a word of the query"
-    elif any(hit.parts for hit in ranking.hits):
-        verdict = "Not certified: a joint order of the nearest and the best by words"
     elif ranking.certified:
-        verdict = "Certified: no other document is nearer"
+        verdict = f"Certified: no other document is {better}"
     elif ranking.scope == "collection":
         verdict = f"Not certified: time limit reached; the last hit is at most {ranking.largest_error:.4f} too far"
     else:
         verdict = f"Not certified: exact among {counts.candidates:,} candidates; --exact proves it for all documents"
-    return f"{verdict}. {counts.candidates:,} compared, {counts.solved:,} solved, {seconds:.2f} s."
+    ranked_by = f" Ranked by {ranking.ranked_by}." if ranking.ranked_by else ""
+    return f"{verdict}. {counts.candidates:,} compared, {counts.solved:,} solved, {seconds:.2f} s.{ranked_by}"
 
 
 def flow_table(flows: Sequence[Flow]) -> Table:
@@ -91,7 +92,10 @@ def flow_table(flows: Sequence[Flow]) -> Table:
 
 def explanation_view(explanation: Explanation) -> RenderableType:
     """Return a distance and its flows."""
-    return Group(Text(f"distance {explanation.distance:.6f}", style="bold"), flow_table(explanation.flows))
+    lines = [Text(f"distance {explanation.distance:.6f}", style="bold")]
+    if explanation.total is not None:
+        lines.append(Text(f"total {explanation.total:.6f} of {_parts(explanation.parts)}", style="cyan"))
+    return Group(*lines, flow_table(explanation.flows))
 
 
 _EXCLUSIONS = {

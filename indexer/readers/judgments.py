@@ -7,6 +7,7 @@ from moverank.indexer.errors import ReadError
 from moverank.indexer.readers.numbered_lines import numbered_lines
 
 _QRELS_COLUMNS, _RUN_COLUMNS, _FILM_COLUMNS = 4, 6, 24  # of a line of qrels, of a TREC run, of u.item
+_BEIR_HEADER = ["query-id", "corpus-id", "score"]
 _GRADE, _RANK = re.compile(r"-?\d{1,18}"), re.compile(r"\d{1,18}")
 
 GENRES = (
@@ -30,10 +31,17 @@ GENRES = (
 def read_qrels(path: str) -> dict[str, dict[str, int]]:
     """Return the grades by query and document of a file, gzipped or not, with lines `query 0 document grade`.
 
-    Columns are separated by tabs or, in a line without tabs, by white space. Raises ReadError, which names the line.
+    Or, below BEIR's header `query-id corpus-id score`, with lines of these three columns. Columns are separated by tabs
+    or, in a line without tabs, by white space. Raises ReadError, which names the line.
     """
     grades: dict[str, dict[str, int]] = {}
+    is_beir = False
     for number, columns in _columns(path):
+        if number == 1 and columns == _BEIR_HEADER:
+            is_beir = True
+            continue
+        if is_beir and len(columns) == len(_BEIR_HEADER):
+            columns = [columns[0], "0", *columns[1:]]
         if len(columns) != _QRELS_COLUMNS or not _GRADE.fullmatch(columns[3]):
             raise ReadError(
                 f"{path}:{number}: a judgment needs the form `query 0 document grade`, the grade a whole number"

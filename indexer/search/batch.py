@@ -3,19 +3,20 @@
 from collections.abc import Iterable, Iterator
 
 from moverank.indexer.search.by_distance import search_by_distance
-from moverank.indexer.search.by_score import search_by_blend, search_by_score
+from moverank.indexer.search.by_score import search_by_known_sum, search_by_score
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 from moverank.rerank.runtime.look_ahead import map_ahead
 
 
 def answer(view: View, query: Query) -> Outcome:
-    """Answer a query by its scorer, its blend, or else its distance."""
-    if query.scorer is not None:
-        return search_by_score(view, query, query.scorer)
-    if query.blend is not None:
-        return search_by_blend(view, query, query.blend)
-    return search_by_distance(view, query)
+    """Answer a query by its ranking: a scorer, a sum that is known for every document, or one with a distance."""
+    scorer = query.ranking.single_scorer
+    if scorer is not None:
+        return search_by_score(view, query, scorer)
+    if query.ranking.distances and len(query.words.weights):
+        return search_by_distance(view, query)
+    return search_by_known_sum(view, query)
 
 
 def answer_many(view: View, queries: Iterable[Query | str]) -> Iterator[tuple[Query | str, Outcome | None]]:

@@ -1,8 +1,8 @@
-"""Search by a distance: first stage, reranking, and certificate."""
+"""Search by distances of bags, or by a sum with one: first stage, reranking, and certificate."""
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of, related_ids
+from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import Outcome, Query
+from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
 from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.nearest import nearest
@@ -19,45 +22,61 @@ from moverank.rerank.ranking import StageCounts, largest_error
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Ids and distances, nearest first, the stages' counts, and lower bounds for documents that were not solved."""
+    """Ids and what ranks them, best first, the stages' counts, and lower bounds for documents that were not solved.
+
+    `components` (k, 3) are those of `Nearest`.
+    """
 
     ids: NDArray[np.int64]
-    distances: NDArray[np.float64]
-    counts: StageCounts
-    unsolved_bounds: NDArray[np.float64]
+    values: NDArray[np.float64]
+    counts: StageCounts = field(default_factory=StageCounts)
+    unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
 
     def merged(self, other: "_Found", k: int) -> "_Found":
-        """Return the k nearest of both."""
-        ids, distances = np.append(self.ids, other.ids), np.append(self.distances, other.distances)
-        best = np.lexsort((ids, distances))[:k]
+        """Return the k best of both; equal ones in the order of ids."""
+        ids, values = np.append(self.ids, other.ids), np.append(self.values, other.values)
+        best = best_first_order(values, ids)[:k]
         unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
-        return _Found(ids[best], distances[best], self.counts + other.counts, unsolved_bounds)
+        components = np.concatenate([self.components, other.components])[best]
+        return _Found(ids[best], values[best], self.counts + other.counts, unsolved_bounds, components)
 
 
-_NOTHING = _Found(np.empty(0, np.int64), np.empty(0), StageCounts(), np.empty(0))
+_NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
 
 
 def search_by_distance(view: View, query: Query) -> Outcome:
-    """Find the documents of a view nearest to a query."""
+    """Find the documents of a view that are best by the query's ranking, which has a distance of bags."""
     began = time.monotonic()
     stop = partial(_over, began + query.budget) if query.budget is not None else never_stop
     chosen = allowed_rows(view, query)
+    known = known_parts(view, query)
+    weights = None if query.ranking.plain else SumWeights.of(view, query, known)
+    rank = partial(_best, view, query, weights, stop)
     if not needs_candidates(query, chosen):
-        found, floor = _nearest(view, query, chosen, stop), np.inf
+        found, floor = rank(chosen), np.inf
     else:
         some, floor = candidates(view, query, chosen)
-        found = _nearest(view, query, some, stop)
-        if not (query.bounded and query.distance != "rwmd"):
+        found = rank(some)
+        if not (query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")):
             floor = 0.0
         if query.prove and not _proven(found, floor, query.k):
             rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
-            found = found.merged(_nearest(view, query, rest, stop, found), query.k)
+            found = found.merged(rank(rest, found), query.k)
             floor = np.inf
+    if weights is not None:
+        found = found.merged(_without_bag(view, query, weights), query.k)
     proven = _proven(found, floor, query.k)
     unsolved_bounds = np.append(found.unsolved_bounds, np.full(query.k if np.isfinite(floor) else 0, floor))
-    error = 0.0 if proven else largest_error(found.distances, unsolved_bounds, query.k)
+    error = 0.0 if proven else largest_error(found.values, unsolved_bounds, query.k)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
-    return Outcome(found.ids, found.distances, proven, scope, found.counts, error, time.monotonic() - began)
+    seconds = time.monotonic() - began
+    if weights is None:
+        return Outcome(found.ids, found.values, proven, scope, found.counts, error, seconds)
+    parts = _parts(query, found, known)
+    distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
+    proof = (proven, scope, found.counts, error, seconds)
+    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts)
 
 
 def _over(deadline: float) -> bool:
@@ -65,28 +84,61 @@ def _over(deadline: float) -> bool:
 
 
 def _proven(found: _Found, floor: float, k: int) -> bool:
-    """Return whether no other document can be nearer than the last hit; none of them is nearer than `floor`."""
-    complete = np.isinf(floor) or (len(found.distances) == k and floor >= found.distances[-1])
-    return bool(complete and largest_error(found.distances, found.unsolved_bounds, k) == 0.0)
+    """Return whether no other document can be better than the last hit; the value of none is below `floor`."""
+    complete = np.isinf(floor) or (len(found.values) == k and floor >= found.values[-1])
+    return bool(complete and largest_error(found.values, found.unsolved_bounds, k) == 0.0)
 
 
-def _nearest(
+def _best(
     view: View,
     query: Query,
-    chosen: Sequence[NDArray[np.int64]],
+    weights: SumWeights | None,
     stop: Callable[[], bool],
+    chosen: Sequence[NDArray[np.int64]],
     before: _Found = _NOTHING,
 ) -> _Found:
-    """Return the k nearest of the chosen rows of each segment, none farther than the k-th found `before`."""
-    found = _NOTHING
+    """Return the k best of the chosen rows of each segment, none worse than the k-th found `before`."""
+    found, ranking = _NOTHING, query.ranking
     for part, rows in zip(view.segments, chosen, strict=True):
         if not len(rows):
             continue
-        known = before.merged(found, query.k).distances
+        known = before.merged(found, query.k).values
         within = float(known[-1]) if len(known) == query.k else np.inf
-        bags = part.bags(rows, query.gamma)
+        bags = part.bags(rows, ranking.gamma, ranking.weights)
         bag, vectors = query.words.over(part.segment), part.segment.vectors
-        near = nearest(bag, bags, vectors, query.k, query.distance, within, part.norms, stop)
+        total = weights.of_rows(part, rows, bag) if weights else None
+        distance = ranking.plain or ranking.distances[0].distance
+        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total)
         ids = part.segment.ids[rows[near.rows]]
-        found = found.merged(_Found(ids, near.distances, near.counts, near.unsolved_bounds), query.k)
+        components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
+        found = found.merged(_Found(ids, near.distances, near.counts, near.unsolved_bounds, components), query.k)
     return found
+
+
+def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:
+    """Return the documents without a bag that share a word with the query: their totals are known."""
+    with_bag = [part.segment.ids[part.live] for part in view.segments]
+    ids = np.setdiff1d(related_ids(weights.known), np.concatenate([np.empty(0, np.int64), *with_bag]))
+    if query.allowed is not None:
+        ids = ids[np.isin(ids, query.allowed)]
+    ids = ids[ids != query.without] if query.without is not None else ids
+    totals = weights.without_bag(ids)
+    return _Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan))
+
+
+def _parts(query: Query, found: _Found, known: list[KnownPart]) -> dict[str, NDArray[np.float64]]:
+    """Return the values (k,) of each term by its name, nan for documents without one."""
+    transport, document, side = found.components.T
+    of_distance = {
+        "wmd": transport,
+        "pwmd": transport,
+        "rwmd": np.maximum(document, side),
+        "chamfer": document + side,
+        "cover": side,
+    }
+    of_term = {part.term: part.shown(found.ids) for part in known}
+    names = names_of(query.ranking.terms)
+    return {
+        names[term]: of_term[term] if term in of_term else of_distance.get(term.name, np.full(len(found.ids), np.nan))
+        for term in query.ranking.terms
+    }

@@ -1,23 +1,19 @@
-"""Search by word counts: by a scorer alone, or by a blend of a scorer and a distance."""
+"""Search by what is known of every document after one pass: a scorer alone, or a sum without a distance of bags."""
 
 import time
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import Blend, ScorerChoice
-from moverank.indexer.search.by_distance import search_by_distance
+from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.known_parts import known_parts, names_of, offsets, related_ids
+from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 from moverank.rerank.ranking import StageCounts
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.scorers.fusion import linear, reciprocal_ranks
-
-POOL = 100
-"""Number of best documents of each ranking that a blend combines; 3 k, if that is more."""
 
 
 def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
@@ -25,7 +21,8 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     began = time.monotonic()
     chosen = _candidates(view, query) if query.depth is not None else None
     allowed = query.allowed if chosen is None else chosen
-    scores = view.scores.score(scorer, query.gamma, query.words.counted())
+    gamma = query.ranking.terms[0].gamma or 0.0
+    scores = view.scores.score(scorer, gamma, query.words.terms[gamma])
     ids, nearness = scores.best(query.k, allowed, query.without)
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
@@ -36,6 +33,32 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     return Outcome(ids, no_distances, chosen is None, scope, counts, 0.0, seconds, nearness)
 
 
+def search_by_known_sum(view: View, query: Query) -> Outcome:
+    """Rank the documents of `view` by the terms of a sum that are no distances of bags.
+
+    If all of them compare words, only documents that share one with the query are ranked, and likewise if the query has
+    no word with a vector.
+    """
+    began = time.monotonic()
+    parts = known_parts(view, query)
+    chosen = _candidates(view, query) if query.depth is not None else None
+    by_words = all(part.related is not None for part in parts if part.term.name != "prior")
+    ids = related_ids(parts)
+    if not by_words and len(query.words.weights):
+        ids = np.unique(np.concatenate([part.ids for part in parts if part.term.name != "prior"]))
+    for limit in (query.allowed, chosen):
+        ids = ids if limit is None else ids[np.isin(ids, limit)]
+    ids = ids[ids != query.without] if query.without is not None else ids
+    totals = offsets(parts, ids)
+    best = best_first_order(totals, ids)[: query.k]
+    names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
+    shown = {names[term]: nothing for term in query.ranking.terms}
+    shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
+    scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
+    proof = (chosen is None, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
+    return Outcome(ids[best], nothing, *proof, totals=totals[best], parts=shown)
+
+
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
     """Return the ids of the first stage's candidates; None if these are all documents."""
     chosen = allowed_rows(view, query)
@@ -43,42 +66,3 @@ def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
         return None
     rows, _ = candidates(view, query, chosen)
     return np.concatenate([part.segment.ids[some] for part, some in zip(view.segments, rows, strict=True)])
-
-
-def search_by_blend(view: View, query: Query, blend: Blend) -> Outcome:
-    """Rank the documents of `view` nearest to `query` and the best by the scorer of `blend` jointly; uncertified.
-
-    Both components are computed for all of them, but documents without any word vector have no distance.
-    """
-    began = time.monotonic()
-    pool = max(POOL, 3 * query.k)
-    scores = view.scores.score(blend.scorer, query.gamma, query.words.counted())
-    best, _ = scores.best(pool, query.allowed, query.without)
-    ids, distances, counts = _near(view, query, pool, best)
-    pooled = np.union1d(ids, best)
-    nearness = scores.of(pooled)
-    if blend.share is None:
-        joined = reciprocal_ranks([ids, pooled[np.argsort(-nearness, kind="stable")]])
-    else:
-        joined = linear([ids, pooled], [-distances, nearness], [1 - blend.share, blend.share])
-    hits, joint = joined[0][: query.k], joined[1][: query.k]
-    distance_of = dict(zip(ids.tolist(), distances.tolist(), strict=True))
-    hit_distances = np.array([distance_of.get(id_, np.nan) for id_ in hits.tolist()])
-    hit_scores = (-1.0 if SCORERS[blend.scorer.name].ascending else 1.0) * scores.of(hits)
-    parts = {query.distance: hit_distances, blend.scorer.name: hit_scores}
-    seconds = time.monotonic() - began
-    return Outcome(hits, hit_distances, False, "candidates", counts, 0.0, seconds, joint, parts)
-
-
-def _near(
-    view: View, query: Query, pool: int, others: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], StageCounts]:
-    """Return ids and distances of the `pool` nearest documents and of `others` (m,), nearest first."""
-    near = search_by_distance(view, replace(query, k=pool))
-    missing = np.setdiff1d(others, near.ids)
-    if not len(missing):
-        return near.ids, near.distances, near.counts
-    more = search_by_distance(view, replace(query, k=len(missing), depth=None, allowed=missing))
-    ids, distances = np.append(near.ids, more.ids), np.append(near.distances, more.distances)
-    order = np.lexsort((ids, distances))
-    return ids[order], distances[order], near.counts + more.counts

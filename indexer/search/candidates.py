@@ -54,7 +54,8 @@ def candidates(view: View, query: Query, chosen: Rows) -> tuple[Rows, float]:
     depth = query.depth or 0
     nearest, floor = _nearest(view, query, chosen, depth)
     if query.joined is not None:
-        scores = view.scores.score(query.joined, view.gamma, query.words.counted())
+        gamma = query.ranking.gamma
+        scores = view.scores.score(query.joined, gamma, query.words.terms[gamma])
         best, _ = scores.best(depth, query.allowed, query.without)
         nearest, floor = reciprocal_ranks([nearest, best])[0][:depth], 0.0
     parts = zip(view.segments, chosen, strict=True)
@@ -66,7 +67,7 @@ def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArra
     encoder = view.encoder()
     vector = query.words.encoded(encoder)
     found = [
-        _nearest_rows(part, rows, encoder, vector, depth, view.gamma)
+        _nearest_rows(view, part, rows, encoder, vector, depth)
         for part, rows in zip(view.segments, chosen, strict=True)
     ]
     squares = np.concatenate([squared for _, squared in found])
@@ -84,12 +85,7 @@ def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArra
 
 
 def _nearest_rows(
-    part: LiveSegment,
-    rows: NDArray[np.int64],
-    encoder: Encoder,
-    vector: NDArray[np.float32],
-    depth: int,
-    gamma: float,
+    view: View, part: LiveSegment, rows: NDArray[np.int64], encoder: Encoder, vector: NDArray[np.float32], depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return up to `depth` of a segment's rows with their squared distances from the query's vector.
 
@@ -97,7 +93,7 @@ def _nearest_rows(
     index: it is short, so every distance is computed.
     """
     if part.stage is None or len(rows) <= depth:
-        return rows, np.square(part.encoded(encoder, rows, gamma) - vector).sum(axis=1)
+        return rows, np.square(part.encoded(encoder, rows, view.gamma, view.weights) - vector).sum(axis=1)
     allowed = np.zeros(len(part.segment.ids), bool)
     allowed[rows] = True
     found = part.stage.nearest(vector, depth, lambda ids: allowed[np.searchsorted(part.segment.ids, ids)])

@@ -24,16 +24,17 @@ def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Que
         extract = snippet(texts.get(id_, []), title, about)
         parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
         scored = None if outcome.scores is None else float(outcome.scores[position])
-        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts))
+        total = None if outcome.totals is None else float(outcome.totals[position])
+        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
-    return Ranking(tuple(hits), *proof)
+    return Ranking(tuple(hits), *proof, ranked_by=str(query.ranking))
 
 
 def _flows(parser: QueryParser, query: Query, id_: int) -> tuple[Flow, ...]:
-    """Return the flows of a hit; there are none for scorers, relaxed distances and documents without a bag."""
-    if query.scorer or query.distance not in ("wmd", "pwmd"):
+    """Return the flows of a hit; there are none without transport, and for documents without a bag."""
+    if not query.ranking.has_transport or not len(query.words.weights):
         return ()
     try:
-        return explain_words(query.words, parser.stored(id_, query.gamma)).flows
+        return explain_words(query.words, parser.stored(id_, query.ranking)).flows
     except NoKnownWords:
         return ()

@@ -59,32 +59,32 @@ class LiveTerms:
         counts = self.terms.counts if len(self.rows) == len(self.terms.ids) else self.terms.counts.take(self.rows)
         return TermCounts(*ranked_counts(counts, gamma, self._title_weight))
 
-    def positions(self, word_ids: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the positions (h,) of words among the terms; -1 for words that are not among them."""
-        positions, present = lookup(word_ids, self.terms.word_ids)
-        return np.where(present, positions, -1).astype(np.int32)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedTerms:
-    """The counts of each segment at one gamma, and the statistics of all words `word_ids` (t,), increasing."""
+    """The `counts` of each segment at one gamma, over its own `vocabularies` of ids (t_i,), increasing.
+
+    `statistics` are those of all segments together, for the ids `word_ids` (t,), increasing.
+    """
 
     counts: tuple[TermCounts, ...]
+    vocabularies: tuple[NDArray[np.int64], ...]
     word_ids: NDArray[np.int64]
     statistics: Statistics
 
     @classmethod
-    def of(cls, parts: Sequence[LiveTerms], documents: int, gamma: float) -> "CountedTerms":
-        """Count the terms of segments, `parts`, at `gamma`; `documents` is the number of all documents."""
-        counts = tuple(part.counted(gamma) for part in parts)
-        vocabularies = [part.terms.word_ids for part in parts]
-        word_ids = reduce(np.union1d, vocabularies) if parts else np.empty(0, np.int64)
+    def of(
+        cls, counts: Sequence[TermCounts], vocabularies: Sequence[NDArray[np.int64]], documents: int
+    ) -> "CountedTerms":
+        """Compute the statistics of `counts` over `vocabularies`; `documents` is the number of all documents."""
+        word_ids = reduce(np.union1d, vocabularies) if vocabularies else np.empty(0, np.int64)
         frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
         for own, vocabulary in zip(counts, vocabularies, strict=True):
             positions = np.searchsorted(word_ids, vocabulary)
             frequencies[positions] += np.bincount(own.terms, minlength=len(vocabulary))
             amounts[positions] += np.bincount(own.terms, own.counts, len(vocabulary))
-        return cls(counts, word_ids, Statistics(documents, float(amounts.sum()), frequencies, amounts))
+        statistics = Statistics(documents, float(amounts.sum()), frequencies, amounts)
+        return cls(tuple(counts), tuple(vocabularies), word_ids, statistics)
 
     def of_words(self, ids: NDArray[np.int64]) -> Statistics:
         """Return the statistics of words by id; zeros for words in no document."""
@@ -94,3 +94,8 @@ class CountedTerms:
         frequencies[present] = whole.document_frequencies[positions[present]]
         amounts[present] = whole.collection_frequencies[positions[present]]
         return Statistics(whole.documents, whole.tokens, frequencies, amounts)
+
+    def positions(self, segment: int, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the positions (h,) of words in the vocabulary of a segment; -1 for words that it lacks."""
+        positions, present = lookup(ids, self.vocabularies[segment])
+        return np.where(present, positions, -1).astype(np.int32)

@@ -36,7 +36,7 @@ def find_neighbours(reader: Reader, view: View, query: Query, progress: Progress
         for part in view.segments
         for row, id_ in zip(np.flatnonzero(part.live).tolist(), part.segment.ids[part.live].tolist(), strict=True)
     ]
-    queries = (replace(query, words=row_words(part, row, query.gamma), without=id_) for part, row, id_ in documents)
+    queries = (replace(query, words=row_words(part, row, query.ranking), without=id_) for part, row, id_ in documents)
     ids = np.array([id_ for _, _, id_ in documents], np.int64)
     order = np.argsort(ids)
     increasing = ids[order]

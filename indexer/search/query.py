@@ -7,19 +7,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import Blend, ScorerChoice
+from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
 from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.ranking import Distance, StageCounts
+from moverank.rerank.ranking import StageCounts
 from moverank.rerank.scorers import WordVectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
-    """All words of a query: ids in the store (h,) int64 (0: in no document), and counts (h,) > 0.
+    """All words of a query: ids in the store (h,) int64 (0: in no document), counts (h,) > 0, and texts.
 
     `word_vectors` are the vectors of those that have one.
     """
@@ -27,14 +27,15 @@ class QueryTerms:
     ids: NDArray[np.int64]
     counts: NDArray[np.float64]
     word_vectors: WordVectors
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryWords:
     """A query's words with a vector: texts, ids in the store (h,) int64 (0: in no document), weights, vectors (h, d).
 
-    `length` is the number of their tokens. `all_texts` and `terms` are those of all words, for scorers; empty and None
-    if only bags are compared.
+    `length` is the number of their tokens. `all_texts` are the texts of all words, and `terms` their counts by the
+    gamma of a scorer; empty if only bags are compared.
     """
 
     texts: tuple[str, ...]
@@ -43,18 +44,12 @@ class QueryWords:
     vectors: NDArray[np.float32]
     length: float
     all_texts: tuple[str, ...] = ()
-    terms: QueryTerms | None = None
+    terms: Mapping[float, QueryTerms] = field(default_factory=dict)
 
     @classmethod
     def none(cls, dim: int) -> "QueryWords":
         """Return no words, of vectors of `dim` dimensions."""
         return cls((), np.empty(0, np.int64), np.empty(0), np.empty((0, dim), np.float32), 0.0)
-
-    def counted(self) -> QueryTerms:
-        """Return all words with their counts; ValueError if only bags are compared."""
-        if self.terms is None:
-            raise ValueError("these words have no counts: they are for bags only")
-        return self.terms
 
     def over(self, segment: Segment) -> QueryBag:
         """Return the bag over a segment's word positions; words that the segment lacks get positions beyond its own."""
@@ -76,48 +71,58 @@ class QueryWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """Values of a numeric field: ids of documents (m,) int64, increasing, and their values (m,)."""
+
+    ids: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """Words, and how to search for them: the `k` nearest by a distance, among `depth` candidates (None: all documents).
+    """Words, and how to search for them: the `k` best by `ranking`, among `depth` candidates (None: all documents).
 
-    `scorer` ranks instead of the distance. `blend` combines a scorer with the distance. `joined` is a scorer whose best
-    documents are candidates, too.
-
-    `prove`: compare all other documents after the candidates. `bounded`: `gamma` and weights are those of the first
-    stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be hits, None for all;
-    `without` is an excluded id. After `budget` seconds the search ends with the hits found so far.
+    `joined` is a scorer whose best documents are candidates, too. `priors` are the values of the fields that the
+    ranking names. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as those
+    of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be hits,
+    None for all; `without` is an excluded id. After `budget` seconds the search ends with the hits found so far.
     """
 
     words: QueryWords
     k: int
     depth: int | None
-    distance: Distance
-    gamma: float
+    ranking: RankingSpec
     bounded: bool
     prove: bool = False
     allowed: NDArray[np.int64] | None = None
     without: int | None = None
     budget: float | None = None
-    scorer: ScorerChoice | None = None
     joined: ScorerChoice | None = None
-    blend: Blend | None = None
+    priors: Mapping[str, Prior] = field(default_factory=dict)
 
     @property
     def needs_bag(self) -> bool:
         """Return whether the query must have a word with a vector."""
-        return self.scorer is None or self.depth is not None
+        return not self.ranking.scorers or self.depth is not None
 
     @property
     def needs_terms(self) -> bool:
         """Return whether the counts of all words are needed."""
-        return bool(self.scorer or self.blend or self.joined)
+        return bool(self.ranking.scorers or self.joined)
+
+    @property
+    def gammas_of_scorers(self) -> set[float]:
+        """Return the gammas by which scorers weigh the parts of documents; the joined one takes that of bags."""
+        own = {term.gamma or 0.0 for term in self.ranking.scorers}
+        return own | ({self.ranking.gamma} if self.joined else set())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """Document ids (k,) with their distances, best first, and their certificate; see `Ranking`.
 
-    If a scorer or a blend ranked them, `scores` (k,) determine the order, unless lower scores are better: these are
-    `distances`. `parts` are the components of a blend by name. Missing distances are nan.
+    If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
+    better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan.
     """
 
     ids: NDArray[np.int64]
@@ -128,4 +133,12 @@ class Outcome:
     largest_error: float
     seconds: float
     scores: NDArray[np.float64] | None = None
+    totals: NDArray[np.float64] | None = None
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Return what ranked the documents (k,), smaller being better."""
+        if self.totals is not None:
+            return self.totals
+        return self.distances if self.scores is None else -self.scores

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
-from moverank.indexer.ranking_spec import ScorerChoice, blend_named, resolve
-from moverank.indexer.search.query import Query, QueryTerms, QueryWords
+from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, resolve
+from moverank.indexer.search.priors import prior_fields, read_prior
+from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
@@ -26,29 +27,46 @@ class QueryParser:
     def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
         self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
+        self._priors: dict[str, Prior] = {}
 
     def resolve(self, options: SearchOptions) -> Query:
         """Return a query without words; UsageError for options that are invalid or contradict each other."""
         _check(options)
-        method, gamma = resolve(options.distance, options.gamma, self._settings.gamma)
-        scorer = method if isinstance(method, ScorerChoice) else None
-        blend = blend_named(options.blend) if options.blend is not None else None
-        if scorer and (blend or options.budget is not None):
-            raise UsageError(f"{scorer.name} ranks by itself, at once: --blend and --budget go with a distance")
+        ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
+        scorer = ranking.single_scorer
+        if scorer and options.budget is not None:
+            raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
+        if ranking.weights == "tfidf":
+            self._view.frequencies.get()  # here, in the thread of the database's connection
+        for term in ranking.scorers:
+            if term.scorer and term.scorer.stem:
+                self._view.scores.stems(term.scorer.stem)
+        own = self._settings
         return Query(
             QueryWords.none(self._embedding.dim),
             k=options.k,
             depth=self._depth(options, scorer),
-            distance="wmd" if isinstance(method, ScorerChoice) else method,
-            gamma=gamma,
-            bounded=self._settings.weights == "tf" and gamma == self._settings.gamma,
+            ranking=ranking,
+            bounded=ranking.weights == own.weights == "tf" and ranking.gamma == own.gamma,
             prove=options.exact,
             allowed=self._matching(options.where) if options.where else None,
             budget=options.budget,
-            scorer=scorer,
-            joined=self._settings.joined_scorer(),
-            blend=blend,
+            joined=self._joined(options, ranking),
+            priors={field: self._prior(field) for field in prior_fields([ranking])},
         )
+
+    def _joined(self, options: SearchOptions, ranking: RankingSpec) -> ScorerChoice | None:
+        """Return the scorer whose best documents are candidates, too: that of the collection, or that of a sum."""
+        own = self._settings.joined_scorer()
+        if own is None and options.depth is not None and ranking.single_scorer is None and ranking.scorers:
+            return ranking.scorers[0].scorer
+        return own
+
+    def _prior(self, field: str) -> Prior:
+        """Return the values of a numeric field, read once."""
+        if field not in self._priors:
+            self._priors[field] = read_prior(self._reader, field)
+        return self._priors[field]
 
     def _depth(self, options: SearchOptions, scorer: ScorerChoice | None) -> int | None:
         """Return the number of candidates; None for all documents."""
@@ -59,7 +77,7 @@ class QueryParser:
 
     def text(self, text: str, query: Query) -> Query:
         """Return the query with the words of a text; NoKnownWords if it has none that the query needs."""
-        return replace(query, words=self.words_of(text, needs_bag=query.needs_bag))
+        return replace(query, words=self.words_of(text, query))
 
     def similar(self, key: str, query: Query) -> Query:
         """Return the query with the words of a stored document, which is excluded from the hits.
@@ -67,48 +85,56 @@ class QueryParser:
         Raises UnknownKey, and NoKnownWords if the document has no word that the query needs.
         """
         id_ = self.document(key)
-        if query.needs_terms:
-            words = self._all_words(id_, query.gamma, needs_bag=query.needs_bag)
-        else:
-            words = self.stored(id_, query.gamma)
+        words = self._all_words(id_, query) if query.needs_terms else self.stored(id_, query.ranking)
         return replace(query, words=words, without=id_)
 
-    def words_of(self, text: str, *, needs_bag: bool = True) -> QueryWords:
-        """Return the words of a text; NoKnownWords if it has none, or none with a vector although a bag is needed."""
+    def words_of(self, text: str, query: Query) -> QueryWords:
+        """Return the words of a text for a `query`; NoKnownWords if it has none, or no bag although one is needed."""
         counts = self._tokenizer.count(text)
         texts = sorted(counts)
         rows = self._embedding.find(texts)
         known = np.flatnonzero(rows != UNKNOWN)
-        if not len(texts) or (needs_bag and not len(known)):
+        stored = {word.word: word.id for word in self._reader.words(texts)}
+        needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
+        if not len(texts) or (needs_vector and not len(known)):
             shown = " ".join(text.split())
             raise NoKnownWords(
                 f"the query {shown[:60]!r} has no word that the collection has a vector for"
                 + ("" if counts else ": all of its words are stop words" if shown else ": it is empty")
             )
-        stored = {word.word: word.id for word in self._reader.words(texts)}
         all_ids = np.array([stored.get(name, 0) for name in texts], np.int64)
         amounts = np.array([counts[name] for name in texts], np.float64)
         names, ids, weights = [texts[i] for i in known.tolist()], all_ids[known], amounts[known]
         vectors = self._embedding.gather(names, rows[known])
-        terms = QueryTerms(all_ids, amounts, _word_vectors(vectors, known, len(texts)))
+        counted = QueryTerms(all_ids, amounts, _word_vectors(vectors, known, len(texts)), tuple(texts))
+        terms = dict.fromkeys(query.gammas_of_scorers, counted)
         length = float(weights.sum())
-        if self._view.frequencies:
-            weights = weights * self._view.frequencies.idf(ids)
+        if query.ranking.weights == "tfidf":
+            weights = weights * self._view.frequencies.get().idf(ids)
         return QueryWords(tuple(names), ids, weights / (weights.sum() or 1.0), vectors, length, tuple(texts), terms)
 
-    def stored(self, id_: int, gamma: float) -> QueryWords:
+    def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
+        """Return whether any of the words, or any stem that the ranking compares, is in a document."""
+        stems = {term.scorer.stem for term in query.ranking.scorers if term.scorer and term.scorer.stem}
+        return bool(stored) or any(self._view.scores.stems(stem).has(texts) for stem in stems)
+
+    def stored(self, id_: int, ranking: RankingSpec) -> QueryWords:
         """Return the words of a stored document's bag; NoKnownWords if none has a vector."""
-        words = row_words(*self.row(id_), gamma)
+        words = row_words(*self.row(id_), ranking)
         return replace(words, texts=self._texts(words.ids))
 
-    def _all_words(self, id_: int, gamma: float, *, needs_bag: bool) -> QueryWords:
+    def _all_words(self, id_: int, query: Query) -> QueryWords:
         """Return all words of a stored document; NoKnownWords if it has none, or no bag although one is needed."""
-        terms = self._view.scores.document(id_, gamma)
-        if terms is None:
-            raise NoKnownWords("that document has no word: it cannot be compared")
-        has_bag = needs_bag or terms.word_vectors.known.any()
-        words = self.stored(id_, gamma) if has_bag else QueryWords.none(self._embedding.dim)
-        return replace(words, all_texts=self._texts(terms.ids), terms=terms)
+        terms = dict[float, QueryTerms]()
+        for gamma in query.gammas_of_scorers:
+            counted = self._view.scores.document(id_, gamma)
+            if counted is None:
+                raise NoKnownWords("that document has no word: it cannot be compared")
+            terms[gamma] = counted
+        any_terms = next(iter(terms.values()))
+        has_bag = query.needs_bag or any_terms.word_vectors.known.any()
+        words = self.stored(id_, query.ranking) if has_bag else QueryWords.none(self._embedding.dim)
+        return replace(words, all_texts=any_terms.texts, terms=terms)
 
     def _texts(self, ids: NDArray[np.int64]) -> tuple[str, ...]:
         texts = self._reader.word_texts(ids.tolist())
@@ -142,10 +168,10 @@ class QueryParser:
         return np.array(sorted(ids or ()), np.int64)
 
 
-def row_words(part: LiveSegment, row: int, gamma: float) -> QueryWords:
-    """Return the words of the document at a `row` of the segment `part`, weighted by `gamma`, without their texts."""
+def row_words(part: LiveSegment, row: int, ranking: RankingSpec) -> QueryWords:
+    """Return the words of the document at a `row` of the segment `part`, weighted as by `ranking`, without texts."""
     rows = np.array([row])
-    bag = part.bags(rows, gamma)[0]
+    bag = part.bags(rows, ranking.gamma, ranking.weights)[0]
     length = float(part.segment.counts.take(rows).lengths(part.title_weight)[0])
     return QueryWords((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words], length)
 

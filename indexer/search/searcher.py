@@ -6,7 +6,7 @@ from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress
 from moverank.indexer.search.batch import answer, answer_many
-from moverank.indexer.search.explanations import explain_words, why_not
+from moverank.indexer.search.explanations import explain_document, why_not
 from moverank.indexer.search.hits import ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.query import Query
@@ -32,7 +32,7 @@ class Searcher:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
         query = self._parser.resolve(options)
         stage = query.depth is not None
-        self._view.check(stage=stage, terms=bool(query.scorer or query.blend or (stage and query.joined)))
+        self._view.check(stage=stage, terms=bool(query.ranking.scorers or (stage and query.joined)))
 
     def search(self, text: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text."""
@@ -52,14 +52,15 @@ class Searcher:
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""
-        query = self._parser.resolve(SearchOptions(k=k, exact=True, gamma=gamma))
+        used = self._view.gamma if gamma is None else gamma
+        rank = "pwmd" if used else "wmd"
+        query = self._parser.resolve(SearchOptions(k=k, exact=True, rank=rank, gamma=used or None))
         return find_neighbours(self._reader, self._view, query, progress)
 
-    def explain(self, text: str, key: str, gamma: float | None) -> Explanation:
-        """Return the exact distance of `text` from the document `key`, and its flows; `gamma`: None for the default."""
-        query = self._parser.resolve(SearchOptions(gamma=gamma))
-        target = self._parser.stored(self._parser.document(key), query.gamma)
-        return explain_words(self._parser.words_of(text), target)
+    def explain(self, text: str, key: str, options: SearchOptions) -> Explanation:
+        """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
+        query = self._parser.text(text, self._parser.resolve(options))
+        return explain_document(self._view, self._parser, query, key)
 
     def why_not(self, text: str, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""

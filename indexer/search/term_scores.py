@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
+from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import QueryTerms
+from moverank.indexer.search.stemmed_terms import Stems, Texts
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
 from moverank.rerank.scorers import SCORERS, Scorer, TermCounts, TermQuery, WordVectors, translation_normalisers
 from moverank.rerank.scorers.translation import Translation
@@ -43,7 +45,7 @@ class ScoredDocuments:
         if len(rows) > k:
             last = np.partition(self.nearness[rows], len(rows) - k)[len(rows) - k]
             rows = rows[self.nearness[rows] >= last]
-        order = rows[np.lexsort((self.ids[rows], -self.nearness[rows]))][:k]
+        order = rows[best_first_order(-self.nearness[rows], self.ids[rows])][:k]
         return self.ids[order], self.nearness[order]
 
     def of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -54,11 +56,15 @@ class ScoredDocuments:
 
 
 class TermScores:
-    """Scores the documents of a view; scorers are fitted on first use and cached."""
+    """Scores the documents of a view, `parts`; scorers are fitted on first use and cached.
 
-    def __init__(self, parts: Sequence[LiveTerms], documents: int) -> None:
-        self._parts, self._documents = tuple(parts), documents
-        self._counted: dict[float, CountedTerms] = {}
+    `documents` is the number of all documents, `texts` returns the words of ids.
+    """
+
+    def __init__(self, parts: Sequence[LiveTerms], documents: int, texts: Texts) -> None:
+        self._parts, self._documents, self._texts = tuple(parts), documents, texts
+        self._counted: dict[tuple[float, str | None], CountedTerms] = {}
+        self._stems: dict[str, Stems] = {}
         self._scorers: dict[tuple[ScorerChoice, float], tuple[Scorer, ...]] = {}
 
     @cached_property
@@ -75,18 +81,21 @@ class TermScores:
         """Score all documents for the words of `query` by the scorer `choice`, with parts weighted by `gamma`."""
         scorers = self._fitted(choice, gamma)
         sign = -1.0 if SCORERS[choice.name].ascending else 1.0
-        statistics = self._counts(gamma).of_words(query.ids)
+        counted = self._counts(gamma, choice.stem)
+        if choice.stem:
+            query = self.stems(choice.stem).of_query(query)
+        statistics = counted.of_words(query.ids)
         scores = [
             scorer.score(
                 TermQuery(
-                    part.positions(query.ids),
+                    counted.positions(segment, query.ids),
                     query.counts,
                     statistics.document_frequencies,
                     statistics.collection_frequencies,
                     query.word_vectors if scorer.needs_vectors else None,
                 )
             )
-            for part, scorer in zip(self._parts, scorers, strict=True)
+            for segment, scorer in enumerate(scorers)
         ]
         unrelated = scorers[0].unrelated if scorers else None
         nearness = sign * np.concatenate([np.empty(0), *scores])
@@ -94,32 +103,52 @@ class TermScores:
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
-        for part, counts in zip(self._parts, self._counts(gamma).counts, strict=True):
+        for part, counts in zip(self._parts, self._counts(gamma, None).counts, strict=True):
             row = int(np.searchsorted(part.ids, id_))
             if row < len(part.ids) and part.ids[row] == id_:
                 entries = slice(counts.starts[row], counts.starts[row + 1])
                 terms = counts.terms[entries]
-                return QueryTerms(part.terms.word_ids[terms], counts.counts[entries], part.some_word_vectors(terms))
+                ids = part.terms.word_ids[terms]
+                return QueryTerms(ids, counts.counts[entries], part.some_word_vectors(terms), tuple(self._texts(ids)))
         return None
 
-    def _counts(self, gamma: float) -> CountedTerms:
-        if gamma not in self._counted:
-            self._counted = {gamma: CountedTerms.of(self._parts, self._documents, gamma)}
-        return self._counted[gamma]
+    def stems(self, language: str) -> Stems:
+        """Return the stems of all words, which are read on first use."""
+        if language not in self._stems:
+            self._stems[language] = Stems(language, self._vocabularies, self._texts)
+        return self._stems[language]
+
+    def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
+        """Return the counts by word, or by the stems of a language; those of one gamma are cached."""
+        if (gamma, stem) not in self._counted:
+            counts, vocabularies = [part.counted(gamma) for part in self._parts], self._vocabularies
+            if stem:
+                stems = self.stems(stem)
+                merged = [stems.merged(segment, own) for segment, own in enumerate(counts)]
+                counts, vocabularies = [own for own, _ in merged], [ids for _, ids in merged]
+            counted = CountedTerms.of(counts, vocabularies, self._documents)
+            kept = {key: value for key, value in self._counted.items() if key[0] == gamma}
+            self._counted = {**kept, (gamma, stem): counted}
+            return counted
+        return self._counted[gamma, stem]
+
+    @property
+    def _vocabularies(self) -> list[NDArray[np.int64]]:
+        return [part.terms.word_ids for part in self._parts]
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
         """Return the scorer of each segment, fitted with the statistics of all segments."""
         if (choice, gamma) not in self._scorers:
-            counted = self._counts(gamma)
+            counted = self._counts(gamma, choice.stem)
             self._scorers[choice, gamma] = tuple(
-                self._fit(choice, part, counts, counted)
-                for part, counts in zip(self._parts, counted.counts, strict=True)
+                self._fit(choice, segment, counted) for segment in range(len(self._parts))
             )
         return self._scorers[choice, gamma]
 
-    def _fit(self, choice: ScorerChoice, part: LiveTerms, counts: TermCounts, counted: CountedTerms) -> Scorer:
+    def _fit(self, choice: ScorerChoice, segment: int, counted: CountedTerms) -> Scorer:
         scorer, options = SCORERS[choice.name], dict(choice.options)
-        statistics = counted.of_words(part.terms.word_ids)
+        part, counts = self._parts[segment], counted.counts[segment]
+        statistics = counted.of_words(counted.vocabularies[segment])
         if scorer.needs_vectors:
             counts = TermCounts(counts.starts, counts.terms, counts.counts, part.word_vectors)
         if scorer is Translation:

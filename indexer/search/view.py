@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.live_terms import LiveTerms
+from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FirstStage
@@ -26,10 +30,37 @@ from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
+SAMPLE = 256
+"""Number of documents from which the typical distance of a query is estimated."""
+
+_FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
+
+
+class Frequencies(Protocol):
+    """Document frequencies of words, for idf."""
+
+    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words by id."""
+        ...
+
+
+class LazyFrequencies:
+    """Document frequencies that `read` reads on first use: only tf-idf weights need them."""
+
+    def __init__(self, read: Callable[[], Frequencies]) -> None:
+        self._read = read
+        self._frequencies: Frequencies | None = None
+
+    def get(self) -> Frequencies:
+        """Return the frequencies; the first call must be in the thread that opened the view."""
+        if self._frequencies is None:
+            self._frequencies = self._read()
+        return self._frequencies
+
 
 @dataclass(slots=True, eq=False)
 class LiveSegment:
-    """A segment, its `live` rows (n,), which still represent a document, and the `idf` (v,) of its words or None.
+    """A segment, and its `live` rows (n,), which still represent a document; `frequencies` are those of its view.
 
     `title_weight` is the collection's. The segment of a snapshot has a first stage, `stage`, and `stored_bags`, which
     are weighted by `stored_gamma` without idf.
@@ -37,14 +68,15 @@ class LiveSegment:
 
     segment: Segment
     live: NDArray[np.bool_]
-    idf: NDArray[np.float64] | None
+    frequencies: LazyFrequencies
     title_weight: float
     stage: FirstStage | None = None
     stored_gamma: float | None = None
     stored_bags: Callable[[], Bags] | None = None
-    _bags: dict[float, Bags] = field(default_factory=dict)
+    _bags: dict[tuple[float, Weights], Bags] = field(default_factory=dict)
     _encoded: NDArray[np.float32] | None = None
     _norms: NDArray[np.float32] | None = None
+    _lengths: NDArray[np.float64] | None = None
 
     @property
     def norms(self) -> NDArray[np.float32]:
@@ -53,56 +85,79 @@ class LiveSegment:
             self._norms = vector_norms(self.segment.vectors)
         return self._norms
 
-    def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float) -> NDArray[np.float32]:
-        """Return the vectors (m, dim) by `encoder` of `rows` (m,), whose bags are weighted by `gamma`.
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """Return the number of tokens with a vector (n,) of each document, those of titles weighted."""
+        if self._lengths is None:
+            self._lengths = self.segment.counts.lengths(self.title_weight)
+        return self._lengths
+
+    def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float, weights: Weights) -> NDArray[np.float32]:
+        """Return the vectors (m, dim) by `encoder` of `rows` (m,), whose bags are weighted by `gamma` and `weights`.
 
         Without an index, the vectors of all rows are computed at once and cached: every search needs them.
         """
         if self.stage is not None:
-            return encoder.encode(self._documents(rows, gamma))
+            return encoder.encode(self.documents(rows, gamma, weights))
         if self._encoded is None:
-            self._encoded = encoder.encode(self._documents(np.arange(len(self.segment.ids)), gamma))
+            self._encoded = encoder.encode(self.documents(np.arange(len(self.segment.ids)), gamma, weights))
         return self._encoded[rows]
 
-    def _documents(self, rows: NDArray[np.int64], gamma: float) -> Documents:
+    def documents(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Documents:
+        """Return what an encoder takes of `rows` (m,), whose bags are weighted by `gamma` and `weights`."""
         lengths = self.segment.counts.take(rows).lengths(self.title_weight)
-        return Documents(self.bags(rows, gamma), lengths, self.segment.word_ids, self.segment.vectors)
+        return Documents(self.bags(rows, gamma, weights), lengths, self.segment.word_ids, self.segment.vectors)
 
-    def bags(self, rows: NDArray[np.int64], gamma: float) -> Bags:
-        """Return the bags of rows (m,); if many are requested, those of all rows are computed and cached."""
-        if gamma not in self._bags and 4 * len(rows) < len(self.segment.ids):
-            return self._weighted(gamma, rows)
-        if gamma not in self._bags:
-            self._bags = {gamma: self._weighted(gamma)}
-        bags = self._bags[gamma]
+    def bags(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags:
+        """Return the bags of rows (m,); if many are requested, those of all rows are computed and cached.
+
+        `gamma` and `weights` determine the weights of words.
+        """
+        key = gamma, weights
+        bags = self._bags.get(key)
+        if bags is None and 4 * len(rows) < len(self.segment.ids):
+            return self._weighted(gamma, weights, rows)
+        if bags is None:
+            bags = self._weighted(gamma, weights)
+            self._bags = {key: bags}
         return bags if len(rows) == len(bags) else bags.take(rows)
 
-    def _weighted(self, gamma: float, rows: NDArray[np.int64] | None = None) -> Bags:
+    def _weighted(self, gamma: float, weights: Weights, rows: NDArray[np.int64] | None = None) -> Bags:
         """Return the bags of `rows` (m,), or of all rows, from the stored ones if these have the same `gamma`."""
+        idf = self.frequencies.get().idf(self.segment.word_ids) if weights == "tfidf" else None
         if self.stored_bags is None or gamma != self.stored_gamma:
             counts = self.segment.counts
-            return weigh(counts if rows is None else counts.take(rows), gamma, self.idf, self.title_weight)
+            return weigh(counts if rows is None else counts.take(rows), gamma, idf, self.title_weight)
         bags = self.stored_bags() if rows is None else self.stored_bags().take(rows)
-        return bags if self.idf is None else with_idf(bags, self.idf)
+        return bags if idf is None else with_idf(bags, idf)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class View:
     """One consistent state: the newest snapshot, if there is one, then the tail, if there are later changes.
 
-    `gamma` is the collection's, used for the first stage's vectors. `frequencies` is None without tf-idf weights.
-    `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word vectors,
-    `snapshot` the snapshot's path.
+    `gamma` and `weights` are the collection's, used for the first stage's vectors. `frequencies` are those of words in
+    all documents. `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word
+    vectors, `snapshot` the snapshot's path. `encoded` caches the vectors of encoders that a ranking names.
     """
 
     revision: int
     segments: tuple[LiveSegment, ...]
     gamma: float
-    frequencies: WordFrequencies | None
+    weights: Weights
+    frequencies: LazyFrequencies
     scores: TermScores
     fitted: FittedEncoder | None
     dim: int
     snapshot: Path | None
+    encoded: dict[Any, Any] = field(default_factory=dict)
+
+    @cached_property
+    def sample(self) -> NDArray[np.int64]:
+        """Return the ids (s,), increasing, of at most `SAMPLE` documents with a bag, chosen by a hash of the id."""
+        ids = np.concatenate([np.empty(0, np.int64), *(part.segment.ids[part.live] for part in self.segments)])
+        hashes = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hash
+        return np.sort(ids[np.argsort(hashes, kind="stable")[:SAMPLE]])
 
     def check(self, *, stage: bool, terms: bool) -> None:
         """Check the counts and bags; DamagedFile names a damaged file.
@@ -143,22 +198,24 @@ def open_view(
     base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
     tail, terms = _read_tail(reader, since, embedding)
-    frequencies = WordFrequencies(reader) if settings.weights == "tfidf" else None
+    frequencies = LazyFrequencies(lambda: WordFrequencies(reader))
+    if settings.weights == "tfidf":
+        frequencies.get()
     weight = float(settings.title_weight)
     segments, counted = list[LiveSegment](), list[LiveTerms]()
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
         counted.append(LiveTerms(base.terms, gone, base.segment, weight, directory))
-        idf = _idf(frequencies, base.segment)
-        segments.append(LiveSegment(base.segment, live, idf, weight, base.stage, settings.gamma, base.bags))
+        segments.append(LiveSegment(base.segment, live, frequencies, weight, base.stage, settings.gamma, base.bags))
     if len(tail.ids):
-        segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), _idf(frequencies, tail), weight))
+        segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), frequencies, weight))
     if len(terms.ids):
         counted.append(LiveTerms(terms, np.empty(0, np.int64), tail, weight))
-    scores = TermScores(counted, reader.document_count())
+    scores = TermScores(counted, reader.document_count(), _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
-    return View(revision, tuple(segments), settings.gamma, frequencies, scores, fitted, embedding.dim, path)
+    own = settings.gamma, settings.weights
+    return View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path)
 
 
 def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
@@ -175,5 +232,12 @@ def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segmen
     return segment, Terms(ids, counts, all_words)
 
 
-def _idf(frequencies: WordFrequencies | None, segment: Segment) -> NDArray[np.float64] | None:
-    return frequencies.idf(segment.word_ids) if frequencies else None
+def _word_texts(reader: Reader) -> Texts:
+    """Return a function from ids to words; many are read at once."""
+
+    def texts(ids: NDArray[np.int64]) -> list[str]:
+        few = len(ids) <= _FEW_WORDS
+        words = reader.word_texts(ids.tolist()) if few else {word.id: word.word for word in reader.all_words()}
+        return [words[id_] for id_ in ids.tolist()]
+
+    return texts

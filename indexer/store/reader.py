@@ -189,6 +189,11 @@ class Reader:
         statement = select(FIELDS.c.document_id).where(FIELDS.c.name == name, FIELDS.c.value.in_(values))
         return list(self._connection.scalars(statement.distinct()))
 
+    def values(self, name: str) -> list[tuple[int, str]]:
+        """Return (document id, value) of a field."""
+        statement = select(FIELDS.c.document_id, FIELDS.c.value).where(FIELDS.c.name == name)
+        return [(id_, value) for id_, value in self._connection.execute(statement)]
+
     def field_names(self) -> list[str]:
         """Return the names of all fields that documents can be filtered by."""
         return list(self._connection.scalars(select(FIELDS.c.name).distinct().order_by(FIELDS.c.name)))

@@ -14,10 +14,15 @@ from moverank.rerank.ranking import Flow
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """An exact distance and its flows: the distance is the sum of mass x cost over the flows."""
+    """An exact distance and its flows: the distance is the sum of mass x cost over the flows.
+
+    If a sum ranks, `total` is its value, and `parts` are the values of its terms by name, nan for missing ones.
+    """
 
     distance: float
     flows: tuple[Flow, ...]
+    total: float | None = None
+    parts: tuple[tuple[str, float], ...] = ()
 
 
 def explain(

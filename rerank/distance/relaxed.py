@@ -8,7 +8,7 @@ from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import Rows, best_first
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, exact_sides
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.encoders.centroid import centroids
@@ -93,6 +93,25 @@ class _BySides:
             total = self._sum.total(np.array([row]), np.zeros(1), used)
             self._exact[row] = (float(total[0]), *sides)
         return self._exact[row][0]
+
+
+def rwmd_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return lower bounds (n,) of the RWMD of `query` and `bags` (n,) over word vectors (v, d), from float32 costs."""
+    own, numbered, word_vectors, norms = restricted(query, bags, vectors)
+    with single_threaded_blas():
+        problem = bounds.Problem.of(own, numbered, word_vectors, norms)
+    document_side = bounds.document_side(numbered, bounds.nearest_costs(problem.cost))
+    return np.maximum(document_side, bounds.query_side(numbered, problem.cost, problem.query, np.arange(len(bags))))
+
+
+def exact_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the WCD (n,) of `query` and `bags` (n,) over word vectors (v, d), in float64."""
+    from scipy.sparse import csr_array
+
+    weights = csr_array((bags.weights, bags.words, bags.starts), shape=(len(bags), len(vectors)))
+    centre = query.bag.weights @ query.vectors.astype(np.float64)
+    distances: NDArray[np.float64] = np.linalg.norm(weights @ vectors.astype(np.float64) - centre, axis=1)
+    return distances
 
 
 def nearest_by_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], k: int, within: float) -> Nearest:

@@ -1,5 +1,7 @@
 """Hubness: some documents are among the nearest neighbours of very many others (Radovanović et al. 2010)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,15 +26,12 @@ def skewness(counts: NDArray[np.int64]) -> float:
     return float(np.mean(centred**3)) / deviation**3 if deviation > 0 else 0.0
 
 
-def hubness(distances: NDArray[np.float64], k: int = 10) -> float:
-    """Return the skewness of `k`-occurrence for `distances` (m, n) from m queries; infinite ones are no neighbours.
+def hubness(neighbours: Sequence[NDArray[np.int64]], n: int, k: int = 10) -> float:
+    """Return the skewness of `k`-occurrence among `n` documents.
 
-    Raises EvaluationError if there is no document, or `k` is below 1.
+    `neighbours` are the rows (at least k,) of the documents nearest to each query, nearest first; fewer if the others
+    are no neighbours. Raises EvaluationError if there is no document, or `k` is below 1.
     """
-    n = distances.shape[1]
-    columns = min(k, n)
-    if columns < 1:
+    if min(k, n) < 1:
         raise EvaluationError("hubness needs a document and a k of 1 or more")
-    neighbours = np.argsort(distances, axis=1, kind="stable")[:, :columns]
-    finite = np.take_along_axis(distances, neighbours, axis=1) < np.inf
-    return skewness(occurrences(np.where(finite, neighbours, -1), n))
+    return skewness(occurrences(np.concatenate([np.empty(0, np.int64), *(rows[:k] for rows in neighbours)]), n))

@@ -81,3 +81,15 @@ def ranked_indices(keys: Sequence[str], scores: NDArray[np.float64], *, ascendin
     by_key = np.argsort(np.array(keys, dtype=object), kind="stable")[::-1]
     order = by_key[np.argsort(rounded[by_key], kind="stable")]
     return [index for index in order.tolist() if rounded[index] < np.inf]
+
+
+def run_lines(query: str, keys: Sequence[str], name: str) -> list[str]:
+    """Return the lines `query Q0 document rank score name` of the ranked `keys`, best first; scores fall to 1.
+
+    White space within a field, which would add columns, becomes an underscore.
+    """
+    fields = ["_".join(field.split()) for field in (query, name)]
+    return [
+        f"{fields[0]} Q0 {'_'.join(key.split())} {rank} {len(keys) + 1 - rank} {fields[1]}"
+        for rank, key in enumerate(keys, start=1)
+    ]

@@ -48,7 +48,7 @@ def indexed(texts: Sequence[Text], directory: Path, **choices: Any) -> Collectio
     file = directory / "texts.jsonl"
     with file.open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(asdict(text)) + "\n" for text in texts)
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), **choices)
+    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), **({"rank": ""} | choices))
     collection = Collection.create(directory / "collection", settings)
     collection.index(read_documents([str(file)]))
     return collection

@@ -25,7 +25,9 @@ def collection(work: Path, name: str, *, questions: bool = False, title_weight: 
     path, folder = work / (f"{name}-questions" if questions else name), real("data", name)
     if Collection.exists(path):
         return path
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), title_weight=title_weight)
+    settings = Settings(
+        embedding=str(vectors()), stop_words=choose_stop_words(None), title_weight=title_weight, rank=""
+    )
     threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
     with Bars() as bars, Collection.create(path, settings) as created:
         records = read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)])

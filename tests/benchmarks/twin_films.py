@@ -45,7 +45,7 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--weights", choices=("tf", "tfidf"), default="tf", help="word weights (tf, as in the paper)")
     weights = parser.parse_args().weights
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), weights=weights)
+    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), weights=weights, rank="")
     judgments = Judgments(read_qrels(str(real("data", "twinfilms", "qrels.tsv"))))
     rows: list[list[object]] = []
     with TemporaryDirectory() as directory, Collection.create(Path(directory, "films"), settings) as collection:

@@ -28,7 +28,7 @@ SHELL_COMPLETION = {"--install-completion", "--show-completion"}
 JSON_COMMANDS = {
     "index": "docs.jsonl.gz -i docs.index --embedding glove.6B.300d.txt.gz",
     "threads": "threads.jsonl -i forum --embedding glove.6B.300d.txt.gz",
-    "search": "plug -i forum --exact --explain --blend bm25=0.3 -k 3",
+    "search": "plug -i forum --exact --explain --rank wmd+bm25 -k 3",
     "similar": "plug-hot -i forum --explain -k 3",
     "explain": "plug plug-hot -i forum --why-not",
     "evaluate retrieval": "-i forum --qrels duplicates.tsv --method bow --method wmd --folds 0",

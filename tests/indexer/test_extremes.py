@@ -13,7 +13,7 @@ from tests.indexer.world import WORDS, MakeCollection, Twin, check_exact, docume
 
 def _settings_with_vectors(path: Path, rows: dict[str, str]) -> Settings:
     path.write_text("".join(f"{word} {numbers}\n" for word, numbers in rows.items()))
-    return Settings(embedding=str(path))
+    return Settings(embedding=str(path), rank="")
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e300", "1e16"])
@@ -28,7 +28,7 @@ def test_vectors_out_of_range_are_refused(tmp_path: Path, number: str) -> None:
 def test_zero_tiny_and_huge_vectors(tmp_path: Path, normalize: bool) -> None:
     rows = {"ant": "0 0", "bee": "1e-40 0", "cat": "1e15 0", "dog": "1 1"}
     settings = _settings_with_vectors(tmp_path / "v.txt", rows)
-    with Collection.create(tmp_path / "c", Settings(settings.embedding, normalize)) as collection:
+    with Collection.create(tmp_path / "c", Settings(settings.embedding, normalize, rank="")) as collection:
         collection.index([document(word, word) for word in rows])
         for word in rows:
             hits = collection.search(word, k=4).hits

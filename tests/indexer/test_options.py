@@ -14,12 +14,12 @@ _OTHER: dict[str, Any] = {
     "k": 3,
     "depth": 12,
     "exact": True,
-    "distance": "rwmd",
+    "rank": "rwmd",
+    "distance": "chamfer",
     "gamma": 0.5,
     "where": {"label": ["red"]},
     "explained": True,
     "budget": 99.0,
-    "blend": "bm25=0.3",
 }
 """A value for each option that is not its default."""
 
@@ -78,5 +78,7 @@ def test_keywords_change_given_options(filled: Collection) -> None:
 def test_an_unknown_keyword_lists_the_options(filled: Collection) -> None:
     calls: list[Callable[..., object]] = [filled.search, filled.similar, filled.search_many, filled.similar_many]
     for call in [*calls, lambda text, **keywords: filled.why_not(text, "d0", **keywords)]:
-        with pytest.raises(UsageError, match="there is no search option 'dept': choose k, depth, exact, distance"):
+        with pytest.raises(
+            UsageError, match="there is no search option 'dept': choose k, depth, exact, rank, distance"
+        ):
             call("ant", dept=3)

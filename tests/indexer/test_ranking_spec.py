@@ -1,77 +1,122 @@
-"""Names of distances, scorers and blends, as options spell them."""
+"""Specifications of rankings, as options spell them."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from moverank import UsageError
-from moverank.indexer.ranking_spec import PAPER_GAMMA, Blend, ScorerChoice, blend_named, resolve, scorer_named
+from moverank.indexer.ranking_spec import (
+    NAMES,
+    PAPER_GAMMA,
+    ScorerChoice,
+    own_ranking,
+    parse_ranking,
+    resolve,
+    scorer_named,
+)
 
-_BM25 = ScorerChoice("bm25", (("b", "0.4"), ("k1", "0.9")))
+_SUM = "pwmd:gamma=0.5,mu=20,weights=tfidf+0.5*cover+1.5*bm25:k1=1e+0,stem=english+prior:field=votes"
 
 
 @pytest.mark.parametrize(
-    ("distance", "gamma", "stored_gamma", "resolved"),
+    ("rank", "gamma", "stored_gamma", "resolved"),
     [
         (None, None, 0.0, ("wmd", 0.0)),
         (None, None, 0.4, ("pwmd", 0.4)),
-        (None, 0.0, 0.4, ("wmd", 0.0)),
+        (None, 0.0, 0.4, ("pwmd", 0.0)),
         (None, 0.2, 0.0, ("pwmd", 0.2)),
         ("wmd", None, 0.4, ("wmd", 0.0)),
         ("wmd", 0.0, 0.4, ("wmd", 0.0)),
         ("pwmd", None, 0.0, ("pwmd", PAPER_GAMMA)),
         ("pwmd", None, 0.4, ("pwmd", 0.4)),
         ("pwmd", 0.0, 0.4, ("pwmd", 0.0)),
+        ("pwmd:gamma=0.1", 0.2, 0.4, ("pwmd", 0.1)),
         ("rwmd", None, 0.4, ("rwmd", 0.4)),
         ("wcd", 0.1, 0.4, ("wcd", 0.1)),
     ],
 )
 def test_distance_and_gamma_follow_from_options_and_settings(
-    distance: Any, gamma: float | None, stored_gamma: float, resolved: tuple[str, float]
+    rank: Any, gamma: float | None, stored_gamma: float, resolved: tuple[str, float]
 ) -> None:
-    assert resolve(distance, gamma, stored_gamma) == resolved
+    ranking = resolve(rank, gamma, own_ranking("", stored_gamma, "tf"))
+    assert (ranking.plain, ranking.gamma, ranking.weights) == (*resolved, "tf")
+
+
+def test_the_collection_s_ranking_is_the_default() -> None:
+    own = own_ranking("wmd+0.4*bm25", 0.75, "tfidf")
+    assert [(term.name, term.weight, term.gamma) for term in resolve(None, None, own).terms] == [
+        ("wmd", 1.0, None),
+        ("bm25", 0.4, 0.75),
+    ]
+    with_gamma = resolve(None, 0.5, own)
+    assert [term.name for term in with_gamma.terms] == ["pwmd", "bm25"]
+    assert (with_gamma.gamma, with_gamma.terms[1].gamma, with_gamma.weights) == (0.5, 0.5, "tfidf")
+
+
+def test_a_sum_has_terms_with_weights_and_options() -> None:
+    ranking = parse_ranking(_SUM)
+    assert str(ranking) == _SUM
+    assert str(parse_ranking(" 2 * wmd +bm25 ")) == "2*wmd+bm25"
+    assert [term.weight for term in ranking.terms] == [1, 0.5, 1.5, 1]
+    assert ranking.terms[0].mu == 20
+    assert ranking.terms[2].scorer == ScorerChoice("bm25", (("k1", "1e+0"),), "english")
+    assert ranking.plain is None
+    resolved = resolve(_SUM, None, own_ranking("", 0.75, "tf"))
+    assert (resolved.gamma, resolved.weights, resolved.terms[2].gamma) == (0.5, "tfidf", 0.75)
+
+
+@given(st.lists(st.tuples(st.floats(0.001, 1000), st.sampled_from(NAMES)), min_size=1, max_size=5))
+def test_a_specification_is_read_back_as_it_is_written(terms: list[tuple[float, str]]) -> None:
+    text = "+".join(f"{weight}*{name}" + (":field=x" if name == "prior" else "") for weight, name in terms)
+    if sum(name in ("wmd", "pwmd") for _, name in terms) > 1:
+        with pytest.raises(UsageError, match="only one of wmd and pwmd"):
+            parse_ranking(text)
+    else:
+        ranking = parse_ranking(text)
+        assert [(term.weight, term.name) for term in ranking.terms] == terms
 
 
 def test_a_scorer_is_its_name_and_its_options() -> None:
     assert scorer_named("pl2") == ScorerChoice("pl2")
-    assert scorer_named("bm25:k1=0.9,b=0.4") == scorer_named("bm25:b=0.4,k1=0.9") == _BM25
+    assert scorer_named("bm25:k1=0.9,b=0.4") == ScorerChoice("bm25", (("b", "0.4"), ("k1", "0.9")))
+    assert scorer_named("bm25:stem=german") == ScorerChoice("bm25", (), "german")
     assert scorer_named("wmd") is None
-
-
-def test_a_scorer_ranks_at_the_gamma_of_the_collection() -> None:
-    assert resolve("bm25:k1=0.9,b=0.4", None, 0.75) == (_BM25, 0.75)
-    assert resolve("bow", 0.0, 0.75) == (ScorerChoice("bow"), 0.0)
-
-
-@pytest.mark.parametrize(
-    ("spec", "blend"),
-    [
-        ("bm25", Blend(ScorerChoice("bm25"), None)),
-        ("bm25=0.3", Blend(ScorerChoice("bm25"), 0.3)),
-        ("bm25=1", Blend(ScorerChoice("bm25"), 1.0)),
-        ("bm25:b=0.4,k1=0.9=0.25", Blend(_BM25, 0.25)),
-    ],
-)
-def test_a_blend_is_a_scorer_and_its_share(spec: str, blend: Blend) -> None:
-    assert blend_named(spec) == blend
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("bm26", "choose one of wmd, pwmd, rwmd, wcd, bow"),
+        ("", "there is no ranking ''"),
+        ("bm26", "choose wmd, pwmd, rwmd, chamfer, cover, wcd, cosine, bow"),
         ("bm25:k9=1", "bm25 has no option 'k9'"),
         ("bm25:b=2", "b must be a number from 0 to 1"),
         ("bm25:b", "'b' is not of the form KEY=VALUE"),
         ("bm25:=1", "'=1' is not of the form KEY=VALUE"),
+        ("bm25:stem=klingon", "there are no stems for 'klingon': choose arabic"),
+        ("interpolation:stem=english", "compares words by their vectors"),
+        ("wmd:gamma=0.5", "wmd weighs all parts alike"),
+        ("wmd:weights=idf", "weights must be tf or tfidf"),
+        ("wmd:mu=-1", "mu must be a number of 0 or more"),
+        ("wmd:nu=1", "wmd has no option 'nu': choose gamma, weights, mu"),
+        ("wmd+pwmd", "only one of wmd and pwmd"),
+        ("wmd:weights=tf+cover:weights=tfidf", "have the same weights"),
+        ("0*wmd+bm25", "the weight of a term must be a number above 0, not '0'"),
+        ("x*wmd", "the weight of a term must be a number above 0, not 'x'"),
+        ("wmd+", "'wmd\\+'|no ranking"),
+        ("wmd+prior", "a prior needs the name of a numeric field"),
+        ("prior:field=votes,scale=root", "the scale of a prior is log or linear"),
+        ("vector:x=1", "vector has no option 'x': choose it has none|vector has no option"),
     ],
 )
 def test_unknown_names_and_invalid_options_are_refused(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        resolve(spec, None, 0.0)
+        resolve(spec, None, own_ranking("", 0.0, "tf"))
 
 
-@pytest.mark.parametrize("spec", ["wmd=0.3", "=0.3", "", "bm26", "bm25=", "bm25=2", "bm25=x", "bm25=nan", "bm25=-0.1"])
-def test_an_invalid_blend_is_refused(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"a blend is SCORER=SHARE|the share of bm25 in a blend"):
-        blend_named(spec)
+def test_wmd_takes_no_gamma() -> None:
+    with pytest.raises(UsageError, match="wmd weighs all parts alike"):
+        resolve("wmd+bm25", 0.5, own_ranking("", 0.0, "tf"))
+    with pytest.raises(UsageError, match="gamma must be a number of 0 or more"):
+        resolve(None, -1.0, own_ranking("", 0.0, "tf"))

@@ -82,8 +82,10 @@ def bag_distance(one: Bag, other: Bag, distance: str) -> float:
     cost = cdist(one.vectors, other.vectors)
     if distance == "wcd":
         return float(np.linalg.norm(one.centroid - other.centroid))
-    if distance == "rwmd":
-        return float(max(np.array(one.weights) @ cost.min(axis=1), np.array(other.weights) @ cost.min(axis=0)))
+    sides = np.array(one.weights) @ cost.min(axis=1), np.array(other.weights) @ cost.min(axis=0)
+    relaxed = {"rwmd": max(sides), "chamfer": sum(sides), "cover": sides[0]}
+    if distance in relaxed:
+        return float(relaxed[distance])
     return float(ot.emd2(np.array(one.weights), np.array(other.weights), cost))
 
 
@@ -187,7 +189,7 @@ class CollectionFactory:
 
     def settings(self, **choices: Any) -> Settings:
         """Return settings with the synthetic word vectors, changed by name."""
-        return Settings(**({"embedding": str(self.vectors), "stop_words": STOP_WORDS} | choices))
+        return Settings(**({"embedding": str(self.vectors), "stop_words": STOP_WORDS, "rank": ""} | choices))
 
     def path(self) -> Path:
         """Return an unused path."""

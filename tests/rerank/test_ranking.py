@@ -11,7 +11,7 @@ COUNTS = st.builds(StageCounts, *[st.integers(0, 10**9)] * 5)
 
 def test_the_distances_are_those_of_the_literal_type() -> None:
     assert get_args(Distance) == DISTANCES
-    assert set(DISTANCES) == {"wmd", "pwmd", "rwmd", "wcd"}
+    assert set(DISTANCES) == {"wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd"}
 
 
 @pytest.mark.parametrize(("distance", "score"), [(0.0, 1.0), (1.0, 0.5), (3.0, 0.25), (float("inf"), 0.0)])

@@ -38,7 +38,7 @@ def documents(tmp_path: Path) -> Path:
 def prepared_empty(tmp_path_factory: pytest.TempPathFactory, vectors: Path) -> Path:
     """The collection that `empty` copies."""
     path = tmp_path_factory.mktemp("prepared") / "empty"
-    Collection.create(path, Settings(embedding=str(vectors), stop_words=choose_stop_words(None))).close()
+    Collection.create(path, Settings(embedding=str(vectors), stop_words=choose_stop_words(None), rank="")).close()
     return path
 
 

@@ -19,7 +19,7 @@ def test_evaluate_retrieval_prints_a_row_for_each_method(call: Call, collection:
     result = call(*arguments, "--json").json
     assert [row["method"] for row in result["rows"]] == ["wmd", "bm25"]
     assert 0 < result["rows"][0]["map"] <= 1
-    assert (result["table"], result["queries"], result["reference"]) == ("retrieval", 4, "wmd")
+    assert (result["table"], result["queries"], result["reference"]) == ("retrieval", 4, "bm25")
     shown = call(*arguments, "--measure", "map")
     assert shown.code == 0
     assert shown.out.startswith("method")
@@ -38,7 +38,7 @@ def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgme
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--method", "cosine"), 2, "there is no method 'cosine'"),
+        (("--method", "cosinus"), 2, "there is no ranking 'cosinus'"),
         (("--measure", "recall"), 1, "there is no measure 'recall'"),
         (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
         (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from moverank.indexer.settings import default_rank
 from tests.indexer.commands.program import Call
 
 SEARCHES: list[tuple[str, ...]] = [
@@ -29,13 +30,15 @@ def test_search_and_similar_have_their_json_keys(call: Call, collection: Path, a
     answer = call(*arguments, "-i", collection, "--json")
     assert (answer.code, answer.err) == (0, "")
     result = answer.json
-    assert {"hits", "certified", "scope", "counts", "seconds"} <= set(result)
+    assert {"hits", "certified", "scope", "counts", "seconds", "ranking"} <= set(result)
     assert set(result["counts"]) == {"candidates", "rwmd", "dual", "sinkhorn", "solved"}
     assert isinstance(result["certified"], bool)
     assert result["scope"] in ("collection", "candidates")
     assert result["hits"]
     assert [hit["rank"] for hit in result["hits"]] == list(range(1, len(result["hits"]) + 1))
-    assert [hit["distance"] for hit in result["hits"]] == sorted(hit["distance"] for hit in result["hits"])
+    values = [hit.get("total", hit["distance"]) for hit in result["hits"]]
+    assert values == sorted(values)
+    assert result["ranking"]
     for hit in result["hits"]:
         assert {"rank", "key", "title", "distance", "score"} <= set(hit)
         assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
@@ -54,13 +57,26 @@ def test_a_scorer_is_selected_like_a_distance(call: Call, collection: Path, scor
         assert "Certified" in shown.out
 
 
-def test_a_blend_shows_both_parts(call: Call, collection: Path) -> None:
-    result = call("search", "cat and dog", "--blend", "bm25=0.4", "-i", collection, "--json").json
+def test_a_sum_shows_its_terms(call: Call, collection: Path) -> None:
+    result = call("search", "cat and dog", "--rank", "wmd+0.4*bm25", "-i", collection, "--json").json
+    assert (result["ranking"], result["certified"]) == ("wmd+0.4*bm25", True)
     assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in result["hits"])
-    shown = call("search", "cat and dog", "--blend", "bm25", "-i", collection, "-k", "1").out
+    shown = call("search", "cat and dog", "--rank", "wmd+0.4*bm25", "-i", collection, "-k", "1").out
     assert "wmd " in shown
     assert "bm25 " in shown
-    assert "a joint order" in shown
+    assert shown.splitlines()[-1].endswith("Ranked by wmd+0.4*bm25.")
+    explained = call("explain", "cat and dog", "d1", "--rank", "wmd+0.4*bm25", "-i", collection, "--json").json
+    assert explained["parts"].keys() == {"wmd", "bm25"}
+    assert "total" in call("explain", "cat and dog", "d1", "--rank", "wmd+0.4*bm25", "-i", collection).out
+
+
+def test_a_new_collection_ranks_by_the_default_sum(call: Call, collection: Path) -> None:
+    assert call("search", "cat", "-i", collection, "--json").json["ranking"] == default_rank(0.0, english=True)
+    assert call("info", "-i", collection, "--json").json["rank"] == "auto"
+    file = collection.parent / "one.jsonl"
+    file.write_text('{"id": "one", "text": "cat"}')
+    assert call("index", file, "-i", collection, "--rank", "wmd").code == 0
+    assert call("search", "cat", "-i", collection, "--json").json["ranking"] == "wmd"
 
 
 def test_a_search_without_hits_is_reported(call: Call, collection: Path) -> None:
@@ -96,7 +112,7 @@ def test_the_text_output_of_a_hit(call: Call, collection: Path) -> None:
     rank, distance, *title = answer.out.splitlines()[0].split()
     assert (rank, title) == ("1", ["Cat", "story", "[even]"])
     assert float(distance) >= 0
-    assert answer.out.splitlines()[-1].startswith("Certified: no other document is nearer.")
+    assert answer.out.splitlines()[-1].startswith("Certified: no other document is better.")
     assert answer.err == ""
 
 
@@ -156,7 +172,7 @@ def test_characters_that_the_output_encoding_lacks_are_escaped(
     def written(*more: str) -> bytes:
         raw = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
-        assert call("search", "cat", "-i", collection, "-k", "1", *more).code == 0
+        assert call("search", "cat", "--rank", "wmd", "-i", collection, "-k", "1", *more).code == 0
         return raw.getvalue()
 
     assert json.loads(written("--json"))["hits"][0]["title"] == "日本 \x1b[31m"

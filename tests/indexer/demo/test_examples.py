@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def threads() -> dict[str, Document]:
 def docstring_collection(
     docstrings: list[Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
-    settings = Settings(embedding="lsi", train_options=DOCSTRING_TRAINING, stop_words=stop_words)
+    settings = Settings(embedding="lsi", train_options=DOCSTRING_TRAINING, stop_words=stop_words, rank="")
     with Collection.create(tmp_path_factory.mktemp("docstrings"), settings) as collection:
         collection.index(docstrings)
         yield collection
@@ -67,7 +68,8 @@ def docstring_collection(
 def thread_collection(
     threads: dict[str, Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
-    settings = Settings(embedding="lsi", train_options=THREAD_TRAINING, stop_words=stop_words, gamma=THREAD_GAMMA)
+    training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
+    settings = Settings(**training, stop_words=stop_words, gamma=THREAD_GAMMA, rank="")
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection

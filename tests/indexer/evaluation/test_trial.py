@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.evaluation.corpus import Corpus
+from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import parse_method
-from moverank.indexer.evaluation.trial import Trial, distances_of
+from moverank.indexer.evaluation.trial import Trial, best_of, distances_of
 from moverank.indexer.progress import silent
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from tests.indexer.evaluation.ranked import ranked
@@ -43,12 +43,36 @@ def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
         assert proximity == pytest.approx(fitted_proximity(plain, DistanceMoments.of(plain), spread, kind))
 
 
-def test_a_blend_is_the_weighted_sum_of_standardised_distances(corpus: Corpus) -> None:
-    one, other = (ranked(name, corpus.documents, corpus.queries)[:1] for name in ("bm25", "wcd"))
-    blend = ranked("0.25*bm25 + 2*wcd", corpus.documents, corpus.queries)[0]
-    finite = np.isfinite(other[0])
-    parts = [
-        (each - each[np.isfinite(each)].mean()) / each[np.isfinite(each)].std(ddof=1) for each in (one[0], other[0])
-    ]
-    assert blend[finite] == pytest.approx((0.25 * parts[0] + 2 * parts[1])[finite])
-    assert blend[~finite] == pytest.approx(0.25 * parts[0][~finite] + 2 * parts[1][finite].max())
+@pytest.mark.parametrize(
+    "rank",
+    [
+        "wmd",
+        "wmd:weights=tfidf",
+        "pwmd:gamma=0.5",
+        "rwmd",
+        "chamfer:weights=tfidf",
+        "cover",
+        "wcd",
+        "cosine:weights=tfidf",
+        "bm25",
+        "bm25:stem=english,gamma=0.3",
+        "bow",
+        "interpolation",
+        "lsi:dim=3",
+        "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
+        "pwmd+0.4*bm25+0.3*lsi:dim=3",
+    ],
+)
+def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
+    """Of documents and of texts as queries, for all documents and for the best ones."""
+    texts = [("q1", "ant bee zorp"), ("q2", "elk fox fox"), ("q3", "quux hen")]
+    corpus = corpus_of(indexed, texts)
+    pool, method = corpus.documents, parse_method(rank, indexed.settings.ranking)
+    keyed = pool.take([3, 0, 5])
+    for k in (4, len(pool)):
+        for queries, own_rows in ((corpus.queries, np.full(3, -1)), (keyed, np.array([3, 0, 5]))):
+            trial = Trial(pool, queries, own_rows, DistanceCache(), silent)
+            for key, rows in zip(queries.keys, best_of(method, trial, k), strict=True):
+                search = indexed.similar if own_rows[0] >= 0 else indexed.search
+                found = search(dict(texts).get(key, key), k=k, rank=rank).hits
+                assert [pool.keys[row] for row in rows.tolist()] == [hit.key for hit in found]

@@ -13,7 +13,7 @@ from tests.indexer.formatters.samples import FLOWS, RANKING
 
 def test_a_ranking_has_the_public_keys() -> None:
     values = ranking_object(RANKING, 0.1234567)
-    assert list(values) == ["hits", "certified", "scope", "largest_error", "counts", "seconds"]
+    assert list(values) == ["hits", "certified", "scope", "largest_error", "counts", "seconds", "ranking"]
     assert values["counts"] == {"candidates": 1200, "rwmd": 1190, "dual": 5, "sinkhorn": 2, "solved": 3}
     hit = values["hits"][0]
     assert (hit["rank"], hit["key"], hit["title"], hit["distance"]) == (1, "key/1", "Title", 1.25)

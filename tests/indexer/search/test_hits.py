@@ -13,6 +13,6 @@ def test_a_hit_has_title_label_and_snippet(collection: Collection) -> None:
 
 def test_a_hit_without_a_bag_has_no_flows(collection: Collection) -> None:
     collection.index([document("a", "ant bee"), document("zorp", "zorp")])
-    hits = {hit.key: hit for hit in collection.search("ant zorp", blend="bm25", explained=True).hits}
+    hits = {hit.key: hit for hit in collection.search("ant zorp", rank="wmd+bm25", explained=True).hits}
     assert hits["a"].flows
     assert hits["zorp"].flows == ()

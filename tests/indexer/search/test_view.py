@@ -54,7 +54,7 @@ def test_bags_of_any_rows_and_gamma_equal_those_of_the_texts(
     assert segment.norms == pytest.approx(np.linalg.norm(segment.segment.vectors, axis=1))
     for gamma in (0.0, 0.75):
         for rows in (np.array([3]), np.array([2, 7]), np.arange(20), np.array([19, 0, 5])):
-            bags = segment.bags(rows, gamma)
+            bags = segment.bags(rows, gamma, "tfidf")
             for row, bag in zip(rows.tolist(), bags, strict=True):
                 expected = twin.bag(documents[row].parts, gamma)
                 assert expected

@@ -47,6 +47,6 @@ def encoded(collection: Collection, keys: Sequence[str]) -> NDArray[np.float32]:
     view = view_of(collection)
     vectors: dict[int, NDArray[np.float32]] = {}
     for part in view.segments:
-        rows = part.encoded(view.encoder(), np.arange(len(part.segment.ids)), 0.0)
+        rows = part.encoded(view.encoder(), np.arange(len(part.segment.ids)), 0.0, "tf")
         vectors |= dict(zip(part.segment.ids.tolist(), rows, strict=True))
     return np.array([vectors[id_] for id_ in stored_ids(collection, keys)])

@@ -1,0 +1,148 @@
+"""A pool of texts in memory as a view: what `evaluate` measures is the code that `search` runs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import PRIOR, RankingSpec
+from moverank.indexer.search.batch import answer_many
+from moverank.indexer.search.live_terms import LiveTerms
+from moverank.indexer.search.query import Outcome, Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.term_scores import TermScores
+from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
+from moverank.indexer.snapshot.segment import Segment, Terms, keep_words
+from moverank.rerank.bags.weights import PartCounts
+from moverank.rerank.scorers import WordVectors
+
+Ranked = NDArray[np.int64]
+"""Rows (m,) of a pool, best first."""
+
+
+class _PoolFrequencies:
+    """The idf of the words of a pool; word ids are indices of its vocabulary plus 1."""
+
+    def __init__(self, pool: Texts) -> None:
+        self._idf = pool.idf
+
+    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self._idf[word_ids - 1]
+
+
+class SearchPool:
+    """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields by document id."""
+
+    def __init__(self, pool: Texts, priors: dict[str, Prior] | None = None) -> None:
+        self._pool, self._priors = pool, priors or {}
+        ids = np.array(pool.ids or range(1, 1 + len(pool)), np.int64)
+        self._order = np.argsort(ids)
+        self._ids = ids[self._order]
+        self._view = _view_of(pool.take(self._order), self._ids)
+
+    def rank(
+        self,
+        ranking: RankingSpec,
+        queries: Texts,
+        k: int,
+        own_rows: NDArray[np.int64],
+        progress: Progress,
+        wanted: Sequence[NDArray[np.int64]] | None = None,
+    ) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+        """Yield the rows (m,) of the `k` best documents for each of `queries`, and what ranks them (m,), increasing.
+
+        `own_rows` (q,) are the rows of the queries themselves, -1 for none, which are excluded. `wanted` are the rows
+        that may be ranked for each query, None: all. `progress` is called after each query.
+        """
+        parsed = self._queries(ranking, queries, k, own_rows, wanted)
+        for done, (_, outcome) in enumerate(answer_many(self._view, parsed), start=1):
+            progress(f"Ranking by {ranking}", done, len(queries), "queries")
+            yield self._rows(outcome)
+
+    def _rows(self, outcome: Outcome | None) -> tuple[Ranked, NDArray[np.float64]]:
+        if outcome is None:
+            return np.empty(0, np.int64), np.empty(0)
+        return self._order[np.searchsorted(self._ids, outcome.ids)], outcome.values
+
+    def _queries(
+        self,
+        ranking: RankingSpec,
+        queries: Texts,
+        k: int,
+        own_rows: NDArray[np.int64],
+        wanted: Sequence[NDArray[np.int64]] | None,
+    ) -> Iterator[Query | str]:
+        if ranking.weights == "tfidf":
+            self._view.frequencies.get()
+        words = _QueryParser(self._pool, queries)
+        fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
+        priors = {field: self._priors[field] for field in fields}
+        plain = Query(QueryWords.none(self._view.dim), k, None, ranking, bounded=False, priors=priors)
+        row_ids = np.empty(len(self._ids), np.int64)
+        row_ids[self._order] = self._ids
+        for row, own in enumerate(own_rows.tolist()):
+            allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
+            without = None if own < 0 else int(row_ids[own])
+            query = replace(plain, words=words.of(row, plain), allowed=allowed, without=without)
+            has_words = query.words.all_texts if not query.needs_bag else query.words.texts
+            yield query if has_words else f"{queries.keys[row]!r} has no word to rank by"
+
+
+class _QueryParser:
+    """Turns texts into the words of queries, over the vocabulary that they share with a pool."""
+
+    def __init__(self, pool: Texts, queries: Texts) -> None:
+        self._pool, self._queries = pool, queries
+        self._amounts: dict[float, tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = {}
+
+    def of(self, row: int, query: Query) -> QueryWords:
+        """Return the words of the text at `row`, weighted as `query` is ranked."""
+        vocabulary, ranking = self._queries.vocabulary, query.ranking
+        terms = {gamma: self._terms(row, gamma) for gamma in query.gammas_of_scorers}
+        words, amounts = self._counted(row, ranking.gamma)
+        known = vocabulary.known[words]
+        texts, words, amounts = tuple(vocabulary.words[word] for word in words.tolist()), words[known], amounts[known]
+        weights = amounts * self._pool.idf[words] if ranking.weights == "tfidf" else amounts
+        names = tuple(vocabulary.words[word] for word in words.tolist())
+        ids, vectors = words.astype(np.int64) + 1, vocabulary.vectors[words]
+        weights = weights / (weights.sum() or 1.0)
+        return QueryWords(names, ids, weights, vectors, float(amounts.sum()), texts, terms)
+
+    def _terms(self, row: int, gamma: float) -> QueryTerms:
+        vocabulary = self._queries.vocabulary
+        words, amounts = self._counted(row, gamma)
+        vectors = WordVectors(vocabulary.vectors[words], vocabulary.known[words])
+        texts = tuple(vocabulary.words[word] for word in words.tolist())
+        return QueryTerms(words.astype(np.int64) + 1, amounts, vectors, texts)
+
+    def _counted(self, row: int, gamma: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        if gamma not in self._amounts:
+            self._amounts[gamma] = self._queries.ranked_counts(gamma)
+        starts, words, amounts = self._amounts[gamma]
+        entries = slice(starts[row], starts[row + 1])
+        return words[entries], amounts[entries]
+
+
+def _view_of(pool: Texts, ids: NDArray[np.int64]) -> View:
+    """Return a view of the documents of `pool`, whose `ids` (n,) increase."""
+    vocabulary, weight = pool.vocabulary, float(pool.title_weight)
+    word_ids = np.arange(1, 1 + len(vocabulary.known))
+    known_ids = word_ids[vocabulary.known]
+    counts: PartCounts = pool.counts
+    segment = Segment(
+        *keep_words(ids, counts, word_ids, known_ids),
+        known_ids,
+        np.ascontiguousarray(vocabulary.vectors[known_ids - 1]),
+    )
+    frequencies = LazyFrequencies(lambda: _PoolFrequencies(pool))
+    live = LiveSegment(segment, np.ones(len(segment.ids), bool), frequencies, weight)
+    terms = LiveTerms(Terms(ids, counts, word_ids), np.empty(0, np.int64), segment, weight)
+
+    def texts(of: NDArray[np.int64]) -> list[str]:
+        return [vocabulary.words[id_ - 1] for id_ in of.tolist()]
+
+    scores = TermScores([terms], pool.documents, texts)
+    segments = (live,) if len(segment.ids) else ()
+    return View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None)

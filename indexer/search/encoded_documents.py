@@ -1,0 +1,114 @@
+"""Distances of a query from every document by vectors of an encoder."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.ranking_spec import EncoderChoice, Weights
+from moverank.indexer.search.query import Query, QueryWords
+from moverank.indexer.search.view import View
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.encoders.encoder_registry import choose
+
+Distances = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Ids of documents (n,), increasing, and their distances (n,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedDocuments:
+    """A fitted encoder, and the `vectors` (n, dim) of the documents `ids` (n,), increasing."""
+
+    encoder: Encoder
+    ids: NDArray[np.int64]
+    vectors: NDArray[np.float64]
+
+    def distances(self, words: QueryWords) -> Distances:
+        """Return the distances from a query: Euclidean, or 1 minus the inner product if that is the metric."""
+        vector = words.encoded(self.encoder).astype(np.float64)
+        if self.encoder.metric == "ip":
+            return self.ids, np.maximum(1.0 - self.vectors @ vector, 0.0)
+        squares = np.square(self.vectors).sum(axis=1) + vector @ vector - 2 * (self.vectors @ vector)
+        return self.ids, np.sqrt(np.maximum(squares, 0.0))
+
+
+def encoder_distances(view: View, query: Query, choice: EncoderChoice) -> Distances:
+    """Return the distances of all documents by an encoder that is fitted to them on first use."""
+    key = choice, query.ranking.gamma, query.ranking.weights
+    if key not in view.encoded:
+        view.encoded[key] = _fitted(view, *key)
+    encoded: EncodedDocuments = view.encoded[key]
+    return encoded.distances(query.words)
+
+
+def cosine_distances(view: View, query: Query) -> Distances:
+    """Return 1 minus the cosine of the centroids of a query and all documents, which are those of their bags.
+
+    The centroids themselves are not kept, only their lengths: a product is the sum of those of the words.
+    """
+    ranking, centre = query.ranking, query.words.weights @ query.words.vectors.astype(np.float64)
+    length = float(np.linalg.norm(centre))
+    ids, distances = [np.empty(0, np.int64)], [np.empty(0)]
+    for number, part in enumerate(view.segments):
+        rows = np.flatnonzero(part.live)
+        bags = part.bags(rows, ranking.gamma, ranking.weights)
+        key = "lengths", number, ranking.gamma, ranking.weights
+        if key not in view.encoded:
+            view.encoded[key] = np.linalg.norm(centroids(bags, part.segment.vectors).astype(np.float64), axis=1)
+        by_word = part.segment.vectors @ centre.astype(np.float32)
+        products = np.add.reduceat(bags.weights * by_word[bags.words], bags.starts[:-1]) if len(bags) else np.empty(0)
+        lengths = view.encoded[key] * length
+        cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
+        ids.append(part.segment.ids[rows])
+        distances.append(np.maximum(1.0 - cosines, 0.0))
+    every = np.concatenate(ids)
+    order = np.argsort(every, kind="stable")
+    return every[order], np.concatenate(distances)[order]
+
+
+def vector_distances(view: View, query: Query) -> Distances:
+    """Return the distances of all documents by the vectors of the first stage."""
+    if VECTORS not in view.encoded:
+        encoder = view.encoder()
+        vectors = [
+            part.encoded(encoder, np.arange(len(part.segment.ids)), view.gamma, view.weights)[part.live]
+            for part in view.segments
+        ]
+        view.encoded[VECTORS] = _sorted(view, encoder, np.concatenate(vectors))
+    encoded: EncodedDocuments = view.encoded[VECTORS]
+    return encoded.distances(query.words)
+
+
+VECTORS = "vectors"
+
+
+def _fitted(view: View, choice: EncoderChoice, gamma: float, weights: Weights) -> EncodedDocuments:
+    documents, options = whole_documents(view, gamma, weights), dict(choice.options)
+    encoder: Encoder = choose(choice.name, options).fit(documents, options)
+    return _sorted(view, encoder, encoder.encode(documents))
+
+
+def _sorted(view: View, encoder: Encoder, vectors: NDArray[np.float32]) -> EncodedDocuments:
+    ids = np.concatenate([part.segment.ids[part.live] for part in view.segments])
+    order = np.argsort(ids)
+    return EncodedDocuments(encoder, ids[order], vectors.astype(np.float64)[order])
+
+
+def whole_documents(view: View, gamma: float, weights: Weights) -> Documents:
+    """Return all live documents of a view over one vocabulary, in the order of segments."""
+    word_ids = np.unique(np.concatenate([part.segment.word_ids for part in view.segments]))
+    vectors = np.zeros((len(word_ids), view.dim), np.float32)
+    own = [part.documents(np.flatnonzero(part.live), gamma, weights) for part in view.segments]
+    starts, words = [np.zeros(1, np.int64)], []
+    for documents in own:
+        new_ids = np.searchsorted(word_ids, documents.word_ids)
+        vectors[new_ids] = documents.vectors
+        starts.append(starts[-1][-1] + documents.bags.starts[1:])
+        words.append(new_ids.astype(np.int32)[documents.bags.words])
+    bags = Bags(
+        np.concatenate(starts), np.concatenate(words), np.concatenate([documents.bags.weights for documents in own])
+    )
+    lengths = np.concatenate([documents.lengths for documents in own])
+    return Documents(bags, lengths, word_ids, vectors)

@@ -1,0 +1,130 @@
+"""The terms of a sum that are known for every document after one pass: scorers, vectors, priors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.ranking_spec import COSINE, PRIOR, VECTOR, ScorerChoice, Term
+from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
+from moverank.indexer.search.query import Prior, Query
+from moverank.indexer.search.view import View
+from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.scorers import SCORERS
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownPart:
+    """A term of a sum: documents' `ids` (n,), increasing, their `costs` (n,) of 0 or more, and the `values` shown.
+
+    The smaller the cost, the better. `related` (n,) is whether a document shares a word with the query, None if the
+    term does not compare words.
+    """
+
+    term: Term
+    ids: NDArray[np.int64]
+    costs: _Floats
+    values: _Floats
+    related: NDArray[np.bool_] | None = None
+
+    def weighted(self, ids: NDArray[np.int64]) -> _Floats:
+        """Return the weighted costs (m,) of the documents `ids` (m,); one without a cost gets the largest."""
+        rows, present = lookup(ids, self.ids)
+        costs = np.full(len(ids), self.costs.max(initial=0.0))
+        costs[present] = self.costs[rows[present]]
+        return self.term.weight * costs
+
+    def shown(self, ids: NDArray[np.int64]) -> _Floats:
+        """Return the values (m,) of the documents `ids` (m,), nan for a document without one."""
+        rows, present = lookup(ids, self.ids)
+        values = np.full(len(ids), np.nan)
+        values[present] = self.values[rows[present]]
+        return values
+
+
+def known_parts(view: View, query: Query) -> list[KnownPart]:
+    """Return the terms of the query's ranking that are no distance of bags."""
+    parts = []
+    for term in query.ranking.terms:
+        scorer, encoder = term.scorer, term.encoder
+        if scorer is not None:
+            parts.append(_scored(view, query, term, scorer))
+        elif encoder is not None:
+            ids, distances = encoder_distances(view, query, encoder)
+            parts.append(KnownPart(term, ids, distances, distances))
+        elif term.name == COSINE:
+            ids, distances = cosine_distances(view, query)
+            parts.append(KnownPart(term, ids, distances / typical_of(view, ids, distances), distances))
+        elif term.name == VECTOR:
+            ids, distances = vector_distances(view, query)
+            parts.append(KnownPart(term, ids, distances, distances))
+        elif term.name == PRIOR:
+            parts.append(_prior(query.priors[dict(term.options)["field"]], term))
+    return parts
+
+
+def typical_of(view: View, ids: NDArray[np.int64], distances: _Floats) -> float:
+    """Return the median of the distances (n,) of the sampled documents among `ids` (n,); see `typical_distance`."""
+    return rounded_median(distances[np.isin(ids, view.sample)])
+
+
+def rounded_median(distances: _Floats) -> float:
+    """Return the median of distances (s,), rounded to three digits: it is a unit, no bound; 1 if it is 0."""
+    typical = float(f"{np.median(distances):.3g}") if len(distances) else 0.0
+    return typical if typical > 0 else 1.0
+
+
+def offsets(parts: list[KnownPart], ids: NDArray[np.int64]) -> _Floats:
+    """Return the sums (m,) of the weighted costs of the documents `ids` (m,)."""
+    total = np.zeros(len(ids))
+    for part in parts:
+        total += part.weighted(ids)
+    return total
+
+
+def related_ids(parts: list[KnownPart]) -> NDArray[np.int64]:
+    """Return the ids, increasing, of the documents that share a word with the query, by any of the scorers."""
+    found = [part.ids[part.related] for part in parts if part.related is not None]
+    return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+
+
+def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> KnownPart:
+    """Return a scorer's part: a distance is its own cost; a score costs 0 at its largest and 1 at its least.
+
+    The largest is that of any document but the query itself; the least is the score of documents that share no word
+    with the query, where the scorer has one.
+    """
+    gamma = term.gamma or 0.0
+    scored = view.scores.score(scorer, gamma, query.words.terms[gamma])
+    order = np.argsort(scored.ids, kind="stable")
+    ids, nearness = scored.ids[order], scored.nearness[order]
+    related = None if scored.unrelated is None else nearness > scored.unrelated
+    if SCORERS[scorer.name].ascending:
+        return KnownPart(term, ids, np.maximum(-nearness, 0.0), -nearness, related)
+    others = nearness if query.without is None else nearness[ids != query.without]
+    best = float(others.max(initial=-np.inf)) if len(others) else 0.0
+    worst = (float(others.min()) if len(others) else 0.0) if scored.unrelated is None else scored.unrelated
+    scale = best - worst
+    costs = np.maximum((best - nearness) / scale, 0.0) if scale > 0 else np.ones(len(ids))
+    return KnownPart(term, ids, costs, nearness, related)
+
+
+def _prior(prior: Prior, term: Term) -> KnownPart:
+    """Return the part of a numeric field: 0 for the largest value, 1 for the smallest and for documents without one."""
+    values = prior.values
+    if dict(term.options).get("scale", "log") == "log":
+        values = np.sign(values) * np.log1p(np.abs(values))
+    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    costs = (high - values) / (high - low) if high > low else np.ones(len(values))
+    # One more, which is no document: the largest cost is 1 even if it is not among the values.
+    ids = np.append(prior.ids, np.iinfo(np.int64).max)
+    return KnownPart(term, ids, np.append(costs, 1.0), np.append(prior.values, np.nan))
+
+
+def names_of(terms: tuple[Term, ...]) -> Mapping[Term, str]:
+    """Return the name of each term in results: without options, unless another term has the same name."""
+    names = [term.name for term in terms]
+    return {term: str(term) if names.count(term.name) > 1 else term.name for term in terms}

@@ -1,0 +1,33 @@
+"""Values of numeric fields, by which a ranking can prefer documents."""
+
+from collections.abc import Iterable
+from math import isfinite, nan
+
+import numpy as np
+
+from moverank.indexer.errors import UsageError
+from moverank.indexer.ranking_spec import PRIOR, RankingSpec
+from moverank.indexer.search.query import Prior
+from moverank.indexer.store import Reader
+
+
+def prior_fields(rankings: Iterable[RankingSpec]) -> set[str]:
+    """Return the names of the fields that rankings use."""
+    return {dict(term.options)["field"] for ranking in rankings for term in ranking.terms if term.name == PRIOR}
+
+
+def read_prior(reader: Reader, name: str) -> Prior:
+    """Return the numbers in the field `name`; UsageError if no document has one."""
+    numbers = {id_: number for id_, text in reader.values(name) if isfinite(number := _as_number(text))}
+    if not numbers:
+        raise UsageError(f"no document has a number in the field {name!r}")
+    ids = np.array(sorted(numbers), np.int64)
+    return Prior(ids, np.array([numbers[id_] for id_ in ids.tolist()]))
+
+
+def _as_number(text: str) -> float:
+    """Return the number that a field's text is, nan for any other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan

@@ -1,0 +1,48 @@
+"""Word counts by stem: words of a segment with the same stem become one term."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.search.query import QueryTerms
+from moverank.rerank.scorers import TermCounts, WordVectors
+from moverank.rerank.words.stems import stem_words
+
+Texts = Callable[[NDArray[np.int64]], Sequence[str]]
+"""Returns the words of some ids."""
+
+
+class Stems:
+    """The stems, by the algorithm of a `language`, of the words of segments: `vocabularies` are their word ids.
+
+    A stem's id is its position in the sorted list of all stems; those of other words are negative.
+    """
+
+    def __init__(self, language: str, vocabularies: Sequence[NDArray[np.int64]], texts: Texts) -> None:
+        self._language = language
+        stems = [stem_words(texts(vocabulary), language) for vocabulary in vocabularies]
+        self._ids = {stem: id_ for id_, stem in enumerate(sorted({stem for each in stems for stem in each}))}
+        self._stem_ids = [np.array([self._ids[stem] for stem in each], np.int64) for each in stems]
+
+    def has(self, words: Sequence[str]) -> bool:
+        """Return whether any of the words has the stem of a word of a segment."""
+        return any(stem in self._ids for stem in stem_words(words, self._language))
+
+    def merged(self, segment: int, counts: TermCounts) -> tuple[TermCounts, NDArray[np.int64]]:
+        """Return the counts of a segment by stem, and the ids (s,) of its stems, increasing."""
+        from scipy.sparse import csr_array
+
+        ids, positions = np.unique(self._stem_ids[segment], return_inverse=True)
+        terms = positions.astype(np.int32)[counts.terms]
+        rows = csr_array((counts.counts.copy(), terms, counts.starts.copy()), shape=(len(counts), len(ids)))
+        rows.sum_duplicates()
+        return TermCounts(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data), ids
+
+    def of_query(self, query: QueryTerms) -> QueryTerms:
+        """Return a query with the ids of stems instead of those of words."""
+        stems, positions = np.unique(stem_words(query.texts, self._language), return_inverse=True)
+        ids = np.array([self._ids.get(stem, -1 - i) for i, stem in enumerate(stems.tolist())], np.int64)
+        counts = np.bincount(positions, query.counts, len(stems)).astype(np.float64, copy=False)
+        none = WordVectors(np.zeros((len(ids), 0), np.float32), np.zeros(len(ids), bool))
+        return QueryTerms(ids, counts, none, tuple(stems.tolist()))

@@ -1,0 +1,74 @@
+"""The weights of a sum for the documents of a view."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.ranking_spec import Term
+from moverank.indexer.search.known_parts import KnownPart, offsets, rounded_median
+from moverank.indexer.search.query import Query
+from moverank.indexer.search.view import LiveSegment, View
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.relaxed import exact_wcd, rwmd_floor
+from moverank.rerank.distance.weighted_sum import WeightedSum
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumWeights:
+    """The terms of a sum that are distances, `known` parts, and the query's `typical` distance, their unit.
+
+    Distances are divided by the typical one: vectors of any length give the same sum, in which 1 is what a document
+    costs that has nothing to do with the query, as for scores. A distance with `mu` counts by s = n / (n + mu) for a
+    document of n tokens, and 1 - s is added: short documents are drawn to the typical distance, as Dirichlet smoothing
+    draws them to the collection (Zhai & Lafferty 2001). A document without a bag is at the typical distance.
+    """
+
+    distances: tuple[Term, ...]
+    gamma: float
+    weights: str
+    known: list[KnownPart]
+    typical: float
+
+    @classmethod
+    def of(cls, view: View, query: Query, known: list[KnownPart]) -> "SumWeights":
+        """Return the weights for a query; `known` are its parts that are no distances."""
+        ranking = query.ranking
+        return cls(ranking.distances, ranking.gamma, ranking.weights, known, typical_distance(view, query))
+
+    def of_rows(self, part: LiveSegment, rows: NDArray[np.int64], query: QueryBag) -> WeightedSum:
+        """Return the weights of `rows` (m,) of a segment, for the bag of the `query` over its vocabulary."""
+        total = WeightedSum.zeros(len(rows))
+        for term in self.distances:
+            weights, rest = np.full(len(rows), term.weight / self.typical), np.zeros(len(rows))
+            if term.mu:
+                lengths = part.lengths[rows]
+                shares = lengths / (lengths + term.mu)
+                weights, rest = weights * shares, term.weight * (1 - shares)
+            if term.name == "wcd":
+                bags = part.bags(rows, self.gamma, "tfidf" if self.weights == "tfidf" else "tf")
+                rest = rest + weights * exact_wcd(query, bags, part.segment.vectors)
+                total = total.plus("wmd", np.zeros(len(rows)), rest)
+            else:
+                total = total.plus(term.distance, weights, rest)
+        return total.plus("wmd", np.zeros(len(rows)), offsets(self.known, part.segment.ids[rows]))
+
+    def without_bag(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the totals (m,) of documents without a bag, `ids` (m,)."""
+        sides = sum((2 if term.name == "chamfer" else 1) * term.weight for term in self.distances)
+        return sides + offsets(self.known, ids)
+
+
+def typical_distance(view: View, query: Query) -> float:
+    """Return the median RWMD of the documents in a sample; see `rounded_median`.
+
+    The same documents are sampled whatever the filter and the depth are, so that totals do not depend on these.
+    """
+    ranking, values = query.ranking, []
+    for part in view.segments:
+        rows = np.flatnonzero(np.isin(part.segment.ids, view.sample) & part.live)
+        if len(rows):
+            bags = part.bags(rows, ranking.gamma, ranking.weights)
+            values.append(rwmd_floor(query.words.over(part.segment), bags, part.segment.vectors))
+    sampled = np.concatenate([np.empty(0), *values])
+    return rounded_median(sampled)

@@ -1,0 +1,92 @@
+"""Mean average precision of the first 100 hits by the default ranking, parts of it, and BM25, on eight judged sets.
+
+Prints the table of the manual's page `ranking`. Collections are made as `moverank index` and `moverank threads` make
+them, and kept in the directory --work.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from moverank import Collection, Settings
+from moverank.indexer.evaluation.experiments import evaluate_retrieval
+from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.ranking_spec import PAPER_GAMMA
+from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.readers.stop_word_file import choose_stop_words
+from moverank.indexer.settings import default_rank
+from moverank.indexer.titles import THREAD_TITLE_WEIGHT
+from tests.benchmarks.common import argument_parser, real, show, vectors
+
+SETS = {
+    "cranfield": ("cranfield", "qrels.tsv"),
+    "cisi": ("cisi", "qrels.tsv"),
+    "med": ("med", "qrels.tsv"),
+    "scifact": ("scifact", "qrels.tsv"),
+    "SemEval dev": ("semeval_cqa", "qrels_dev.tsv"),
+    "SemEval train2": ("semeval_cqa", "qrels_train2.tsv"),
+    "quantumcomputing": ("stackexchange_quantumcomputing", "qrels.tsv"),
+    "bicycles_meta": ("stackexchange_bicycles_meta", "qrels.tsv"),
+}
+
+
+def _collection(work: Path, name: str) -> Path:
+    """Return the collection of a data set, made unless it is there."""
+    path, folder = work / name, real("data", name)
+    if Collection.exists(path):
+        return path
+    settings: dict[str, Any] = {"embedding": str(vectors()), "stop_words": choose_stop_words(None)}
+    threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
+    if threads.exists():
+        settings |= {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
+    with Collection.create(path, Settings(**settings)) as collection:
+        collection.index(read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)]))
+    return path
+
+
+def _methods(gamma: float) -> dict[str, str]:
+    """Return the rows of the table and their rankings, for a collection with this gamma."""
+    rank = default_rank(gamma, english=True)
+    return {
+        "BM25": "bm25",
+        "BM25, stems": "bm25:stem=english",
+        "(P-)WMD, tf-idf": "pwmd:weights=tfidf" if gamma else "wmd:weights=tfidf",
+        "default without cosine": rank.rpartition("+")[0],
+        "default": rank,
+    }
+
+
+def main() -> None:
+    """Print the figures of each set as soon as they are known, then the table as Markdown."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--work", type=Path, required=True, help="directory of the collections")
+    parser.add_argument("--rank", action="append", default=[], help="a further row; `WMD` is replaced by pwmd or wmd")
+    options = parser.parse_args()
+    work: Path = options.work
+    work.mkdir(parents=True, exist_ok=True)
+    figures: dict[str, list[float]] = {}
+    for title, (name, qrels) in SETS.items():
+        index, folder = _collection(work, name), real("data", name)
+        gamma = PAPER_GAMMA if (folder / "threads.jsonl.gz").exists() else 0.0
+        methods = _methods(gamma)
+        methods |= {rank: rank.replace("WMD", "pwmd" if gamma else "wmd") for rank in options.rank}
+        with Bars() as bars:
+            table = evaluate_retrieval(
+                index,
+                str(folder / qrels),
+                queries=str(folder / "queries.jsonl"),
+                methods=list(methods.values()),
+                measures=("map",),
+                without_self=name.startswith("stackexchange"),
+                progress=bars,
+            )
+        for label, row in zip(methods, table.rows, strict=True):
+            figures.setdefault(label, []).append(float(row["map"] or 0.0))
+        show(f"{title}: " + ", ".join(f"{label} {values[-1]:.4f}" for label, values in figures.items()))
+    show(f"| | {' | '.join([*SETS, 'mean'])} |")
+    for label, values in figures.items():
+        cells = [f"{value:.3f}".removeprefix("0") for value in [*values, sum(values) / len(values)]]
+        show(f"| {label} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
