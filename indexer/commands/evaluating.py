@@ -92,7 +92,7 @@ def retrieval(
         cutoff=_cutoff(cutoff),
         files=RunFiles(run, per_query),
     )
-    _run(experiment, csv, plot, as_json=as_json)
+    run_experiment(experiment, csv, plot, as_json=as_json)
 
 
 @app.command(
@@ -132,7 +132,7 @@ def knn(
         clean=clean,
         proximity=proximity,
     )
-    _run(experiment, csv, plot, as_json=as_json)
+    run_experiment(experiment, csv, plot, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank evaluate gamma -i forum --qrels duplicates.tsv --grid 0,0.5,1 --measure rprec`")
@@ -164,7 +164,7 @@ def gamma(
         without_self=without_self,
         folds=folds or 0,
     )
-    _run(experiment, csv, plot, as_json=as_json)
+    run_experiment(experiment, csv, plot, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
@@ -186,7 +186,7 @@ def multilabel(
     from moverank.indexer.evaluation.experiments import evaluate_multilabel
 
     experiment = partial(evaluate_multilabel, index, labels, methods=method or (), ks=k or (2, 5), proximity=proximity)
-    _run(experiment, csv, as_json=as_json)
+    run_experiment(experiment, csv, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank evaluate bounds -i news --sample 50`")
@@ -206,7 +206,7 @@ def bounds(
     """Measure how tight each lower bound is, and what is lost by ranking with it instead of the distance."""
     from moverank.indexer.evaluation.experiments import evaluate_bounds
 
-    _run(
+    run_experiment(
         lambda progress: evaluate_bounds(index, queries=sample, gamma=gamma, seed=seed, progress=progress)[depths],
         csv,
         plot,
@@ -225,7 +225,9 @@ def _cutoff(text: str) -> int | None:
     return int(text)
 
 
-def _run(experiment: "Callable[..., Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool) -> None:
+def run_experiment(
+    experiment: "Callable[..., Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool
+) -> None:
     """Run an experiment, print its table, and write it to the files `csv` and `plot` if they are named."""
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.figures import draw

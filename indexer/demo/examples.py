@@ -18,14 +18,14 @@ THREAD_GAMMA = 0.75
 class Example(NamedTuple):
     """A query, the keys `expected` among its first three hits, and an explanation of them.
 
-    `text` is the query for `search`, or the key of the document for `similar`. `gamma` None: the collection's.
+    `text` is the query for `search`, or the key of the document for `similar`. `rank` None: the default ranking.
     """
 
     command: Literal["search", "similar"]
     text: str
     expected: tuple[str, ...]
     explanation: str
-    gamma: float | None = None
+    rank: str | None = None
 
 
 DOCSTRING_QUERIES = (
@@ -34,18 +34,27 @@ DOCSTRING_QUERIES = (
         "wrap a paragraph",
         ("textwrap",),
         "The best hit has neither word; those that have both are further down: they are about other things, too.",
+        "wmd",
     ),
     Example(
         "search",
         "kill a subprocess",
         ("subprocess.Popen.kill", "subprocess.Popen.terminate"),
         "`terminate` shares no word with the query, and ranks above others that do.",
+        "wmd",
     ),
     Example(
         "search",
         "login with a password",
         ("urllib.parse._splitpasswd", "imaplib.IMAP4.login"),
         "The best hit has user and passwd instead.",
+        "wmd",
+    ),
+    Example(
+        "search",
+        "login with a password",
+        ("imaplib.IMAP4.login",),
+        "By default, common words count, too: a sum of WMD, coverage, BM25 and a cosine, certified like the distance.",
     ),
 )
 
@@ -55,25 +64,28 @@ THREAD_QUERIES = (
         "bedroom is freezing",
         ("lukewarm-radiators", "bleeding-order"),
         "Both threads are about cold radiators; neither has a word of the query.",
+        "pwmd",
     ),
     Example(
         "similar",
         "yellow-tomatoes",
         ("pale-foliage",),
         "The third hit is about the same problem and shares no word with the thread but stop words.",
+        "pwmd",
     ),
     Example(
         "similar",
         "fuse-blows",
         ("flat-bread",),
-        "At gamma 0 all posts have the same weight: the answers digress to baking, so plain WMD finds bread.",
-        0.0,
+        "With plain WMD all posts have the same weight: the answers digress to baking, so it finds bread.",
+        "wmd",
     ),
     Example(
         "similar",
         "fuse-blows",
         ("overload", "dark-kitchen", "breaker-trips"),
         "With P-WMD posts weigh less the lower they rank: now it finds the other threads about kitchens without power.",
+        "pwmd",
     ),
 )
 

@@ -61,10 +61,11 @@ def steps(directory: Path) -> Iterator[tuple[str, list[str]]]:
 
 def _index_arguments(command: str, directory: Path, name: str, training: tuple[str, ...]) -> list[str]:
     options = [argument for option in training for argument in ("--train-option", option)]
+    options += ["--title-weight", "1"] if command == "threads" else []  # the examples are about posts
     source, target = str(directory / f"{name}.jsonl"), str(directory / f"{name}.index")
     return [command, source, "-i", target, "--embedding", "lsi", *options]
 
 
 def _arguments(example: Example, directory: Path, name: str) -> list[str]:
-    options = [] if example.gamma is None else ["--gamma", f"{example.gamma:g}"]
-    return [example.command, example.text, "-i", str(directory / f"{name}.index"), "-k", _HITS, *options]
+    rank = [] if example.rank is None else ["--rank", example.rank]
+    return [example.command, example.text, "-i", str(directory / f"{name}.index"), "-k", _HITS, *rank]

@@ -33,14 +33,17 @@ class _PoolFrequencies:
 
 
 class SearchPool:
-    """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields by document id."""
+    """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields.
+
+    `view` has the documents, whose `ids` (n,) increase; `rows` (n,) are their rows in the pool.
+    """
 
     def __init__(self, pool: Texts, priors: dict[str, Prior] | None = None) -> None:
         self._pool, self._priors = pool, priors or {}
         ids = np.array(pool.ids or range(1, 1 + len(pool)), np.int64)
-        self._order = np.argsort(ids)
-        self._ids = ids[self._order]
-        self._view = _view_of(pool.take(self._order), self._ids)
+        self.rows = np.argsort(ids)
+        self.ids = ids[self.rows]
+        self.view = _view_of(pool.take(self.rows), self.ids)
 
     def rank(
         self,
@@ -56,32 +59,33 @@ class SearchPool:
         `own_rows` (q,) are the rows of the queries themselves, -1 for none, which are excluded. `wanted` are the rows
         that may be ranked for each query, None: all. `progress` is called after each query.
         """
-        parsed = self._queries(ranking, queries, k, own_rows, wanted)
-        for done, (_, outcome) in enumerate(answer_many(self._view, parsed), start=1):
+        parsed = self.queries(ranking, queries, k, own_rows, wanted)
+        for done, (_, outcome) in enumerate(answer_many(self.view, parsed), start=1):
             progress(f"Ranking by {ranking}", done, len(queries), "queries")
             yield self._rows(outcome)
 
     def _rows(self, outcome: Outcome | None) -> tuple[Ranked, NDArray[np.float64]]:
         if outcome is None:
             return np.empty(0, np.int64), np.empty(0)
-        return self._order[np.searchsorted(self._ids, outcome.ids)], outcome.values
+        return self.rows[np.searchsorted(self.ids, outcome.ids)], outcome.values
 
-    def _queries(
+    def queries(
         self,
         ranking: RankingSpec,
         queries: Texts,
         k: int,
         own_rows: NDArray[np.int64],
-        wanted: Sequence[NDArray[np.int64]] | None,
+        wanted: Sequence[NDArray[np.int64]] | None = None,
     ) -> Iterator[Query | str]:
+        """Yield the query for each of `queries`, or why it has none; parameters as in `rank`."""
         if ranking.weights == "tfidf":
-            self._view.frequencies.get()
+            self.view.frequencies.get()
         words = _QueryParser(self._pool, queries)
         fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
         priors = {field: self._priors[field] for field in fields}
-        plain = Query(QueryWords.none(self._view.dim), k, None, ranking, bounded=False, priors=priors)
-        row_ids = np.empty(len(self._ids), np.int64)
-        row_ids[self._order] = self._ids
+        plain = Query(QueryWords.none(self.view.dim), k, None, ranking, bounded=False, priors=priors)
+        row_ids = np.empty(len(self.ids), np.int64)
+        row_ids[self.rows] = self.ids
         for row, own in enumerate(own_rows.tolist()):
             allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
             without = None if own < 0 else int(row_ids[own])

@@ -27,7 +27,8 @@ class _Handlers:
 
     def _start(self, name: str, attributes: Row) -> None:
         if not self._inside and name != self._root:
-            raise BadRecord(f"the file holds <{name}>, not <{self._root}>: only Posts.xml has threads")
+            hint = "only Posts.xml has threads" if self._root == "posts" else "give the PostLinks.xml of a data dump"
+            raise BadRecord(f"the file holds <{name}>, not <{self._root}>: {hint}")
         self._inside = True
         if name == "row":
             self.rows.append((self.parser.CurrentLineNumber, attributes))

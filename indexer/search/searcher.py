@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
 from moverank.indexer.search.hits import ranking_of
@@ -31,7 +32,7 @@ class Searcher:
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
         query = self._parser.resolve(options)
-        stage = query.depth is not None
+        stage = query.depth is not None or any(term.name == VECTOR for term in query.ranking.terms)
         self._view.check(stage=stage, terms=bool(query.ranking.scorers or (stage and query.joined)))
 
     def search(self, text: str, options: SearchOptions) -> Ranking:

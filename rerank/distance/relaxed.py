@@ -95,13 +95,18 @@ class _BySides:
         return self._exact[row][0]
 
 
-def rwmd_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return lower bounds (n,) of the RWMD of `query` and `bags` (n,) over word vectors (v, d), from float32 costs."""
+def sides_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> Sides:
+    """Return lower bounds of both sides of RWMD of `query` and `bags` (n,) over word vectors (v, d), in float32."""
     own, numbered, word_vectors, norms = restricted(query, bags, vectors)
     with single_threaded_blas():
         problem = bounds.Problem.of(own, numbered, word_vectors, norms)
     document_side = bounds.document_side(numbered, bounds.nearest_costs(problem.cost))
-    return np.maximum(document_side, bounds.query_side(numbered, problem.cost, problem.query, np.arange(len(bags))))
+    return Sides(document_side, bounds.query_side(numbered, problem.cost, problem.query, np.arange(len(bags))))
+
+
+def rwmd_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return lower bounds (n,) of RWMD; parameters as in `sides_floor`."""
+    return np.maximum(*sides_floor(query, bags, vectors))
 
 
 def exact_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,20 +1,33 @@
 """Mean average precision of the first 100 hits by the default ranking, parts of it, and BM25, on eight judged sets.
 
 Prints the table of the manual's page `ranking`. Collections are made as `moverank index` and `moverank threads` make
-them, and kept in the directory --work.
+them, and kept in the directory --work. With --leave-one-out, the weights are chosen from a grid on the other sets for
+each set, with RWMD in the place of WMD.
 """
 
+import itertools
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moverank import Collection, Settings
+from moverank.indexer.evaluation.corpus import corpus_of
+from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
+from moverank.indexer.evaluation.trial import Trial
+from moverank.indexer.evaluation.tuning import Setting, Tuner
 from moverank.indexer.formatters.progress_bars import Bars
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.readers.judgments import read_qrels
+from moverank.indexer.readers.queries import read_queries
 from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.settings import default_rank
 from moverank.indexer.titles import THREAD_TITLE_WEIGHT
+from moverank.rerank.evaluation.judgments import Judgments
 from tests.benchmarks.common import argument_parser, real, show, vectors
 
 SETS = {
@@ -55,14 +68,54 @@ def _methods(gamma: float) -> dict[str, str]:
     }
 
 
+def _tuner(work: Path, name: str, qrels: str) -> Tuner:
+    """Return what estimates the figures of settings on a data set."""
+    index, folder = _collection(work, name), real("data", name)
+    judgments = Judgments(read_qrels(str(folder / qrels)))
+    texts = [query for query in read_queries(str(folder / "queries.jsonl")) if query[0] in judgments.queries]
+    with Collection.open(index) as collection:
+        corpus, own = corpus_of(collection, texts), collection.settings.ranking
+    row_of = corpus.documents.row_of if name.startswith("stackexchange") else {}
+    own_rows = np.array([row_of.get(key, -1) for key in corpus.queries.keys], np.int64)
+    with Bars() as bars:
+        trial = Trial(corpus.documents, corpus.queries, own_rows, DistanceCache(), bars)
+        return Tuner(trial, judgments, "map", own, cache=index / "evaluation", cutoff=100, limit=sys.maxsize)
+
+
+def leave_one_out(work: Path) -> None:
+    """Print, for each set, the weights that are best on the mean of the others, and their figures."""
+    choices = itertools.product((0.0, 20.0), (0.25, 0.5, 1.0), (1.0, 1.5, 2.0, 3.0), (0.0, 0.5, 1.0, 1.5))
+    grid: list[dict[str, Any]] = [
+        {"mu": mu, "cover": cover, "bm25": bm25, "cosine": cosine} for mu, cover, bm25, cosine in choices
+    ]
+    figures = []
+    for name, qrels in SETS.values():
+        is_forum = (real("data", name) / "threads.jsonl.gz").exists()
+        start = Setting(PAPER_GAMMA, THREAD_TITLE_WEIGHT) if is_forum else Setting()
+        tuner = _tuner(work, name, qrels)
+        # A judged query without a text counts as 0, as in `evaluate`.
+        figures.append([float(tuner.estimated(replace(start, **choice)).mean()) for choice in grid])
+    table, default = np.array(figures), grid.index({"mu": 20.0, "cover": 0.5, "bm25": 1.5, "cosine": 1.0})
+    held_out = []
+    for number, title in enumerate(SETS):
+        best = int(np.delete(table, number, axis=0).mean(axis=0).argmax())
+        held_out.append(table[number, best])
+        show(f"{title}: {grid[best]} {table[number, best]:.4f}, the default {table[number, default]:.4f}")
+    show(f"mean {np.mean(held_out):.4f}, the default {table[:, default].mean():.4f}")
+
+
 def main() -> None:
     """Print the figures of each set as soon as they are known, then the table as Markdown."""
     parser = argument_parser(__doc__)
     parser.add_argument("--work", type=Path, required=True, help="directory of the collections")
     parser.add_argument("--rank", action="append", default=[], help="a further row; `WMD` is replaced by pwmd or wmd")
+    parser.add_argument("--leave-one-out", action="store_true", help="choose the weights on the other sets")
     options = parser.parse_args()
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
+    if options.leave_one_out:
+        leave_one_out(work)
+        return
     figures: dict[str, list[float]] = {}
     for title, (name, qrels) in SETS.items():
         index, folder = _collection(work, name), real("data", name)

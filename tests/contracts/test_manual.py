@@ -36,6 +36,7 @@ JSON_COMMANDS = {
     "evaluate gamma": "-i forum --qrels duplicates.tsv --grid 0,1",
     "evaluate bounds": "-i docs.index --sample 2",
     "evaluate multilabel": "-i docs.index --labels labels.tsv --method bow -k 2",
+    "tune": "-i forum --qrels duplicates.tsv --folds 2",
     "refit": "-i docs.index",
     "info": "-i docs.index",
     "check": "-i docs.index",

@@ -39,6 +39,9 @@ def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgme
     ("arguments", "code", "message"),
     [
         (("--method", "cosinus"), 2, "there is no ranking 'cosinus'"),
+        (("--cutoff", "0"), 2, "--cutoff is a whole number above 0, or all, not '0'"),
+        (("--run", "nowhere/run"), 2, "nowhere/run: cannot be written: there is no directory"),
+        (("--method", "wmd+prior:field=label"), 2, "no document has a number in the field 'label'"),
         (("--measure", "recall"), 1, "there is no measure 'recall'"),
         (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
         (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
@@ -50,6 +53,14 @@ def test_invalid_arguments_of_evaluate_are_one_sentence(
     answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
     assert answer.code == code
     assert message in answer.sentence
+
+
+def test_a_cutoff_shortens_the_rankings(call: Call, collection: Path, judgments: Path, tmp_path: Path) -> None:
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments, "--method", "wmd", "--json")
+    for cutoff, count in (("2", 2), ("all", 9)):
+        assert call(*arguments, "--cutoff", cutoff, "--run", tmp_path / "run", "--per-query", tmp_path / "q").code == 0
+        assert len((tmp_path / "run").read_text().splitlines()) == 4 * count
+        assert len((tmp_path / "q").read_text().splitlines()) == 1 + 4
 
 
 def test_evaluate_knn_prints_errors(call: Call, collection: Path) -> None:

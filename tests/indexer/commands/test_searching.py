@@ -145,6 +145,22 @@ def test_a_batch_prints_one_object_a_line(call: Call, collection: Path, tmp_path
     assert answer.sentence.startswith("b: the query 'zebra' has no word")
 
 
+def test_a_batch_can_be_a_trec_run(call: Call, collection: Path, tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    file.write_text('{"id": "a", "text": "cat"}\n{"id": "b", "text": "zebra"}\n{"id": "c", "text": "dog"}\n')
+    arguments = ("search", "--queries", file, "-i", collection, "-k", "3")
+    answer = call(*arguments, "--format", "trec")
+    assert answer.code == 1
+    assert answer.sentence.startswith("b: the query 'zebra' has no word")
+    columns = [line.split() for line in answer.out.splitlines()]
+    assert [(line[0], line[1], *line[3:]) for line in columns] == [
+        (query, "Q0", str(rank), str(4 - rank), "moverank") for query in "ac" for rank in (1, 2, 3)
+    ]
+    hits = [hit["key"] for line in call(*arguments, "--json").lines for hit in line.get("hits", [])]
+    assert [line[2] for line in columns] == hits
+    assert call("search", "cat", "-i", collection, "--format", "trec").code == 2
+
+
 def test_queries_from_standard_input(call: Call, collection: Path) -> None:
     answer = call("search", "--queries", "-", "-i", collection, "--json", "-k", "1", stdin=b"cat\n\ndog\n")
     assert [result["query"] for result in answer.lines] == ["1", "3"]

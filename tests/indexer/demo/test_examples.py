@@ -58,7 +58,7 @@ def threads() -> dict[str, Document]:
 def docstring_collection(
     docstrings: list[Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
-    settings = Settings(embedding="lsi", train_options=DOCSTRING_TRAINING, stop_words=stop_words, rank="")
+    settings = Settings(embedding="lsi", train_options=DOCSTRING_TRAINING, stop_words=stop_words)
     with Collection.create(tmp_path_factory.mktemp("docstrings"), settings) as collection:
         collection.index(docstrings)
         yield collection
@@ -69,7 +69,9 @@ def thread_collection(
     threads: dict[str, Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
     training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
-    settings = Settings(**training, stop_words=stop_words, gamma=THREAD_GAMMA, rank="")
+    settings = Settings(
+        **training, stop_words=stop_words, gamma=THREAD_GAMMA, title_weight=THREAD_TITLE_WEIGHT, rank=""
+    )
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection
@@ -82,7 +84,7 @@ def words_of(thread: Document, parts: int | None = None) -> set[str]:
 
 def hits(collection: Collection, example: Example, k: int = 3) -> tuple[Hit, ...]:
     search = collection.search if example.command == "search" else collection.similar
-    return search(example.text, k=k, gamma=example.gamma).hits
+    return search(example.text, k=k, rank=example.rank).hits
 
 
 def test_the_threads_are_read_without_a_rejection(threads: dict[str, Document]) -> None:

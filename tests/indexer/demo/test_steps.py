@@ -40,6 +40,6 @@ def test_every_query_is_a_command_on_its_collection() -> None:
     commands = [arguments for _, arguments in demo.steps(Path("demo"))]
     assert len(commands) == 3 + len(DOCSTRING_QUERIES) + len(THREAD_QUERIES)
     assert commands[0][:4] == ["index", "demo/docstrings.jsonl", "-i", "demo/docstrings.index"]
-    assert commands[-2] == ["similar", "fuse-blows", "-i", "demo/threads.index", "-k", "3"]
-    assert commands[-3] == [*commands[-2], "--gamma", "0"]
+    assert commands[-2] == ["similar", "fuse-blows", "-i", "demo/threads.index", "-k", "3", "--rank", "pwmd"]
+    assert (commands[-3][:-1], commands[-3][-1], commands[-2][-1]) == (commands[-2][:-1], "wmd", "pwmd")
     assert commands[-1] == commands[1 + len(DOCSTRING_QUERIES)]

@@ -18,6 +18,15 @@ def test_judgments_are_columns(write: Write) -> None:
     assert read_qrels(write("qrels.gz", gzip.compress(b"q1 0 d1 1", mtime=0))) == {"q1": {"d1": 1}}
 
 
+def test_judgments_of_beir_have_a_header_and_three_columns(write: Write) -> None:
+    assert read_qrels(write("qrels", "query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td 3\t0\n")) == {
+        "q1": {"d1": 2},
+        "q2": {"d 3": 0},
+    }
+    with pytest.raises(ReadError, match="qrels:1: a judgment needs the form"):
+        read_qrels(write("qrels", "q1\td1\t2\n"))
+
+
 def test_candidates_come_in_the_order_of_their_ranks(write: Write) -> None:
     table = "query_id\tdoc_id\tengine_rank\trel\nq\tb\t2\t0\nq\ta\t1\t1\nother\tb\t7\t0\n"
     assert read_candidates(write("candidates.tsv", table)) == {"q": ["a", "b"], "other": ["b"]}

@@ -1,0 +1,71 @@
+"""The command that finds the best ranking for a user's judgments: `tune`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moverank.indexer.commands.evaluating import run_experiment
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Csv, Index, Json, QueryTexts, WithoutSelf
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples: `moverank tune -i forum --links PostLinks.xml --save`  "
+    "`moverank tune -i docs.index --qrels qrels.tsv --queries queries.jsonl`"
+)
+def tune(
+    index: Index = DEFAULT_INDEX,
+    qrels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="TREC judgments, one a line: `query 0 document grade`.")
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Related documents, a pair on each line: `key<TAB>other key`."),
+    ] = None,
+    links: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The PostLinks.xml of a Stack Exchange data dump.")
+    ] = None,
+    queries: QueryTexts = None,
+    measure: Annotated[str, typer.Option(metavar="NAME", help="What to maximise, as in `evaluate retrieval`.")] = "map",
+    without_self: WithoutSelf = False,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
+    cutoff: Annotated[int, typer.Option(min=1, help="Number of documents that are ranked for a query.")] = 100,
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE|none", help="Language of the stems to try, such as german.")
+    ] = "english",
+    save: Annotated[bool, typer.Option("--save", help="Store the result as the ranking of the collection.")] = False,
+    csv: Csv = None,
+    as_json: Json = False,
+) -> None:
+    """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.evaluation.experiments import tune as find_ranking
+    from moverank.indexer.readers.judgments import read_qrels
+    from moverank.indexer.readers.relevant_pairs import read_pairs, read_post_links
+    from moverank.rerank.evaluation.judgments import Judgments
+    from moverank.rerank.words.stems import LANGUAGES
+
+    if language not in ("none", *LANGUAGES):
+        raise UsageError(f"there are no stems for {language!r}: choose none, {', '.join(LANGUAGES)}")
+    given = [
+        (read, path) for read, path in ((read_qrels, qrels), (read_pairs, pairs), (read_post_links, links)) if path
+    ]
+    if len(given) != 1:
+        raise UsageError("give one of --qrels, --pairs and --links")
+    ((read, path),) = given
+    experiment = partial(
+        find_ranking,
+        Path(index),
+        Judgments(read(path)),
+        queries=queries,
+        measure_name=measure,
+        without_self=without_self,
+        folds=folds,
+        cutoff=cutoff,
+        language=None if language == "none" else language,
+        save=save,
+    )
+    run_experiment(experiment, csv, as_json=as_json)
