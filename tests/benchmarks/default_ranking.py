@@ -135,10 +135,10 @@ def main() -> None:
         for label, row in zip(methods, table.rows, strict=True):
             figures.setdefault(label, []).append(float(row["map"] or 0.0))
         show(f"{title}: " + ", ".join(f"{label} {values[-1]:.4f}" for label, values in figures.items()))
-    show(f"| | {' | '.join([*SETS, 'mean'])} |")
-    for label, values in figures.items():
-        cells = [f"{value:.3f}".removeprefix("0") for value in [*values, sum(values) / len(values)]]
-        show(f"| {label} | {' | '.join(cells)} |")
+    show(f"| | {' | '.join(figures)} |")
+    columns = [[*values, sum(values) / len(values)] for values in figures.values()]
+    for title, *values in zip([*SETS, "mean"], *columns, strict=True):
+        show(f"| {title} | {' | '.join(f'{value:.3f}'.removeprefix('0') for value in values)} |")
 
 
 if __name__ == "__main__":

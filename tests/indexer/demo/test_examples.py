@@ -69,9 +69,7 @@ def thread_collection(
     threads: dict[str, Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
     training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
-    settings = Settings(
-        **training, stop_words=stop_words, gamma=THREAD_GAMMA, title_weight=THREAD_TITLE_WEIGHT, rank=""
-    )
+    settings = Settings(**training, stop_words=stop_words, gamma=THREAD_GAMMA, rank="")
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection
