@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of, related_ids
+from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
 from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
@@ -117,8 +117,10 @@ def _best(
 
 def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:
     """Return the documents without a bag that share a word with the query: their totals are known."""
-    with_bag = [part.segment.ids[part.live] for part in view.segments]
-    ids = np.setdiff1d(related_ids(weights.known), np.concatenate([np.empty(0, np.int64), *with_bag]))
+    related = [part for part in weights.known if part.related is not None]
+    if not related:
+        return _NOTHING
+    ids = view.without_bag[np.any([part.is_related(view.without_bag) for part in related], axis=0)]
     if query.allowed is not None:
         ids = ids[np.isin(ids, query.allowed)]
     ids = ids[ids != query.without] if query.without is not None else ids

@@ -9,6 +9,7 @@ from moverank.indexer.ranking_spec import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.bounds import bag_means
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose
@@ -58,7 +59,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         if key not in view.encoded:
             view.encoded[key] = np.linalg.norm(centroids(bags, part.segment.vectors).astype(np.float64), axis=1)
         by_word = part.segment.vectors @ centre.astype(np.float32)
-        products = np.add.reduceat(bags.weights * by_word[bags.words], bags.starts[:-1]) if len(bags) else np.empty(0)
+        products = bag_means(bags, by_word)
         lengths = view.encoded[key] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])

@@ -37,6 +37,13 @@ class KnownPart:
         costs[present] = self.costs[rows[present]]
         return self.term.weight * costs
 
+    def is_related(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether each of the documents `ids` (m,) shares a word with the query."""
+        rows, present = lookup(ids, self.ids)
+        if self.related is not None:
+            present[present] = self.related[rows[present]]
+        return present
+
     def shown(self, ids: NDArray[np.int64]) -> _Floats:
         """Return the values (m,) of the documents `ids` (m,), nan for a document without one."""
         rows, present = lookup(ids, self.ids)

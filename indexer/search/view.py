@@ -159,6 +159,12 @@ class View:
         hashes = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hash
         return np.sort(ids[np.argsort(hashes, kind="stable")[:SAMPLE]])
 
+    @cached_property
+    def without_bag(self) -> NDArray[np.int64]:
+        """Return the ids (m,), increasing, of documents that have words, but none with a vector."""
+        with_bag = [part.segment.ids[part.live] for part in self.segments]
+        return np.setdiff1d(self.scores.ids, np.concatenate([np.empty(0, np.int64), *with_bag]))
+
     def check(self, *, stage: bool, terms: bool) -> None:
         """Check the counts and bags; DamagedFile names a damaged file.
 

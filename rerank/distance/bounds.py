@@ -102,13 +102,19 @@ def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.broadcast_to(np.asarray(threshold, np.float64), count))
 
 
-def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
+def bag_means(bags: Bags, values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
     from moverank.rerank.kernels.relaxed_sides import document_sides
 
-    bound = np.empty(len(bags))
+    means = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
-    parallel_for(lambda first, last: document_sides(first, last, *packed, nearest, bound), len(bags))
+    parallel_for(lambda first, last: document_sides(first, last, *packed, values, means), len(bags))
+    return means
+
+
+def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
+    bound = bag_means(bags, nearest)
     bound *= SUM_MARGIN
     return bound
 
