@@ -9,8 +9,7 @@ from moverank.indexer.ranking_spec import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.distance.bounds import bag_means
-from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.distance.bounds import bag_means, centroid_lengths
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose
 
@@ -57,7 +56,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         bags = part.bags(rows, ranking.gamma, ranking.weights)
         key = "lengths", number, ranking.gamma, ranking.weights
         if key not in view.encoded:
-            view.encoded[key] = np.linalg.norm(centroids(bags, part.segment.vectors).astype(np.float64), axis=1)
+            view.encoded[key] = centroid_lengths(bags, part.segment.vectors)
         by_word = part.segment.vectors @ centre.astype(np.float32)
         products = bag_means(bags, by_word)
         lengths = view.encoded[key] * length

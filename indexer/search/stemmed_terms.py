@@ -14,14 +14,13 @@ Texts = Callable[[NDArray[np.int64]], Sequence[str]]
 
 
 class Stems:
-    """The stems, by the algorithm of a `language`, of the words of segments: `vocabularies` are their word ids.
+    """The stems, by the algorithm of a `language`, of the words of segments, given as `stems` of each.
 
     A stem's id is its position in the sorted list of all stems; those of other words are negative.
     """
 
-    def __init__(self, language: str, vocabularies: Sequence[NDArray[np.int64]], texts: Texts) -> None:
+    def __init__(self, language: str, stems: Sequence[Sequence[str]]) -> None:
         self._language = language
-        stems = [stem_words(texts(vocabulary), language) for vocabulary in vocabularies]
         self._ids = {stem: id_ for id_, stem in enumerate(sorted({stem for each in stems for stem in each}))}
         self._stem_ids = [np.array([self._ids[stem] for stem in each], np.int64) for each in stems]
 

@@ -12,6 +12,7 @@ from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
 from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.stemmed_terms import Stems, Texts
+from moverank.indexer.snapshot.stem_cache import cached_stems
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
 from moverank.rerank.scorers import SCORERS, Scorer, TermCounts, TermQuery, WordVectors, translation_normalisers
 from moverank.rerank.scorers.translation import Translation
@@ -115,7 +116,8 @@ class TermScores:
     def stems(self, language: str) -> Stems:
         """Return the stems of all words, which are read on first use."""
         if language not in self._stems:
-            self._stems[language] = Stems(language, self._vocabularies, self._texts)
+            stems = [cached_stems(part.directory, language, part.terms.word_ids, self._texts) for part in self._parts]
+            self._stems[language] = Stems(language, stems)
         return self._stems[language]
 
     def _counts(self, gamma: float, stem: str | None) -> CountedTerms:

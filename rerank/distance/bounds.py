@@ -112,6 +112,15 @@ def bag_means(bags: Bags, values: NDArray[np.float32]) -> NDArray[np.float64]:
     return means
 
 
+def centroid_lengths(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the lengths (n,) of the centroids of `bags` over word `vectors` (v, d), summed in float64."""
+    from moverank.rerank.kernels import centroid_lengths as kernel
+
+    lengths, packed = np.empty(len(bags)), (bags.starts, bags.words, bags.weights, np.ascontiguousarray(vectors))
+    parallel_for(lambda first, last: kernel.centroid_lengths(first, last, *packed, lengths), len(bags))
+    return lengths
+
+
 def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
     bound = bag_means(bags, nearest)

@@ -13,14 +13,15 @@ from moverank.rerank.distance import bounds
 from moverank.rerank.distance.cascade import QUANTISED_BYTES
 from moverank.rerank.distance.ground_cost import cost_floor, exact_cost, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.kernels import arcs, costs, duals, relaxed_sides, sinkhorn
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.kernels import arcs, centroid_lengths, costs, duals, relaxed_sides, sinkhorn
 from moverank.rerank.kernels.flags import MINIMA
 from moverank.rerank.kernels.minimum import smaller
 from moverank.rerank.runtime.threads import single_threaded
 from tests.rerank.problems import Problem, problems, rwmd
 
 Result = list[NDArray[np.float64]]
-_KERNELS = (arcs, costs, duals, relaxed_sides, sinkhorn)
+_KERNELS = (arcs, centroid_lengths, costs, duals, relaxed_sides, sinkhorn)
 
 
 def _all_bounds(problem: Problem) -> Result:
@@ -40,7 +41,21 @@ def _all_bounds(problem: Problem) -> Result:
     every_arc = tuple(np.indices(exact.shape).reshape(2, -1))
     by_arc = costs.exact_arcs(problem.vectors, problem.query.vectors, *every_arc).reshape(exact.shape)
     full_dual = bounds.one_pass_dual(bound_problem, rows)
-    return [floor, sides, dual, full_dual, *quantised_duals, exact, *lower_and_upper, *arc_results, by_arc - exact]
+    lengths = bounds.centroid_lengths(problem.packed, problem.vectors)
+    expected = np.linalg.norm(centroids(problem.packed, problem.vectors), axis=1)
+    np.testing.assert_allclose(lengths, expected, rtol=1e-4, atol=1e-6 * float(np.abs(problem.vectors).max()))
+    return [
+        floor,
+        sides,
+        lengths,
+        dual,
+        full_dual,
+        *quantised_duals,
+        exact,
+        *lower_and_upper,
+        *arc_results,
+        by_arc - exact,
+    ]
 
 
 def _promising(cost: NDArray[np.float64]) -> Result:

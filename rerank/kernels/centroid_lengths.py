@@ -1,0 +1,23 @@
+"""Lengths of the centroids of bags, without the centroids themselves."""
+
+import numpy as np
+from numba import njit
+
+from moverank.rerank.kernels.flags import SUMS
+
+
+@njit(cache=True, nogil=True, fastmath=SUMS)
+def centroid_lengths(first, last, starts, words, weights, vectors, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n,) with the length of each document's centroid over word `vectors` (v, d) float32."""
+    dim = vectors.shape[1]
+    total = np.empty(dim)
+    for i in range(first, last):
+        total[:] = 0.0
+        for entry in range(starts[i], starts[i + 1]):
+            row, weight = vectors[words[entry]], weights[entry]
+            for j in range(dim):
+                total[j] += weight * row[j]
+        square = 0.0
+        for j in range(dim):
+            square += total[j] * total[j]
+        out[i] = np.sqrt(square)

@@ -1,0 +1,51 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.snapshot.stem_cache import cached_stems
+
+IDS = np.array([2, 5, 9])
+WORDS = {2: "connected", 5: "über", 9: "dogs", 11: "cats"}
+
+
+class Texts:
+    """Counts how often words are read."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, ids: NDArray[np.int64]) -> Sequence[str]:
+        self.calls += 1
+        return [WORDS[id_] for id_ in ids.tolist()]
+
+
+def test_stems_are_computed_once_for_a_vocabulary_and_a_language(tmp_path: Path) -> None:
+    texts = Texts()
+    for _ in range(3):
+        assert cached_stems(tmp_path, "english", IDS, texts) == ["connect", "über", "dog"]
+    assert texts.calls == 1
+    assert cached_stems(tmp_path, "english", np.array([2, 11]), texts) == ["connect", "cat"]
+    assert cached_stems(tmp_path, "german", IDS, texts)[2] == "dog"
+    assert cached_stems(tmp_path, "english", np.empty(0, np.int64), texts) == []
+    assert texts.calls == 4
+
+
+def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
+    texts = Texts()
+    expected = cached_stems(tmp_path, "english", IDS, texts)
+    path = tmp_path / "stems-english"
+    intact = path.read_bytes()
+    for damaged in (b"", intact[:-1], intact[:-3] + b"cat", intact[:70]):
+        path.write_bytes(damaged)
+        assert cached_stems(tmp_path, "english", IDS, texts) == expected
+        assert path.read_bytes() == intact
+
+
+def test_without_a_directory_nothing_is_cached(tmp_path: Path) -> None:
+    texts = Texts()
+    for directory in (None, tmp_path / "gone"):
+        for _ in range(2):
+            assert len(cached_stems(directory, "english", IDS, texts)) == 3
+    assert texts.calls == 4
