@@ -31,13 +31,13 @@ class Measurements:
     peak: int = 0
 
 
-def search_in_process(collection: Path, queries: Path, depth: int | None) -> Measurements:
+def search_in_process(collection: Path, queries: Path, depth: int | None, rank: str = "wmd") -> Measurements:
     """Search a collection for the queries of a JSON file in a new process; exit if it fails.
 
-    `depth` None requests an exact search.
+    `depth` None requests an exact search. `rank` is the ranking, an empty one that of the collection.
     """
     mode = ["--exact"] if depth is None else ["--depth", str(depth)]
-    process = run_process([sys.executable, __file__, collection, queries, *mode])
+    process = run_process([sys.executable, __file__, collection, queries, *mode, "--rank", rank])
     return replace(Measurements(**process.objects[0]), peak=process.peak)
 
 
@@ -75,9 +75,11 @@ def main() -> None:
     mode = parser.add_mutually_exclusive_group(required=True)
     mode.add_argument("--exact", action="store_true", help="compare every document")
     mode.add_argument("--depth", type=int, help="number of candidates")
+    parser.add_argument("--rank", default="", help="what to rank by (the collection's ranking)")
     arguments = parser.parse_args()
     queries = json.loads(Path(arguments.queries).read_text(encoding="utf-8"))
-    options = {"exact": True} if arguments.exact else {"depth": arguments.depth}
+    options: dict[str, Any] = {"exact": True} if arguments.exact else {"depth": arguments.depth}
+    options["rank"] = arguments.rank or None
     show(json.dumps(asdict(search(arguments.collection, queries, k=10, **options))))
 
 
