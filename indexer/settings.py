@@ -5,7 +5,8 @@ from hashlib import blake2b
 from typing import Any
 
 from moverank.indexer.errors import SettingsError, UsageError
-from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, Weights, own_ranking, scorer_named
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, scorer_named
+from moverank.indexer.ranking_term import ScorerChoice, Weights
 from moverank.indexer.titles import MAX_TITLE_WEIGHT
 from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.errors import EncoderError, OptionError

@@ -48,7 +48,7 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of the random draw; the sam
     epilog="Examples: `moverank evaluate retrieval --qrels qrels.tsv --queries queries.jsonl`  "
     "`... --method bm25 --method pwmd:gamma=0.5,weights=tfidf --method '0.3*bm25+pwmd' --json`"
 )
-def retrieval(
+def retrieval(  # over 40 lines: most of them are its options
     qrels: Qrels,
     index: Index = DEFAULT_INDEX,
     queries: QueryTexts = None,

@@ -78,7 +78,7 @@ def index(
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
-def threads(
+def threads(  # over 40 lines: most of them are its options
     paths: Paths,
     index: Index = DEFAULT_INDEX,
     format: Format = None,  # noqa: A002 - the option's name

@@ -37,7 +37,7 @@ app = typer.Typer()
     epilog='Examples: `moverank search "mains plug gets hot"`  `moverank search --queries list.txt --json -k 3`  '
     '`moverank search "late train" --where label=travel --exact`'
 )
-def search(
+def search(  # over 40 lines: most of them are its options
     query: Annotated[str | None, typer.Argument(help="The text to search for.")] = None,
     index: Index = DEFAULT_INDEX,
     k: K = SEARCH_DEFAULTS.k,

@@ -16,7 +16,7 @@ app = typer.Typer()
     epilog="Examples: `moverank tune -i forum --links PostLinks.xml --save`  "
     "`moverank tune -i docs.index --qrels qrels.tsv --queries queries.jsonl`"
 )
-def tune(
+def tune(  # over 40 lines: most of them are its options
     index: Index = DEFAULT_INDEX,
     qrels: Annotated[
         str | None, typer.Option(metavar="FILE", help="TREC judgments, one a line: `query 0 document grade`.")
@@ -42,7 +42,7 @@ def tune(
 ) -> None:
     """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.evaluation.experiments import tune as find_ranking
+    from moverank.indexer.evaluation.tuned_ranking import tune as find_ranking
     from moverank.indexer.readers.judgments import read_qrels
     from moverank.indexer.readers.relevant_pairs import read_pairs, read_post_links
     from moverank.rerank.evaluation.judgments import Judgments

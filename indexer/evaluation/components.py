@@ -12,7 +12,8 @@ from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranking_spec import RankingSpec, Weights, own_ranking, resolve
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
+from moverank.indexer.ranking_term import Weights
 from moverank.indexer.search.known_parts import known_parts
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.sum_weights import typical_distance

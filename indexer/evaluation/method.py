@@ -12,7 +12,8 @@ from moverank.indexer.evaluation.rankers import RandomRanker, Ranker
 from moverank.indexer.evaluation.scorer_ranker import ScorerRanker
 from moverank.indexer.evaluation.search_ranker import SearchRanker
 from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
-from moverank.indexer.ranking_spec import EncoderChoice, RankingSpec, ScorerChoice, own_ranking, parse_ranking, resolve
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
+from moverank.indexer.ranking_term import EncoderChoice, ScorerChoice
 
 RANDOM = "random"
 PROXIMITIES = ("empirical", "gaussian", "gamma")

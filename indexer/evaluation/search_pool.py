@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranking_spec import PRIOR, RankingSpec
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.ranking_term import PRIOR
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.query import Outcome, Prior, Query, QueryTerms, QueryWords

@@ -16,7 +16,8 @@ from moverank.indexer.evaluation.components import Components, Weighting, compon
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.trial import Trial, best_of
-from moverank.indexer.ranking_spec import RankingSpec, Weights, own_ranking, resolve
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
+from moverank.indexer.ranking_term import Weights
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures, measure

@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import ScorerChoice
+from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import known_parts, names_of, offsets, related_ids
 from moverank.indexer.search.ordering import best_first_order

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import EncoderChoice, Weights
+from moverank.indexer.ranking_term import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags

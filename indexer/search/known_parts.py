@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import COSINE, PRIOR, VECTOR, ScorerChoice, Term
+from moverank.indexer.ranking_term import COSINE, PRIOR, VECTOR, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
 from moverank.indexer.search.query import Prior, Query
 from moverank.indexer.search.view import View

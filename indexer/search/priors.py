@@ -6,7 +6,8 @@ from math import isfinite, nan
 import numpy as np
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import PRIOR, RankingSpec
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.ranking_term import PRIOR
 from moverank.indexer.search.query import Prior
 from moverank.indexer.store import Reader
 

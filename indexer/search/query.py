@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup

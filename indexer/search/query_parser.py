@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
-from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, resolve
+from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.view import LiveSegment, View

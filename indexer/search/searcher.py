@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranking_spec import VECTOR
+from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
 from moverank.indexer.search.hits import ranking_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import Term
+from moverank.indexer.ranking_term import Term
 from moverank.indexer.search.known_parts import KnownPart, offsets, rounded_median
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import LiveSegment, View

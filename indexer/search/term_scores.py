@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import ScorerChoice
+from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
 from moverank.indexer.search.ordering import best_first_order
 from moverank.indexer.search.query import QueryTerms

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.ranking_spec import Weights
+from moverank.indexer.ranking_term import Weights
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores

@@ -41,6 +41,7 @@ _FIRST_PORTION = 1024  # documents that the quantised dual is computed for befor
 RWMD, DUAL, SINKHORN, SOLVED = range(4)
 
 
+# The module is longer than 250 lines, because all stages of a search share its bounds, its costs and its limit.
 class Cascade:
     """One search for the `k` nearest of `bags` to `query` over `vectors` (v, d) with their `norms` (v,).
 

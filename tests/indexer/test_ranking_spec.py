@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import UsageError
-from moverank.indexer.ranking_spec import (
-    NAMES,
-    PAPER_GAMMA,
-    ScorerChoice,
-    own_ranking,
-    parse_ranking,
-    resolve,
-    scorer_named,
-)
+from moverank.indexer.ranking_spec import PAPER_GAMMA, own_ranking, parse_ranking, resolve, scorer_named
+from moverank.indexer.ranking_term import NAMES, ScorerChoice
 
 _SUM = "pwmd:gamma=0.5,mu=20,weights=tfidf+0.5*cover+1.5*bm25:k1=1e+0,stem=english+prior:field=votes"
 
