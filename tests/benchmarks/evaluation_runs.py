@@ -62,6 +62,7 @@ def retrieval(
             if key in options:
                 options[key] = str(real("data", name, Path(options[key]).name))
         path = collection(work, name, questions=questions, title_weight=title_weight)
+        options.setdefault("cutoff", None)  # the papers' figures are of whole rankings
         return evaluate_retrieval(path, str(real("data", name, qrels)), methods=methods, progress=bars, **options)
 
     return run

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from moverank.indexer.settings import default_rank
 from tests.benchmarks.evaluation_runs import Run, bounds, knn, retrieval
 
 
@@ -31,7 +32,6 @@ FILMS = (
     *("bow:gamma=0.75", "tfidf:gamma=0.75", "bm25:gamma=0.75", "pwmd:proximity=empirical"),
     *("pwmd:weights=tfidf,proximity=empirical", "bm25:gamma=0.75,proximity=empirical"),
     "0.5*bm25:gamma=0.75+0.5*pwmd:weights=tfidf",
-    "0.5*bm25:gamma=0.75,proximity=empirical+0.5*pwmd:weights=tfidf,proximity=empirical",
 )
 ENCODER = "all-MiniLM-L6-v2, cosine (not run here)"
 IDF = "weights=tfidf,gamma=0.75"
@@ -41,16 +41,16 @@ RANKED_BM25, TRANSLATION = "bm25:gamma=0.75", "translation:self=0.5,gamma=0.75"
 
 
 def even(*methods: str) -> str:
-    """Return the blend of methods with equal weights."""
+    """Return the sum of methods with equal weights."""
     return "+".join(methods)
 
 
 def weighted(one: str, other: str) -> tuple[str, ...]:
-    """Return three blends of two methods with different weights."""
+    """Return three sums of two methods with different weights."""
     return tuple(f"{share:g}*{one}+{1 - share:g}*{other}" for share in (0.25, 0.5, 0.75))
 
 
-BLENDS = (
+SUMS = (
     *weighted("bm25", PWMD),
     even("bm25", FISHER, CENTROID),
     even("bm25", PWMD, FISHER, CENTROID),
@@ -61,7 +61,8 @@ BLENDS = (
 THREADS = (
     *("random", "bow", "tfidf", "bm25", RANKED_BM25, "pl2", "interpolation", TRANSLATION),
     *(CENTROID, FISHER, LSI, "wmd", "pwmd", PWMD),
-    *BLENDS,
+    *SUMS,
+    default_rank(0.75, english=True),
 )
 QUESTIONS = ("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf", *weighted("bm25", "wmd:weights=tfidf"))
 SITES = {"quantumcomputing": ("quantumcomputing", ".375"), "bicycles": ("bicycles_meta", ".372")}

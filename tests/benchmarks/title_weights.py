@@ -12,7 +12,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.evaluation_runs import collection
-from tests.benchmarks.experiments import BLENDS, CENTROID, FISHER, LSI, PWMD, RANKED_BM25, TRANSLATION
+from tests.benchmarks.experiments import CENTROID, FISHER, LSI, PWMD, RANKED_BM25, SUMS, TRANSLATION
 
 SETS = (
     ("semeval_cqa", "qrels_train2.tsv"),
@@ -22,7 +22,7 @@ SETS = (
 )
 METHODS = (
     *("bm25", RANKED_BM25, TRANSLATION, CENTROID, FISHER, LSI),
-    *(blend for blend in BLENDS if PWMD not in blend),
+    *(one for one in SUMS if PWMD not in one),
 )
 
 
