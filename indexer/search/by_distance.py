@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
-from moverank.indexer.search.ordering import best_first_order
+from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
@@ -36,10 +36,10 @@ class _Found:
     def merged(self, other: "_Found", k: int) -> "_Found":
         """Return the k best of both; equal ones in the order of ids."""
         ids, values = np.append(self.ids, other.ids), np.append(self.values, other.values)
-        best = best_first_order(values, ids)[:k]
+        best, values = best_first(values, ids, k)
         unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
         components = np.concatenate([self.components, other.components])[best]
-        return _Found(ids[best], values[best], self.counts + other.counts, unsolved_bounds, components)
+        return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components)
 
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0))

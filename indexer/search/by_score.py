@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import known_parts, names_of, offsets, related_ids
-from moverank.indexer.search.ordering import best_first_order
+from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 from moverank.rerank.ranking import StageCounts
@@ -50,13 +50,13 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
         ids = ids if limit is None else ids[np.isin(ids, limit)]
     ids = ids[ids != query.without] if query.without is not None else ids
     totals = offsets(parts, ids)
-    best = best_first_order(totals, ids)[: query.k]
+    best, totals = best_first(totals, ids, query.k)
     names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
     shown = {names[term]: nothing for term in query.ranking.terms}
     shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
     scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
     proof = (chosen is None, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
-    return Outcome(ids[best], nothing, *proof, totals=totals[best], parts=shown)
+    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:

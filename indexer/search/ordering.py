@@ -6,11 +6,15 @@ from numpy.typing import NDArray
 _DIGITS = 12
 
 
-def best_first_order(values: NDArray[np.float64], ids: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Return the indices (n,) that sort `values` (n,), smallest first, and equal ones by `ids` (n,).
+def best_first(
+    values: NDArray[np.float64], ids: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the indices (at most `k`,) of the smallest of `values` (n,), smallest first, equal ones by `ids` (n,).
 
     Values that agree to 12 digits are equal: sums over the words of a document in another order differ in the last
-    digits, and so do those of equal documents in a snapshot and its tail.
+    digits, and so do those of equal documents in a snapshot and its tail. Also returns the values in this order, each
+    raised to the one before it, so that they increase.
     """
     mantissas, exponents = np.frexp(values)
-    return np.lexsort((ids, np.ldexp(np.round(mantissas, _DIGITS), exponents)))
+    order = np.lexsort((ids, np.ldexp(np.round(mantissas, _DIGITS), exponents)))[:k]
+    return order, np.maximum.accumulate(values[order])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
-from moverank.indexer.search.ordering import best_first_order
+from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.stemmed_terms import Stems, Texts
 from moverank.indexer.snapshot.stem_cache import cached_stems
@@ -46,14 +46,8 @@ class ScoredDocuments:
         if len(rows) > k:
             last = np.partition(self.nearness[rows], len(rows) - k)[len(rows) - k]
             rows = rows[self.nearness[rows] >= last]
-        order = rows[best_first_order(-self.nearness[rows], self.ids[rows])][:k]
-        return self.ids[order], self.nearness[order]
-
-    def of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the nearness (m,) of the documents `ids` (m,), which must be scored."""
-        order = np.argsort(self.ids)
-        nearness: NDArray[np.float64] = self.nearness[order[np.searchsorted(self.ids, ids, sorter=order)]]
-        return nearness
+        order, costs = best_first(-self.nearness[rows], self.ids[rows], k)
+        return self.ids[rows[order]], -costs
 
 
 class TermScores:
