@@ -14,7 +14,7 @@ from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.run_files import Run, RunFiles
 from moverank.indexer.evaluation.trial import Trial, best_of
 from moverank.rerank.evaluation.hubness import hubness
-from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
+from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
 from moverank.rerank.evaluation.selection import best_setting, chosen_settings, folds
 from moverank.rerank.evaluation.significance import holm, randomisation
@@ -69,7 +69,8 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     figures, hubs, chosen, runs = _measure(methods, trial, task)
     files.write_runs(runs)
     files.write_measures(task.judgments.queries, figures)
-    reference = task.reference or next((label for label in figures if label.startswith("bm25")), next(iter(figures)))
+    bm25 = [method.label for method in methods if _is_bm25(method)]
+    reference = task.reference or [*bm25, *figures][0]
     p = _p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
     rows: list[dict[str, Value]] = []
     for label, values in figures.items():
@@ -85,6 +86,11 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     if chosen:
         facts["chosen"] = chosen
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, duplicates), higher=tuple(task.measures))
+
+
+def _is_bm25(method: Method) -> bool:
+    scorer = method.ranking.single_scorer if method.ranking and not method.proximity else None
+    return scorer is not None and scorer.name == "bm25"
 
 
 def _measure(
@@ -124,8 +130,9 @@ def _rank(
         if candidates is None:  # hubness is undefined for candidates that differ between queries
             hubs[method.label] = hubness([best[row] for row in judged_rows], len(trial.pool))
         for task, of_task in zip(tasks, figures, strict=True):
-            of_task[method.label] = _figures(method, best, trial, task)
-        runs[method.label] = _run_of(best, trial, tasks[0])
+            run = _run_of(best, trial, task)
+            of_task[method.label] = _figures(method, run, task)
+            runs.setdefault(method.label, run)  # of the first task
     return figures, hubs, runs
 
 
@@ -143,11 +150,9 @@ def _add_chosen(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
-def _figures(
-    method: Method, best: Sequence[NDArray[np.int64]], trial: Trial, task: Task
-) -> dict[str, NDArray[np.float64]]:
+def _figures(method: Method, run: Run, task: Task) -> dict[str, NDArray[np.float64]]:
     """Measure the rankings of one method; for `random`, the mean of many shuffled rankings."""
-    rankings = _judged(best, trial, task).values()
+    rankings = join_run(task.judgments, run).values()
     if not method.is_random:
         return evaluate_measures(rankings, task.measures)
     generator = np.random.default_rng(0)
@@ -161,11 +166,6 @@ def _figures(
     return {name: np.mean([each[name] for each in shuffled], axis=0) for name in task.measures}
 
 
-def _judged(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> dict[str, GradedRanking]:
-    """Return the judged ranking of each query."""
-    return join_run(task.judgments, _run_of(best, trial, task))
-
-
 def _run_of(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> Run:
     """Return the ranked keys of each query; candidates that cannot be ranked are last, in the order given."""
     run: dict[str, Sequence[str]] = {}
@@ -176,7 +176,8 @@ def _run_of(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> Run:
             continue
         ranked = [keys[row] for row in best[query_row].tolist()]
         if task.candidates is not None:
-            ranked += [key for key in task.candidates.get(query, ()) if key not in set(ranked)]
+            found = set(ranked)
+            ranked += [key for key in task.candidates.get(query, ()) if key not in found]
         run[query] = ranked
     return run
 

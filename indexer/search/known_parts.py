@@ -32,24 +32,23 @@ class KnownPart:
 
     def weighted(self, ids: NDArray[np.int64]) -> _Floats:
         """Return the weighted costs (m,) of the documents `ids` (m,); one without a cost gets the largest."""
-        rows, present = lookup(ids, self.ids)
-        costs = np.full(len(ids), self.costs.max(initial=0.0))
-        costs[present] = self.costs[rows[present]]
-        return self.term.weight * costs
+        return self.term.weight * self._of(ids, self.costs, float(self.costs.max(initial=0.0)))
 
     def is_related(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of the documents `ids` (m,) shares a word with the query."""
-        rows, present = lookup(ids, self.ids)
-        if self.related is not None:
-            present[present] = self.related[rows[present]]
-        return present
+        related = np.ones(len(self.ids)) if self.related is None else self.related.astype(np.float64)
+        return self._of(ids, related, 0.0) > 0
 
     def shown(self, ids: NDArray[np.int64]) -> _Floats:
         """Return the values (m,) of the documents `ids` (m,), nan for a document without one."""
+        return self._of(ids, self.values, np.nan)
+
+    def _of(self, ids: NDArray[np.int64], values: _Floats, missing: float) -> _Floats:
+        """Return those of `values` (n,) that belong to `ids` (m,)."""
         rows, present = lookup(ids, self.ids)
-        values = np.full(len(ids), np.nan)
-        values[present] = self.values[rows[present]]
-        return values
+        found = np.full(len(ids), missing)
+        found[present] = values[rows[present]]
+        return found
 
 
 def known_parts(view: View, query: Query) -> list[KnownPart]:

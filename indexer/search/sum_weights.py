@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_term import Term
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.known_parts import KnownPart, offsets, rounded_median
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import LiveSegment, View
@@ -16,7 +16,7 @@ from moverank.rerank.distance.weighted_sum import WeightedSum
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumWeights:
-    """The terms of a sum that are distances, `known` parts, and the query's `typical` distance, their unit.
+    """A `ranking` by a sum, its `known` parts, which are no distances, and the query's `typical` distance, the unit.
 
     Distances are divided by the typical one: vectors of any length give the same sum, in which 1 is what a document
     costs that has nothing to do with the query, as for scores. A distance with `mu` counts by s = n / (n + mu) for a
@@ -24,29 +24,26 @@ class SumWeights:
     draws them to the collection (Zhai & Lafferty 2001). A document without a bag is at the typical distance.
     """
 
-    distances: tuple[Term, ...]
-    gamma: float
-    weights: str
+    ranking: RankingSpec
     known: list[KnownPart]
     typical: float
 
     @classmethod
     def of(cls, view: View, query: Query, known: list[KnownPart]) -> "SumWeights":
         """Return the weights for a query; `known` are its parts that are no distances."""
-        ranking = query.ranking
-        return cls(ranking.distances, ranking.gamma, ranking.weights, known, typical_distance(view, query))
+        return cls(query.ranking, known, typical_distance(view, query))
 
     def of_rows(self, part: LiveSegment, rows: NDArray[np.int64], query: QueryBag) -> WeightedSum:
         """Return the weights of `rows` (m,) of a segment, for the bag of the `query` over its vocabulary."""
         total = WeightedSum.zeros(len(rows))
-        for term in self.distances:
+        for term in self.ranking.distances:
             weights, rest = np.full(len(rows), term.weight / self.typical), np.zeros(len(rows))
             if term.mu:
                 lengths = part.lengths[rows]
                 shares = lengths / (lengths + term.mu)
                 weights, rest = weights * shares, term.weight * (1 - shares)
             if term.name == "wcd":
-                bags = part.bags(rows, self.gamma, "tfidf" if self.weights == "tfidf" else "tf")
+                bags = part.bags(rows, self.ranking.gamma, self.ranking.weights)
                 rest = rest + weights * exact_wcd(query, bags, part.segment.vectors)
                 total = total.plus("wmd", np.zeros(len(rows)), rest)
             else:
@@ -55,7 +52,7 @@ class SumWeights:
 
     def without_bag(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the totals (m,) of documents without a bag, `ids` (m,)."""
-        sides = sum((2 if term.name == "chamfer" else 1) * term.weight for term in self.distances)
+        sides = sum((2 if term.name == "chamfer" else 1) * term.weight for term in self.ranking.distances)
         return sides + offsets(self.known, ids)
 
 

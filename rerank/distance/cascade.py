@@ -23,7 +23,7 @@ from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, exact_sides
+from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.ranking import Nearest, StageCounts
 from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
@@ -245,13 +245,10 @@ class Cascade:
             bag = self._bags[row]
             vectors = self._vectors[bag.words]
             distance = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
-            value, sides = distance, (np.nan, np.nan)
+            value, document, side = distance, np.nan, np.nan
             if self._sum:
-                if self._sum.has_sides:
-                    sides = exact_sides(self._query, vectors, bag.weights)
-                used = Sides(*(np.nan_to_num(np.array([side])) for side in sides))
-                value = float(self._sum.total(np.array([row]), np.array([distance]), used)[0])
-            self._exact[row] = (value, distance, *sides)
+                value, document, side = self._sum.exact(row, distance, self._query, vectors, bag.weights)
+            self._exact[row] = (value, distance, document, side)
             # Rounding of the masses can put the bound above the distance: the row would be pruned by its own distance.
             self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
         return self._exact[row][0]

@@ -9,7 +9,7 @@ from moverank.rerank.distance.best_first import Rows, best_first
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
-from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, exact_sides
+from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import Nearest, StageCounts
@@ -86,12 +86,7 @@ class _BySides:
         """Return the total of a row, computed once."""
         if row not in self._exact:
             bag = self._bags[row]
-            sides = (np.nan, np.nan)
-            if self._sum.has_sides:
-                sides = exact_sides(self._query, self._vectors[bag.words], bag.weights)
-            used = Sides(*(np.nan_to_num(np.array([side])) for side in sides))
-            total = self._sum.total(np.array([row]), np.zeros(1), used)
-            self._exact[row] = (float(total[0]), *sides)
+            self._exact[row] = self._sum.exact(row, 0.0, self._query, self._vectors[bag.words], bag.weights)
         return self._exact[row][0]
 
 

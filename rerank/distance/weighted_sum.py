@@ -66,10 +66,6 @@ class WeightedSum:
             raise BagError(f"{distance} is no part of a sum of transport and relaxed distances")
         return WeightedSum(transport, document_side, query_side, rwmd, before + offset)
 
-    def take(self, rows: NDArray[np.int64]) -> "WeightedSum":
-        """Return the weights of the documents `rows` (m,)."""
-        return WeightedSum(*(weights[rows] for weights in self._weights()))
-
     @property
     def has_transport(self) -> bool:
         """Return whether the WMD of any document matters."""
@@ -92,6 +88,17 @@ class WeightedSum:
         total += self.rwmd[rows] * np.maximum(sides.document, sides.query)
         total += self.offset[rows]
         return total
+
+    def exact(
+        self, row: int, distance: float, query: QueryBag, words: NDArray[np.float32], weights: _Floats
+    ) -> tuple[float, float, float]:
+        """Return the total of the document `row` at this `distance`, and its sides of RWMD, nan if they do not matter.
+
+        `words` (m, d) and `weights` (m,) are those of its bag.
+        """
+        document, side = exact_sides(query, words, weights) if self.has_sides else (np.nan, np.nan)
+        sides = Sides(*(np.nan_to_num(np.array([value])) for value in (document, side)))
+        return float(self.total(np.array([row]), np.array([distance]), sides)[0]), document, side
 
     def thresholds(self, rows: NDArray[np.int64], limit: float, sides: Sides) -> _Floats:
         """Return the distance (m,) above which the total of each of `rows` (m,) is about above `limit`."""
