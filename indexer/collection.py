@@ -181,6 +181,14 @@ class Collection:
         if self._embedding is not None:
             compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
+    def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
+        """Compute what searches with these options need of all documents: distances from a sample for mutual proximity.
+
+        A search does so itself if it is the first, but without `progress`. An interrupted run continues later.
+        """
+        chosen = SearchOptions.of(options, fields)
+        self._view.run(lambda searcher: searcher.prepare(chosen, progress))
+
     def search(self, query: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a text."""
         chosen = SearchOptions.of(options, fields)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import BAG_OPTIONS, TRANSPORT, ScorerChoice, Term, Weights, parse_term
+from moverank.rerank.distance.mutual_proximity import Kind
 from moverank.rerank.ranking import Distance
 from moverank.rerank.scorers import SCORERS
 
@@ -33,10 +34,15 @@ class RankingSpec:
 
     @property
     def plain(self) -> Distance | None:
-        """Return the only term if that is a distance without a weight or shrinkage, else None."""
+        """Return the only term if that is a distance without a weight, shrinkage or mutual proximity, else None."""
         (first, *others) = self.terms
-        alone = not others and first.is_distance and first.weight == 1 and not first.mu
+        alone = not others and first.is_distance and first.weight == 1 and not first.mu and not first.proximity
         return first.distance if alone else None
+
+    @property
+    def proximity(self) -> Kind | None:
+        """Return the kind of mutual proximity that replaces the distance, or None."""
+        return next((term.proximity for term in self.terms if term.proximity), None)
 
     @property
     def single_scorer(self) -> ScorerChoice | None:

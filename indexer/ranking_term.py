@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Literal, NamedTuple, get_args
 
 from moverank.indexer.errors import UsageError
+from moverank.rerank.distance.mutual_proximity import KINDS, Kind
 from moverank.rerank.encoders.encoder_registry import ENCODERS
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
@@ -26,6 +27,7 @@ TRANSPORT = ("wmd", "pwmd")
 BAG_OPTIONS = ("gamma", "weights")
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(DISTANCES, (*BAG_OPTIONS, "mu")),
+    **dict.fromkeys(TRANSPORT, (*BAG_OPTIONS, "mu", "proximity")),
     **dict.fromkeys(SCORERS, ("gamma", "stem")),
     **dict.fromkeys((COSINE, *ENCODERS), BAG_OPTIONS),
     VECTOR: (),
@@ -55,6 +57,7 @@ class Term:
 
     `own` are the options of its scorer or encoder. `gamma` and `weights` are None unless given. `mu` is the number of
     words at which a document's length counts half: shorter documents are drawn to the typical distance of the query.
+    `proximity` is the kind of mutual proximity that replaces the distance, or None.
     """
 
     weight: float
@@ -64,6 +67,7 @@ class Term:
     gamma: float | None = None
     weights: Weights | None = None
     mu: float = 0.0
+    proximity: Kind | None = None
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
@@ -110,7 +114,8 @@ def parse_term(text: str) -> Term:
         raise UsageError(f"{text!r}: the option {error}") from error
     common = {key: options[key] for key in _OPTIONS[name] if key in options}
     own = {key: value for key, value in options.items() if key not in common}
-    _check(name, common, own)
+    _check_values(name, common)
+    _check_own(name, own)
     return Term(
         _number("the weight of a term", weight, above=True) if times else 1.0,
         name,
@@ -119,11 +124,12 @@ def parse_term(text: str) -> Term:
         _number("gamma", common["gamma"]) if "gamma" in common else None,
         _weights(common["weights"]) if "weights" in common else None,
         _number("mu", common.get("mu", "0")),
+        _proximity(common["proximity"]) if "proximity" in common else None,
     )
 
 
-def _check(name: str, common: Mapping[str, str], own: Mapping[str, str]) -> None:
-    """Raise UsageError for options that a term does not have, and for invalid values."""
+def _check_values(name: str, common: Mapping[str, str]) -> None:
+    """Raise UsageError for invalid values of `common` options, and for those that exclude each other."""
     if name == "wmd" and "gamma" in common:
         raise UsageError("wmd weighs all parts alike: leave gamma out, or choose pwmd")
     if common.get("stem", LANGUAGES[0]) not in LANGUAGES:
@@ -132,8 +138,14 @@ def _check(name: str, common: Mapping[str, str], own: Mapping[str, str]) -> None
         raise UsageError(f"the scale of a prior is {' or '.join(PRIOR_SCALES)}, not {common['scale']!r}")
     if "stem" in common and SCORERS[name].needs_vectors:
         raise UsageError(f"{name} compares words by their vectors: leave stem out")
+    if "mu" in common and "proximity" in common:
+        raise UsageError("mutual proximity has no shrinkage by length: leave mu or proximity out")
     if name == PRIOR and "field" not in common:
         raise UsageError("a prior needs the name of a numeric field: prior:field=votes")
+
+
+def _check_own(name: str, own: Mapping[str, str]) -> None:
+    """Raise UsageError for options that a term does not have, and for invalid values of a scorer or encoder."""
     try:
         if name in SCORERS:
             choose_scorer(name, own)
@@ -151,6 +163,13 @@ def _weights(text: str) -> Weights:
         if text == weights:
             return text  # type: ignore[return-value]  # one of the literals
     raise UsageError(f"weights must be tf or tfidf, not {text!r}")
+
+
+def _proximity(text: str) -> Kind:
+    for kind in KINDS:
+        if text == kind:
+            return kind
+    raise UsageError(f"proximity must be one of {', '.join(KINDS)}, not {text!r}")
 
 
 def _number(what: str, text: str, *, above: bool = False) -> float:

@@ -28,6 +28,7 @@ from moverank.indexer.commands.shared_options import (
 from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
     from moverank.rerank.ranking import Ranking
 
 app = typer.Typer()
@@ -61,7 +62,7 @@ def search(  # over 40 lines: most of them are its options
     """Find the documents nearest to a text."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import note_compiling, print_ranking
+    from moverank.indexer.formatters.output import print_ranking
     from moverank.indexer.readers.queries import read_queries
 
     if (query is None) == (queries is None):
@@ -72,7 +73,7 @@ def search(  # over 40 lines: most of them are its options
     options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
     batch = read_queries(queries) if queries is not None else []
     with Collection.open(index) as collection:
-        note_compiling()
+        _prepare(collection, options)
         if query is not None:
             began = perf_counter()
             ranking = collection.search(query, options)
@@ -99,12 +100,12 @@ def similar(
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.output import note_compiling, print_ranking
+    from moverank.indexer.formatters.output import print_ranking
 
     explained = explain or not as_json
     options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
     with Collection.open(index) as collection:
-        note_compiling()
+        _prepare(collection, options)
         if len(keys) == 1 and not as_json:
             began = perf_counter()
             ranking = collection.similar(keys[0], options)
@@ -139,12 +140,12 @@ def explain(
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
-    from moverank.indexer.formatters.output import note_compiling, print_object
+    from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with Collection.open(index) as collection:
-        note_compiling()
+        _prepare(collection, options)
         explanation = collection.explain(query, key, gamma=gamma, rank=rank)
         why = collection.why_not(query, key, options) if why_not else None
     if html is not None:
@@ -155,6 +156,16 @@ def explain(
     print_view(explanation_view(explanation))
     if why:
         print_view(why_not_view(why))
+
+
+def _prepare(collection: "Collection", options: SearchOptions) -> None:
+    """Compute with a progress bar what the first search by some rankings needs."""
+    from moverank.indexer.formatters.output import note_compiling
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    note_compiling()
+    with Bars() as bars:
+        collection.prepare(options, progress=bars)
 
 
 def search_options(

@@ -89,7 +89,7 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, priors=priors)
+    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, priors=priors, directory=index)
     named = tuple(measures) or DEFAULT_MEASURES
     task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
     return retrieval(rows, trial, task, files)
@@ -144,7 +144,8 @@ def chosen_methods(names: Sequence[str], collection: Collection, proximity: str 
     for name in list(dict.fromkeys(names or (*_PLAIN, *(_RANKED if own.gamma else ()), str(own)))):
         method = parse_method(name, own)
         rows.append(method)
-        if proximity and method.ranking and len(method.ranking.terms) == 1 and method.proximity is None:
+        single = method.ranking is not None and len(method.ranking.terms) == 1
+        if proximity and single and not method.has_proximity:
             rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", own))
     return rows
 

@@ -14,15 +14,18 @@ from moverank.indexer.evaluation.search_ranker import SearchRanker
 from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
 from moverank.indexer.ranking_term import EncoderChoice, ScorerChoice
+from moverank.rerank.distance.mutual_proximity import KINDS
 
 RANDOM = "random"
-PROXIMITIES = ("empirical", "gaussian", "gamma")
 _PROXIMITY = re.compile(r"(?P<before>[:,])proximity=(?P<kind>[^,+]*)(?P<after>,?)")
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row: its `label`, and its `ranking`, None for a random one; `proximity` is a kind of mutual proximity."""
+    """One row: its `label`, and its `ranking`, None for a random one.
+
+    `proximity` is the kind of mutual proximity for a ranking without transport; for one with it, the ranking has it.
+    """
 
     label: str
     ranking: RankingSpec | None = None
@@ -32,6 +35,11 @@ class Method:
     def is_random(self) -> bool:
         """Return whether the method ranks at random."""
         return self.ranking is None
+
+    @property
+    def has_proximity(self) -> bool:
+        """Return whether mutual proximity ranks."""
+        return bool(self.proximity or (self.ranking and self.ranking.proximity))
 
     @property
     def uses_all_cores(self) -> bool:
@@ -77,12 +85,15 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
         return Method(text)
     found = _PROXIMITY.search(text)
     spec = _PROXIMITY.sub(lambda match: match["before"] if match["after"] else "", text).strip()
-    kind = found["kind"] if found else None
-    if kind not in (None, *PROXIMITIES):
-        raise UsageError(f"proximity must be one of {', '.join(PROXIMITIES)}, not {kind!r}")
-    if kind and len(parse_ranking(spec).terms) > 1:
-        raise UsageError(f"a sum has no mutual proximity: {text!r}")
-    return Method(text, resolve(spec, None, own or own_ranking("", 0.0, "tf")), kind)
+    fallback = own or own_ranking("", 0.0, "tf")
+    if found is None or parse_ranking(spec).has_transport:
+        return Method(text, resolve(text.strip(), None, fallback))
+    kind = found["kind"]
+    if kind not in KINDS:
+        raise UsageError(f"proximity must be one of {', '.join(KINDS)}, not {kind!r}")
+    if len(parse_ranking(spec).terms) > 1:
+        raise UsageError(f"a sum has mutual proximity only by wmd or pwmd: {text!r}")
+    return Method(text, resolve(spec, None, fallback), kind)
 
 
 def parse_numbers(what: str, text: str) -> list[float]:

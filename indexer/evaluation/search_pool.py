@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from moverank.indexer.ranking_term import PRIOR
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.query import Outcome, Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
 from moverank.indexer.snapshot.segment import Segment, Terms, keep_words
@@ -36,15 +38,16 @@ class _PoolFrequencies:
 class SearchPool:
     """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields.
 
-    `view` has the documents, whose `ids` (n,) increase; `rows` (n,) are their rows in the pool.
+    `view` has the documents, whose `ids` (n,) increase; `rows` (n,) are their rows in the pool. `directory` is that of
+    their collection, which caches distances from a sample.
     """
 
-    def __init__(self, pool: Texts, priors: dict[str, Prior] | None = None) -> None:
+    def __init__(self, pool: Texts, priors: dict[str, Prior] | None = None, directory: Path | None = None) -> None:
         self._pool, self._priors = pool, priors or {}
         ids = np.array(pool.ids or range(1, 1 + len(pool)), np.int64)
         self.rows = np.argsort(ids)
         self.ids = ids[self.rows]
-        self.view = _view_of(pool.take(self.rows), self.ids)
+        self.view = _view_of(pool.take(self.rows), self.ids, directory)
 
     def rank(
         self,
@@ -61,6 +64,8 @@ class SearchPool:
         that may be ranked for each query, None: all. `progress` is called after each query.
         """
         parsed = self.queries(ranking, queries, k, own_rows, wanted)
+        if ranking.proximity:
+            sampled_distances(self.view, ranking.gamma, ranking.weights, progress)
         for done, (_, outcome) in enumerate(answer_many(self.view, parsed), start=1):
             progress(f"Ranking by {ranking}", done, len(queries), "queries")
             yield self._rows(outcome)
@@ -130,7 +135,7 @@ class _QueryParser:
         return words[entries], amounts[entries]
 
 
-def _view_of(pool: Texts, ids: NDArray[np.int64]) -> View:
+def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None) -> View:
     """Return a view of the documents of `pool`, whose `ids` (n,) increase."""
     vocabulary, weight = pool.vocabulary, float(pool.title_weight)
     word_ids = np.arange(1, 1 + len(vocabulary.known))
@@ -150,4 +155,4 @@ def _view_of(pool: Texts, ids: NDArray[np.int64]) -> View:
 
     scores = TermScores([terms], pool.documents, texts)
     segments = (live,) if len(segment.ids) else ()
-    return View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None)
+    return View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None, directory)

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class Trial:
     """What is ranked: a pool of documents, queries, and the row (q,) in the pool of each query itself, -1 if none.
 
     `cache` stores distances; `progress` is called after each step. `wanted` (q, n): whether to rank each document for
-    each query, None: all. `priors` are the values of numeric fields.
+    each query, None: all. `priors` are the values of numeric fields. `directory` is that of the collection of the pool.
     """
 
     pool: Texts
@@ -37,11 +38,12 @@ class Trial:
     progress: Progress
     wanted: NDArray[np.bool_] | None = None
     priors: Mapping[str, Prior] = field(default_factory=dict)
+    directory: Path | None = None
 
     @cached_property
     def search(self) -> SearchPool:
         """Return the pool as `search` sees it."""
-        return SearchPool(self.pool, dict(self.priors))
+        return SearchPool(self.pool, dict(self.priors), self.directory)
 
 
 def best_of(method: Method, trial: Trial, k: int) -> list[NDArray[np.int64]]:

@@ -57,7 +57,7 @@ def tune(
     counted = pool.take([pool.row_of[key] for key in keys]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress)
+    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, directory=index)
     own = resolve(None, None, settings.ranking)
     start = Setting(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
     tuner = Tuner(trial, judgments, measure_name, own, cache=index / CACHE, cutoff=cutoff, limit=TUNED_QUERIES)

@@ -11,7 +11,15 @@ UNFINISHED = "new-collection.db"
 """The database of a collection that is being created."""
 
 LOCK, LOCK_OWNER = "lock", "lock.owner"
-_TEMPORARY = (f".{VECTORS}.*", ".snapshot-*", ".normalisers.*", ".stems-*", "removed-snapshot-*", "new-snapshot-*")
+_TEMPORARY = (
+    f".{VECTORS}.*",
+    ".snapshot-*",
+    ".normalisers.*",
+    ".stems-*",
+    ".sample-*",
+    "removed-snapshot-*",
+    "new-snapshot-*",
+)
 """What killed writers leave: names of `atomic_write`, and snapshots being removed, once named `new-snapshot-*`."""
 
 

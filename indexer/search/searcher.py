@@ -1,10 +1,11 @@
 """Searches one view of a collection."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.progress import Progress
+from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
@@ -12,6 +13,7 @@ from moverank.indexer.search.hits import ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.query_parser import QueryParser
+from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
@@ -34,6 +36,12 @@ class Searcher:
         query = self._parser.resolve(options)
         stage = query.depth is not None or any(term.name == VECTOR for term in query.ranking.terms)
         self._view.check(stage=stage, terms=bool(query.ranking.scorers or (stage and query.joined)))
+
+    def prepare(self, options: SearchOptions, progress: Progress) -> None:
+        """Compute what searches with these options need of all documents, unless it is cached."""
+        ranking = self._parser.resolve(replace(options, where=None)).ranking
+        if ranking.proximity:
+            sampled_distances(self._view, ranking.gamma, ranking.weights, progress)
 
     def search(self, text: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text."""
@@ -75,6 +83,7 @@ class Searcher:
     def _answer_many(
         self, items: Iterable[str], parse: Callable[[str, Query], Query], options: SearchOptions
     ) -> Iterator[Ranking]:
+        self.prepare(options, silent)  # here, as threads of the pool must not wait for others
         query = self._parser.resolve(options)
         queries = (_parsed(item, query, parse) for item in items)
         for parsed, outcome in answer_many(self._view, queries):

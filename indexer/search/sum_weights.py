@@ -1,6 +1,6 @@
 """The weights of a sum for the documents of a view."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.known_parts import KnownPart, offsets, rounded_median
 from moverank.indexer.search.query import Query
+from moverank.indexer.search.sampled_distances import QueryProximity
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.relaxed import exact_wcd, rwmd_floor
@@ -21,23 +22,28 @@ class SumWeights:
     Distances are divided by the typical one: vectors of any length give the same sum, in which 1 is what a document
     costs that has nothing to do with the query, as for scores. A distance with `mu` counts by s = n / (n + mu) for a
     document of n tokens, and 1 - s is added: short documents are drawn to the typical distance, as Dirichlet smoothing
-    draws them to the collection (Zhai & Lafferty 2001). A document without a bag is at the typical distance.
+    draws them to the collection (Zhai & Lafferty 2001). A document without a bag is at the typical distance. Mutual
+    `proximity` has its own scale, from 0 to 1.
     """
 
     ranking: RankingSpec
     known: list[KnownPart]
     typical: float
+    proximity: QueryProximity | None = None
 
     @classmethod
     def of(cls, view: View, query: Query, known: list[KnownPart]) -> "SumWeights":
         """Return the weights for a query; `known` are its parts that are no distances."""
-        return cls(query.ranking, known, typical_distance(view, query))
+        return cls(query.ranking, known, typical_distance(view, query), QueryProximity.of(view, query))
 
     def of_rows(self, part: LiveSegment, rows: NDArray[np.int64], query: QueryBag) -> WeightedSum:
         """Return the weights of `rows` (m,) of a segment, for the bag of the `query` over its vocabulary."""
         total = WeightedSum.zeros(len(rows))
         for term in self.ranking.distances:
             weights, rest = np.full(len(rows), term.weight / self.typical), np.zeros(len(rows))
+            if term.proximity and self.proximity:
+                weights = np.full(len(rows), term.weight)
+                total = replace(total, proximity=self.proximity.of_rows(part, rows))
             if term.mu:
                 lengths = part.lengths[rows]
                 shares = lengths / (lengths + term.mu)

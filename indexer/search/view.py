@@ -31,7 +31,7 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 SAMPLE = 256
-"""Number of documents from which the typical distance of a query is estimated."""
+"""Number of documents in a sample: the typical distance of a query and mutual proximity are estimated from it."""
 
 _FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
 
@@ -138,7 +138,8 @@ class View:
 
     `gamma` and `weights` are the collection's, used for the first stage's vectors. `frequencies` are those of words in
     all documents. `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word
-    vectors, `snapshot` the snapshot's path. `encoded` caches the vectors of encoders that a ranking names.
+    vectors, `snapshot` the snapshot's path. `directory` is the collection's, in which costly results are cached.
+    `encoded` caches the vectors of encoders that a ranking names, `sampled` distances from a sample.
     """
 
     revision: int
@@ -150,7 +151,9 @@ class View:
     fitted: FittedEncoder | None
     dim: int
     snapshot: Path | None
+    directory: Path | None
     encoded: dict[Any, Any] = field(default_factory=dict)
+    sampled: dict[Any, Any] = field(default_factory=dict)
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:
@@ -221,7 +224,7 @@ def open_view(
     scores = TermScores(counted, reader.document_count(), _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
-    return View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path)
+    return View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
 
 
 def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:

@@ -70,7 +70,7 @@ class Cascade:
         self._sides = Sides(np.zeros(n), np.zeros(n)) if total else None
         self._lower = self._distance_bound  # of what is ranked: the total of a sum, or else the distance
         if total and self._sides:
-            self._lower = total.total(np.arange(n), self._distance_bound, self._sides)
+            self._lower = total.lower(np.arange(n), self._distance_bound, self._sides)
         self._stage = np.full(n, RWMD, np.uint8)
         self._upper = np.empty(0)  # the k smallest upper bounds so far
         self._exact: dict[int, tuple[float, float, float, float]] = {}  # total, distance, sides of RWMD
@@ -121,7 +121,7 @@ class Cascade:
         self._distance_bound[:] = side
         if self._sum and self._sides:
             self._sides.document[:] = side
-            self._lower[:] = self._sum.total(np.arange(len(side)), self._distance_bound, self._sides)
+            self._lower[:] = self._sum.lower(np.arange(len(side)), self._distance_bound, self._sides)
 
     def _remaining_after_query_side(self, rows: Rows) -> Rows:
         """Return the rows that are not pruned, as `_remaining`, after RWMD's query side if the ranking has it."""
@@ -222,7 +222,7 @@ class Cascade:
         slack = np.sqrt(problem.slack)
         sides = Sides(*(side / bounds.SUM_MARGIN + slack for side in self._sides_of(rows)))
         finite = np.isfinite(upper)
-        return np.where(finite, self._sum.total(rows, np.where(finite, upper, 0.0), sides), np.inf)
+        return np.where(finite, self._sum.upper(rows, np.where(finite, upper, 0.0), sides), np.inf)
 
     def _sides_of(self, rows: Rows) -> Sides:
         """Return the lower bounds (m,) of both sides of RWMD of `rows`."""
@@ -232,7 +232,7 @@ class Cascade:
         """Keep the larger of the old and the new lower bound of the distance."""
         self._distance_bound[rows] = np.maximum(self._distance_bound[rows], lower)
         if self._sum:
-            self._lower[rows] = self._sum.total(rows, self._distance_bound[rows], self._sides_of(rows))
+            self._lower[rows] = self._sum.lower(rows, self._distance_bound[rows], self._sides_of(rows))
         self._stage[rows] = np.maximum(self._stage[rows], stage)
 
     def _solve(self, rows: Rows) -> None:

@@ -1,43 +1,75 @@
 """Mutual proximity: a distance counts as small only if it is small for both sides (Schnitzer et al. 2012).
 
-It reduces hubness: hubs are documents that are near almost all others. The functions return 1 - MP, from 0 (near) to 1;
-infinite distances stay infinite, because such pairs are not neighbours.
+It reduces hubness: hubs are documents that are near almost all others. What ranks is 1 - MP, from 0 (near) to 1. It
+never decreases with the distance, so a lower bound of the distance bounds it, too. A tiny share of the distance is
+added, which orders documents of equal MP.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EvaluationError
 
-Kind = Literal["gaussian", "gamma"]
+Kind = Literal["empirical", "gaussian", "gamma"]
+KINDS: tuple[Kind, ...] = ("empirical", "gaussian", "gamma")
+
+MARGIN = 1e-10
+"""More than rounding can change 1 - MP: distribution functions are not strictly monotonic in floating point."""
+
+_EQUAL = 1e-9  # distances that differ relatively by less are equal: rounding must not change a count
+_FITTED_TIE = 1e-9  # the largest share of the distance that is added to a fitted 1 - MP
 _Floats = NDArray[np.float64]
 
 
-def empirical_proximity(distances: _Floats, among: _Floats) -> _Floats:
-    """Return 1 - MP (m, n) of queries and documents by counting (Schnitzer et al. 2012, eq. 4).
+class MutualProximity(Protocol):
+    """1 - MP of n documents and one query, as a function of their distances."""
 
-    `distances` (m, n) are those of the queries from the documents, `among` (n, n) those between the documents. MP is
-    the share of other documents that are farther from both than the two are from each other. A query that is itself a
-    document has an infinite distance from itself, and so has each document: neither is counted. Equal shares are
-    ordered by distance. Raises EvaluationError if the shapes do not match.
+    def costs(self, rows: NDArray[np.int64], distances: _Floats) -> _Floats:
+        """Return 1 - MP (m,) of the documents `rows` (m,) if these are their `distances` (m,) from the query."""
+        ...
+
+
+def mutual_proximity(kind: Kind, query: _Floats, documents: _Floats) -> MutualProximity:
+    """Return the mutual proximity of a query and n documents from their distances to a sample of s documents.
+
+    `query` (s,) are the distances of the query, `documents` (n, s) those of the documents; nan: not counted. Raises
+    EvaluationError if the sizes do not match, and for an unknown `kind`.
     """
-    n = distances.shape[1]
-    if among.shape != (n, n):
-        raise EvaluationError(f"{n} documents need {n} x {n} distances among them, not {among.shape}")
-    others = np.where(np.isfinite(among), among, -np.inf)
-    proximity = np.full(distances.shape, np.inf)
-    for row, own in enumerate(distances):
-        finite = np.flatnonzero(np.isfinite(own))
-        if len(finite):
-            mine = own[finite]
-            # Farther from the query than this document is, and farther from this document than the query is.
-            farther = (mine[None, :] > mine[:, None]) & (others[np.ix_(finite, finite)] > mine[:, None])
-            shares = farther.sum(axis=1) / len(finite)
-            proximity[row, finite] = 1 - shares + mine / (mine.max() or 1.0) / (2 * len(finite))
-    return proximity
+    if documents.ndim != 2 or query.shape != documents.shape[1:]:
+        raise EvaluationError(f"distances {documents.shape} and {query.shape} are not to the same sample")
+    if kind == "empirical":
+        return CountedProximity.of(query, documents)
+    return FittedProximity(kind, DistanceMoments.of(query[None, :]), DistanceMoments.of(documents))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedProximity:
+    """MP by counting (Schnitzer et al. 2012, eq. 4): the share of others that are farther from both sides.
+
+    `minima` (n, s): the smaller of the distances of each document and of the query from each other document, nan if
+    either is not counted. `counted` is the number of those that count for the query, `unit` any distance, such as the
+    query's mean one.
+    """
+
+    minima: _Floats
+    counted: int
+    unit: float
+
+    @classmethod
+    def of(cls, query: _Floats, documents: _Floats) -> "CountedProximity":
+        """See `mutual_proximity`."""
+        mean = float(DistanceMoments.of(query[None, :]).mean[0])
+        return cls(np.minimum(query, documents), int((~np.isnan(query)).sum()), mean)
+
+    def costs(self, rows: NDArray[np.int64], distances: _Floats) -> _Floats:
+        """See `MutualProximity.costs`."""
+        farther = (self.minima[rows] > distances[:, None] * (1 + _EQUAL)).sum(axis=1)
+        counted = max(self.counted, 1)
+        return np.asarray(1 - farther / counted + _share(distances, self.unit) / (2 * counted))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +81,7 @@ class DistanceMoments:
 
     @classmethod
     def of(cls, distances: _Floats) -> "DistanceMoments":
-        """Estimate the spread from `distances` (n, s) to a sample; infinite ones are ignored."""
+        """Estimate the spread from `distances` (n, s) to a sample; infinite ones and nan are not counted."""
         finite = np.isfinite(distances)
         counts = np.maximum(finite.sum(axis=1), 1)
         known = np.where(finite, distances, 0.0)
@@ -58,15 +90,52 @@ class DistanceMoments:
         return cls(mean, np.sqrt(squares / np.maximum(counts - 1, 1)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FittedProximity:
+    """MP = (1 - F_query(d)) (1 - F_document(d)) for independent distances with a normal or a gamma distribution.
+
+    `query` (1,) and `documents` (n,) are the spread of each side; the gamma distribution has the shape mean^2 /
+    variance. The logarithms of both factors are added, which does not cancel where 1 - MP is tiny (Schnitzer et al.
+    2012, section 3.2). Raises EvaluationError for an unknown `kind`.
+    """
+
+    kind: Kind
+    query: DistanceMoments
+    documents: DistanceMoments
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("gaussian", "gamma"):
+            raise EvaluationError(f"distances may be fitted by gaussian or gamma, not {self.kind!r}")
+
+    def costs(self, rows: NDArray[np.int64], distances: _Floats) -> _Floats:
+        """See `MutualProximity.costs`."""
+        log_mp = _log_share_above(distances, self.query.mean, self.query.deviation, self.kind)
+        log_mp += _log_share_above(distances, self.documents.mean[rows], self.documents.deviation[rows], self.kind)
+        return -np.expm1(log_mp) + _FITTED_TIE * _share(distances, float(self.query.mean[0]))
+
+
+def empirical_proximity(distances: _Floats, among: _Floats) -> _Floats:
+    """Return 1 - MP (m, n) of queries and documents by counting; see `CountedProximity`.
+
+    `distances` (m, n) are those of the queries from the documents, `among` (n, n) those between the documents; infinite
+    ones are not counted and stay infinite. Raises EvaluationError if the shapes do not match.
+    """
+    n = distances.shape[1]
+    if among.shape != (n, n):
+        raise EvaluationError(f"{n} documents need {n} x {n} distances among them, not {among.shape}")
+    others, own = (np.where(np.isfinite(side), side, np.nan) for side in (among, distances))
+    proximities = [CountedProximity.of(row, others) for row in own]
+    return _finite_costs(proximities, distances)
+
+
 def fitted_proximity(
     distances: _Floats, queries: DistanceMoments, documents: DistanceMoments, kind: Kind = "gamma"
 ) -> _Floats:
-    """Return 1 - MP (m, n), assuming independent distances of both sides with a normal or a gamma distribution.
+    """Return 1 - MP (m, n) by distributions fitted to both sides; see `FittedProximity`.
 
-    `distances` (m, n) are those of the queries from the documents, `queries` (m,) and `documents` (n,) the spread of
-    each side, `kind` the distribution. MP = (1 - F_query(d)) (1 - F_document(d)); 1 - MP is computed as F + F' - F F',
-    which does not cancel where both are tiny (Schnitzer et al. 2012, section 3.2). The gamma distribution has the shape
-    mean^2 / variance. Raises EvaluationError if the sizes do not match, and for an unknown `kind`.
+    `distances` (m, n) are those of the queries from the documents; infinite ones stay infinite. `queries` (m,) and
+    `documents` (n,) are the spread of each side. Raises EvaluationError if the sizes do not match, and for an unknown
+    `kind`.
     """
     m, n = distances.shape
     if len(queries.mean) != m or len(documents.mean) != n:
@@ -74,25 +143,33 @@ def fitted_proximity(
             f"distances {m} x {n} need a spread of {m} queries and {n} documents, "
             f"not of {len(queries.mean)} and {len(documents.mean)}"
         )
-    proximity = np.full(distances.shape, np.inf)
-    for row, own in enumerate(distances):
-        finite = np.flatnonzero(np.isfinite(own))
-        of_query = _share_below(own[finite], queries.mean[row], queries.deviation[row], kind)
-        of_documents = _share_below(own[finite], documents.mean[finite], documents.deviation[finite], kind)
-        proximity[row, finite] = of_query + of_documents - of_query * of_documents
-    return proximity
+    spreads = [DistanceMoments(queries.mean[[row]], queries.deviation[[row]]) for row in range(m)]
+    return _finite_costs([FittedProximity(kind, spread, documents) for spread in spreads], distances)
 
 
-def _share_below(distances: _Floats, mean: _Floats, deviation: _Floats, kind: Kind) -> _Floats:
-    """Return the cumulative distribution function (n,) at each of `distances` (n,)."""
-    from scipy.special import gammainc, ndtr
+def _finite_costs(proximities: Sequence[MutualProximity], distances: _Floats) -> _Floats:
+    """Return 1 - MP (m, n) of m queries where `distances` (m, n) are finite, else infinity."""
+    costs = np.full(distances.shape, np.inf)
+    for query, proximity in enumerate(proximities):
+        finite = np.flatnonzero(np.isfinite(distances[query]))
+        costs[query, finite] = proximity.costs(finite, distances[query, finite])
+    return costs
+
+
+def _share(distances: _Floats, unit: float) -> _Floats:
+    """Return a share (m,) from 0 to 1 that grows with the distance."""
+    return distances / (distances + (unit or 1.0))
+
+
+def _log_share_above(distances: _Floats, mean: _Floats, deviation: _Floats, kind: Kind) -> _Floats:
+    """Return the logarithm (m,) of the share of distances above each of `distances` (m,)."""
+    from scipy.special import gammaincc, log_ndtr
 
     # Where all distances are equal, the distribution is a step.
     spread = np.maximum(deviation, 1e-12 * np.maximum(mean, 1e-300))
     if kind == "gaussian":
-        return np.asarray(ndtr((distances - mean) / spread))
-    if kind != "gamma":
-        raise EvaluationError(f"distances may be fitted by gaussian or gamma, not {kind!r}")
+        return np.asarray(log_ndtr((mean - distances) / spread))
     # A shape above 10^8 is practically a step, and scipy's series does not converge for it.
     shape = np.minimum(np.square(mean / spread), 1e8)
-    return np.asarray(gammainc(shape, shape * distances / np.maximum(mean, 1e-300)))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(gammaincc(shape, shape * distances / np.maximum(mean, 1e-300))))

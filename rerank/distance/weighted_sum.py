@@ -1,16 +1,18 @@
 """Rankings by a weighted sum: the Word Mover's Distance, both sides of RWMD, and a number known for each document.
 
 Every weight is 0 or more, and sums and products of floats are monotonic: a total computed from lower bounds of the
-distances is never above the one computed from the distances, whatever the rounding.
+distances is never above the one computed from the distances, whatever the rounding. Mutual proximity, which may replace
+the Word Mover's Distance, is monotonic up to a margin.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.distance.ground_cost import exact_minima
+from moverank.rerank.distance.mutual_proximity import MARGIN, MutualProximity
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError
 from moverank.rerank.ranking import Distance
@@ -30,7 +32,8 @@ class WeightedSum:
     """The weights (n,) of a sum for each of n documents.
 
     The total of a document is `transport * WMD + document_side * D + query_side * Q + rwmd * max(D, Q) + offset`, with
-    D and Q the sides of RWMD. Raises BagError for different lengths, and for a negative or infinite weight.
+    D and Q the sides of RWMD. With a `proximity` of the query and the documents, 1 - MP takes the place of WMD. Raises
+    BagError for different lengths, and for a negative or infinite weight.
     """
 
     transport: _Floats
@@ -38,6 +41,7 @@ class WeightedSum:
     query_side: _Floats
     rwmd: _Floats
     offset: _Floats
+    proximity: MutualProximity | None = None
 
     def __post_init__(self) -> None:
         for weights in self._weights():
@@ -50,21 +54,21 @@ class WeightedSum:
     @classmethod
     def zeros(cls, n: int) -> "WeightedSum":
         """Return the sum that is 0 for each of `n` documents."""
-        return cls(*(np.zeros(n) for _ in range(5)))
+        nothing = np.zeros(n)
+        return cls(nothing, nothing, nothing, nothing, nothing)
 
     def plus(self, distance: Distance, weights: _Floats, offset: _Floats) -> "WeightedSum":
         """Add `weights` (n,) times a distance, and `offset` (n,); BagError for "wcd", which is no side of RWMD."""
-        transport, document_side, query_side, rwmd, before = self._weights()
+        added = replace(self, offset=self.offset + offset)
         if distance in ("wmd", "pwmd"):
-            transport = transport + weights
-        elif distance == "rwmd":
-            rwmd = rwmd + weights
-        elif distance in ("chamfer", "cover"):
-            document_side = document_side + weights if distance == "chamfer" else document_side
-            query_side = query_side + weights
-        else:
+            return replace(added, transport=self.transport + weights)
+        if distance == "rwmd":
+            return replace(added, rwmd=self.rwmd + weights)
+        if distance not in ("chamfer", "cover"):
             raise BagError(f"{distance} is no part of a sum of transport and relaxed distances")
-        return WeightedSum(transport, document_side, query_side, rwmd, before + offset)
+        if distance == "chamfer":
+            added = replace(added, document_side=self.document_side + weights)
+        return replace(added, query_side=self.query_side + weights)
 
     @property
     def has_transport(self) -> bool:
@@ -82,12 +86,24 @@ class WeightedSum:
         return self.has_query_side or bool(np.any(self.document_side))
 
     def total(self, rows: NDArray[np.int64], distances: _Floats, sides: Sides) -> _Floats:
-        """Return the totals (m,) of the documents `rows` (m,) from their `distances` (m,) and `sides`, or bounds."""
-        total = self.transport[rows] * distances + self.document_side[rows] * sides.document
+        """Return the totals (m,) of the documents `rows` (m,) from their `distances` (m,) and `sides`."""
+        moved = distances if self.proximity is None else self.proximity.costs(rows, distances)
+        total = self.transport[rows] * moved + self.document_side[rows] * sides.document
         total += self.query_side[rows] * sides.query
         total += self.rwmd[rows] * np.maximum(sides.document, sides.query)
         total += self.offset[rows]
         return total
+
+    def lower(self, rows: NDArray[np.int64], distances: _Floats, sides: Sides) -> _Floats:
+        """Return lower bounds (m,) of the totals of `rows` (m,) from lower bounds of `distances` (m,) and `sides`."""
+        return self.total(rows, distances, sides) - self._margin(rows)
+
+    def upper(self, rows: NDArray[np.int64], distances: _Floats, sides: Sides) -> _Floats:
+        """Return upper bounds (m,) of the totals of `rows` (m,) from upper bounds of `distances` (m,) and `sides`."""
+        return self.total(rows, distances, sides) + self._margin(rows)
+
+    def _margin(self, rows: NDArray[np.int64]) -> _Floats | float:
+        return 0.0 if self.proximity is None else MARGIN * self.transport[rows]
 
     def exact(
         self, row: int, distance: float, query: QueryBag, words: NDArray[np.float32], weights: _Floats
@@ -102,6 +118,8 @@ class WeightedSum:
 
     def thresholds(self, rows: NDArray[np.int64], limit: float, sides: Sides) -> _Floats:
         """Return the distance (m,) above which the total of each of `rows` (m,) is about above `limit`."""
+        if self.proximity is not None:  # the distance at a total is not known
+            return np.full(len(rows), np.inf)
         rest = limit - self.total(rows, np.zeros(len(rows)), sides)
         with np.errstate(divide="ignore", invalid="ignore"):
             thresholds = rest / self.transport[rows]

@@ -34,7 +34,7 @@ def test_a_truncated_file_is_replaced(pool: Texts, tmp_path: Path) -> None:
     assert np.array_equal(ranked("rwmd", pool, pool, DistanceCache(tmp_path)), expected)
 
 
-@pytest.mark.parametrize("method", ["wmd", "pwmd:gamma=0.75", "rwmd", "pwmd:proximity=gamma"])
+@pytest.mark.parametrize("method", ["wmd", "pwmd:gamma=0.75", "rwmd", "rwmd:proximity=gamma"])
 def test_new_documents_cost_their_own_distances_only(
     method: str, indexed: Collection, tmp_path: Path, solved: list[int]
 ) -> None:

@@ -6,10 +6,15 @@ from moverank.indexer.ranking_spec import own_ranking, resolve
 
 
 def test_a_row_is_a_ranking_perhaps_with_proximity() -> None:
-    method = parse_method("pwmd:gamma=0.5,proximity=gamma,weights=tfidf")
-    assert (method.label, method.proximity) == ("pwmd:gamma=0.5,proximity=gamma,weights=tfidf", "gamma")
-    assert method.ranking == parse_method("pwmd:gamma=0.5,weights=tfidf").ranking
-    assert parse_method("wmd:proximity=gaussian").ranking == parse_method("wmd").ranking
+    method = parse_method("rwmd:gamma=0.5,proximity=gamma,weights=tfidf")
+    assert (method.label, method.proximity) == ("rwmd:gamma=0.5,proximity=gamma,weights=tfidf", "gamma")
+    assert method.ranking == parse_method("rwmd:gamma=0.5,weights=tfidf").ranking
+    assert parse_method("bow:proximity=gaussian").ranking == parse_method("bow").ranking
+    transport = parse_method("wmd:proximity=gaussian")
+    assert (transport.ranking and transport.ranking.proximity, transport.proximity) == ("gaussian", None)
+    assert transport.has_proximity
+    assert method.has_proximity
+    assert not parse_method("wmd").has_proximity
     assert parse_method("random").is_random
     assert str(parse_method("0.3*bm25 + pwmd:gamma=1").ranking) == "0.3*bm25+pwmd:gamma=1"
 
@@ -34,7 +39,7 @@ def test_numbers_are_separated_by_commas() -> None:
         ("bm25:k9=1", "bm25 has no option 'k9'"),
         ("lsi:dim=x", "dim must be"),
         ("wmd:proximity=yes", "proximity must be one of empirical"),
-        ("wmd:proximity=gaussian+bm25", "a sum has no mutual proximity"),
+        ("rwmd:proximity=gaussian+bm25", "a sum has mutual proximity only by wmd or pwmd"),
         ("bm25+", "there is no ranking 'bm25+'"),
     ],
 )

@@ -61,6 +61,9 @@ def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
         "lsi:dim=3",
         "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
         "pwmd+0.4*bm25+0.3*lsi:dim=3",
+        "pwmd:proximity=empirical",
+        "wmd:weights=tfidf,proximity=gaussian",
+        "0.7*pwmd:gamma=0.5,proximity=gamma+bm25",
     ],
 )
 def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:

@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import gamma, norm
 
-from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
+from moverank.rerank.distance.mutual_proximity import (
+    KINDS,
+    MARGIN,
+    DistanceMoments,
+    Kind,
+    empirical_proximity,
+    fitted_proximity,
+    mutual_proximity,
+)
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.hubness import hubness
 from tests import naive_evaluation as naive
@@ -44,6 +52,36 @@ def test_fitted_proximity_is_the_product_of_both_sides(kind: str) -> None:
         sides.append(norm(mean, deviation) if kind == "gaussian" else gamma(shape, scale=mean / shape))
     assert found[2, 5] == pytest.approx(1 - sides[2].sf(distances[2, 5]) * sides[5].sf(distances[2, 5]))
     assert np.isinf(found[3, 3])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_never_decreases_with_the_distance(kind: Kind) -> None:
+    """Up to the margin, also far outside of the sample, where all is 0 or 1."""
+    rng = np.random.default_rng(2)
+    query, documents = rng.uniform(0.5, 1.5, 20), rng.uniform(0.5, 1.5, (3, 20))
+    documents[1], documents[2, 4] = 1.0, np.nan
+    proximity = mutual_proximity(kind, query, documents)
+    distances = np.sort(np.concatenate([[0.0, 1.0, 1e6], rng.uniform(0, 2, 3000), 1 + rng.normal(0, 1e-12, 3000)]))
+    for row in range(3):
+        costs = proximity.costs(np.full(len(distances), row), distances)
+        assert np.diff(costs).min() >= -MARGIN
+        assert costs[0] >= -MARGIN
+        assert costs[-1] <= 1.1
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "gamma"])
+def test_fitted_proximity_of_a_sample_is_the_product_of_both_sides(kind: Kind) -> None:
+    rng = np.random.default_rng(3)
+    query, documents, distances = rng.uniform(0.5, 1.5, 20), rng.uniform(0.5, 1.5, (4, 20)), rng.uniform(0.4, 1.6, 4)
+    found = mutual_proximity(kind, query, documents).costs(np.arange(4), distances)
+    for row, distance in enumerate(distances.tolist()):
+        above = 1.0
+        for side in (query, documents[row]):
+            mean, deviation = side.mean(), side.std(ddof=1)
+            shape = (mean / deviation) ** 2
+            fitted = norm(mean, deviation) if kind == "gaussian" else gamma(shape, scale=mean / shape)
+            above *= fitted.sf(distance)
+        assert found[row] == pytest.approx(1 - above, abs=2e-9)
 
 
 def _hubness(distances: NDArray[np.float64]) -> float:
@@ -86,3 +124,5 @@ def test_inputs_that_do_not_match_are_refused() -> None:
         fitted_proximity(distances[:2], spread, spread)
     with pytest.raises(EvaluationError):
         fitted_proximity(distances, spread, spread, "uniform")  # type: ignore[arg-type]
+    with pytest.raises(EvaluationError):
+        mutual_proximity("empirical", distances[0], distances[:, :3])

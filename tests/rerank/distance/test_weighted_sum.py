@@ -1,6 +1,7 @@
 """A certified sum returns the same as brute force through POT, whatever its weights."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from moverank import BagError
 from moverank.rerank.distance import cascade, word_blocks
+from moverank.rerank.distance.mutual_proximity import KINDS, Kind, mutual_proximity
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, plain
@@ -33,12 +35,24 @@ def _random_sum(rng: np.random.Generator, n: int, kind: str, scale: float) -> We
     return WeightedSum(transport, document, query, rwmd, scale * rng.integers(0, 4, n) / 4)
 
 
+def _with_proximity(problem: Problem, total: WeightedSum, kind: Kind, rng: np.random.Generator) -> WeightedSum:
+    """Replace WMD by 1 - MP; the distances from the sample are near those of the problem, and some do not count."""
+    query = problem.query
+    typical = max(naive.wmd(query.bag, query.vectors, problem.bags[0], problem.vectors), 1e-9)
+    own, documents = (typical * rng.uniform(0.2, 2, shape) for shape in (7, (len(problem.bags), 7)))
+    own[0] = documents[0, 1] = np.nan
+    return replace(total, proximity=mutual_proximity(kind, own, documents))
+
+
 def _brute_force(problem: Problem, total: WeightedSum) -> list[float]:
     query, values = problem.query, []
     for row, bag in enumerate(problem.bags):
         query_side, document_side = naive.rwmd_sides(query.bag, query.vectors, bag, problem.vectors)
+        moved = naive.wmd(query.bag, query.vectors, bag, problem.vectors)
+        if total.proximity:  # whose own formula is compared in test_mutual_proximity
+            moved = float(total.proximity.costs(np.array([row]), np.array([moved]))[0])
         values.append(
-            total.transport[row] * naive.wmd(query.bag, query.vectors, bag, problem.vectors)
+            total.transport[row] * moved
             + total.document_side[row] * document_side
             + total.query_side[row] * query_side
             + total.rwmd[row] * max(document_side, query_side)
@@ -47,10 +61,10 @@ def _brute_force(problem: Problem, total: WeightedSum) -> list[float]:
     return values
 
 
-def _check(problem: Problem, total: WeightedSum, k: int) -> None:
+def _check(problem: Problem, total: WeightedSum, k: int, rounding: float = 0.0) -> None:
     found = nearest(problem.query, problem.packed, problem.vectors, k, total=total)
     expected = _brute_force(problem, total)
-    tolerance = 10 * problem.rounding + 1e-12 * (1 + float(total.offset.max()))
+    tolerance = rounding + 10 * problem.rounding + 1e-12 * (1 + float(total.offset.max()))
     np.testing.assert_allclose(found.distances, sorted(expected)[:k], rtol=1e-9, atol=tolerance)
     np.testing.assert_allclose(np.array(expected)[found.rows], found.distances, rtol=1e-9, atol=tolerance)
     assert len(set(found.rows.tolist())) == min(k, len(problem.bags))
@@ -64,6 +78,17 @@ def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, see
     rng = np.random.default_rng(seed)
     scale = float(np.linalg.norm(problem.vectors, axis=1).max())
     _check(problem, _random_sum(rng, len(problem.bags), kind, scale), k)
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(1, 15), st.sampled_from(KINDS), st.booleans(), st.integers(0, 2**32))
+def test_certified_mutual_proximity_is_brute_force(
+    problem: Problem, k: int, kind: Kind, alone: bool, seed: int
+) -> None:
+    rng, n = np.random.default_rng(seed), len(problem.bags)
+    total = plain("wmd", n) if alone else _random_sum(rng, n, "all", 1.0)
+    rounding = 1e-6 if problem.rounding else 0.0  # the distribution functions are steep where distances hardly differ
+    _check(problem, _with_proximity(problem, total, kind, rng), k, rounding)
 
 
 def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
@@ -93,6 +118,15 @@ def test_a_certified_sum_of_many_documents_is_brute_force(
             patch.setattr(cascade, "QUANTISED_BYTES", 64 * 30)
             patch.setattr(word_blocks, "MATRIX_BYTES", 4 * len(problem.query.bag) * 30)
         _check(problem, _random_sum(np.random.default_rng(seed), len(problem.bags), kind, 2.0), k)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_mutual_proximity_of_many_documents_is_brute_force_and_prunes(kind: Kind, k: int) -> None:
+    problem, rng = _many_bags(11, "normal"), np.random.default_rng(11)
+    total = _with_proximity(problem, plain("pwmd", len(problem.bags)), kind, rng)
+    _check(problem, total, k)
+    assert nearest(problem.query, problem.packed, problem.vectors, k, total=total).counts.solved < len(problem.bags)
 
 
 def test_components_are_those_of_the_hits() -> None:
@@ -126,7 +160,8 @@ def test_the_error_of_a_search_that_is_stopped_is_bounded() -> None:
 
 
 def test_bounds_of_the_parts_bound_the_total() -> None:
-    total = WeightedSum(*(np.array([weight]) for weight in (0.3, 0.1, 0.7, 0.2, 1e9)))
+    transport, document, query, rwmd, offset = (np.array([weight]) for weight in (0.3, 0.1, 0.7, 0.2, 1e9))
+    total = WeightedSum(transport, document, query, rwmd, offset)
     row, low = np.zeros(1, np.int64), Sides(np.array([0.1]), np.array([0.1]))
     high = Sides(*(np.nextafter(side, 1) for side in low))
     assert total.total(row, np.array([0.1]), low) <= total.total(row, np.array([0.1]), high)
