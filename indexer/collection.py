@@ -5,20 +5,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused
 from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings, open_collection
 from moverank.indexer.indexing.creation import create, remove_if_empty
-from moverank.indexer.indexing.removal import remove_keys
+from moverank.indexer.indexing.removal import remove_documents
 from moverank.indexer.indexing.settings_change import change_settings
 from moverank.indexer.indexing.sync import Sync
 from moverank.indexer.indexing.train_vectors import train_collection
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.search.neighbours import Neighbours
 from moverank.indexer.settings import Settings
@@ -33,8 +34,10 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
-class Collection:
+class Collection(StoredDocuments):
     """An open collection; close it, or use it in a `with` block. Get one by `create` or `open`, not by the constructor.
+
+    It is also a container of its documents: `for document in collection`, `len`, `key in collection`, `get`, `keys`.
 
     Search methods take a `SearchOptions`, or its fields as keywords: `search("late train", k=3)`. They use the state
     at the first search until `refresh`, and raise NoKnownWords, UsageError and CollectionError.
@@ -121,6 +124,15 @@ class Collection:
         with self._store.reading() as reader:
             yield reader
 
+    @contextmanager
+    def contents(self, where: Where | None = None) -> Iterator[Contents]:
+        """Open one state of the documents that pass a filter, as in `SearchOptions.where`."""
+        with self._store.reading() as reader:
+            yield Contents(reader, where)
+        if self._store.reopen_if_changed():
+            self.refresh()
+            raise CollectionError(f"{self.path} was changed by another process while it was read: try again")
+
     def change_settings(self, **choices: Any) -> None:
         """Change settings that may change later: weights, gamma, title weight, first stage, faiss.
 
@@ -159,11 +171,25 @@ class Collection:
             raise PruneRefused(sync.refused, changes)
         return changes
 
-    def remove(self, keys: Sequence[str], *, progress: Progress = silent) -> Changes:
-        """Remove documents by key; if any key is unknown, remove nothing and raise UnknownKey."""
+    def remove(
+        self,
+        keys: Sequence[str] = (),
+        *,
+        where: Where | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> Changes:
+        """Remove documents by key; if any key is unknown, remove nothing and raise UnknownKey.
+
+        `where`: remove the documents that pass this filter instead; UsageError if these are all documents, unless
+        `everything` confirms it. `dry_run`: change nothing, and return the changes that there would be.
+        """
+        if dry_run:
+            return remove_documents(self._store, keys, where, everything=everything, dry_run=True)
         with locked(self.path, self.wait):
             self.refresh()
-            changes = remove_keys(self._store, keys)
+            changes = remove_documents(self._store, keys, where, everything=everything)
             self._compact(progress)
         return changes
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-Value = str | int | float | bool | None
-Metadata = Mapping[str, Value | list[Value]]
+Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+Metadata = Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"]
+"""A filter: conditions as on the command line, `["year>=2019", "label=red"]`, or the accepted values of fields."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOptions:
@@ -21,7 +24,8 @@ class SearchOptions:
 
     `gamma`: sensitivity to rank, 0 or more. None: the collection's.
 
-    `where`: field name -> accepted values; only documents with one of these values in every named field are candidates.
+    `where`: the filter, a list of conditions such as "year>=2019", or a mapping of field names to accepted values; only
+    documents that pass it are candidates. The manual's page `filters` has the grammar.
 
     `explained`: include the flows of each hit.
 
@@ -35,7 +39,7 @@ class SearchOptions:
     rank: str | None = None
     distance: str | None = None
     gamma: float | None = None
-    where: Mapping[str, Sequence[str]] | None = None
+    where: Where | None = None
     explained: bool = False
     budget: float | None = None
 

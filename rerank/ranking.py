@@ -1,7 +1,8 @@
 """Results of a search: hits, counts per stage, and how exact the list is."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: the document's key, its distance, and its title, label and snippet for display.
+    """One result: the document's key, its distance, and its title, label, metadata and snippet for display.
 
     `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
     requested. `scored` is the value of the scorer that ranked the document. If a sum did, `total` is its value, smaller
@@ -40,6 +41,7 @@ class Hit:
     scored: float | None = None
     parts: tuple[tuple[str, float], ...] = ()
     total: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def score(self) -> float:

@@ -174,12 +174,12 @@ def search_options(
     exact: bool,
     ranking: tuple[str | None, str | None],
     gamma: float | None,
-    where: Iterable[str] | None,
+    where: Sequence[str] | None,
     budget: float | None,
     *,
     explained: bool,
 ) -> SearchOptions:
-    """Return the options of a search; `ranking`: --rank and --distance; `where`: conditions of the form FIELD=VALUE.
+    """Return the options of a search; `ranking`: --rank and --distance; `where`: the conditions of --where.
 
     For the others see `SearchOptions`.
     """
@@ -190,23 +190,10 @@ def search_options(
         rank=ranking[0],
         distance=ranking[1],
         gamma=gamma,
-        where=accepted_values(where or ()) or None,
+        where=where,
         explained=explained,
         budget=budget,
     )
-
-
-def accepted_values(conditions: Iterable[str]) -> dict[str, list[str]]:
-    """Return field -> accepted values, from conditions of the form FIELD=VALUE; UsageError for other text."""
-    from moverank.indexer.errors import UsageError
-
-    accepted: dict[str, list[str]] = {}
-    for condition in conditions:
-        field, equals, value = condition.partition("=")
-        if not (field and equals):
-            raise UsageError(f"--where {condition!r} is not of the form FIELD=VALUE")
-        accepted.setdefault(field, []).append(value)
-    return accepted
 
 
 def _print_rankings(

@@ -146,8 +146,9 @@ Gamma = Annotated[
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="FIELD=VALUE",
-        help="Only documents with this label or metadata; repeat for other values of a field, or for more fields.",
+        metavar="CONDITION",
+        help="Only documents with this label or metadata: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
+        "repeatable, see `moverank help filters`.",
     ),
 ]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]

@@ -8,27 +8,41 @@ from typing import Annotated
 import typer
 
 from moverank.indexer.commands.failures import FAILED, interruptible
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait, Where
 
 app = typer.Typer()
 
 
-@app.command(epilog="Example: `moverank remove thread-17 thread-18`")
+@app.command(epilog="Examples: `moverank remove thread-17 thread-18`  `moverank remove --where 'year<2010' --dry-run`")
 def remove(
-    keys: Annotated[list[str], typer.Argument(help="Keys of documents.")],
+    keys: Annotated[list[str] | None, typer.Argument(help="Keys of documents.", show_default=False)] = None,
     index: Index = DEFAULT_INDEX,
+    where: Where = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Remove nothing; report how many documents would be removed.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove also if all documents pass --where.")] = False,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Remove documents; if any of the keys is unknown, nothing is removed."""
+    """Remove documents by key, or all that pass --where; if any of the keys is unknown, nothing is removed."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.output import print_changes
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.output import print_changes, print_object
     from moverank.indexer.formatters.progress_bars import Bars
 
+    if bool(keys) == bool(where):
+        raise UsageError("name the documents to remove either by their keys or by --where")
     began = perf_counter()
     with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
-        changes = collection.remove(keys, progress=bars)
-    print_changes(changes, perf_counter() - began, as_json=as_json)
+        changes = collection.remove(keys or (), where=where, everything=yes, dry_run=dry_run, progress=bars)
+        documents = len(collection)
+    if not dry_run:
+        print_changes(changes, perf_counter() - began, as_json=as_json)
+    elif as_json:
+        print_object({"removed": changes.removed, "documents": documents, "dry_run": True})
+    else:
+        typer.echo(f"{changes.removed:,} of {documents:,} documents would be removed")
 
 
 @app.command(epilog="Example: `moverank refit -i forum`")

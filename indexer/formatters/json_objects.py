@@ -5,7 +5,10 @@ from dataclasses import asdict
 from math import isnan
 from typing import Any
 
+from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes
+from moverank.indexer.readers.stored_record import record_of
+from moverank.indexer.store import Entry
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Hit, Ranking
@@ -43,6 +46,20 @@ def why_not_object(why: WhyNot) -> dict[str, Any]:
     return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
 
+def entry_object(entry: Entry) -> dict[str, Any]:
+    """Return a document without its texts, with the number of its parts."""
+    return entry._asdict()
+
+
+def description_object(description: Description) -> dict[str, Any]:
+    """Return a document as `export` writes it, and the facts that are stored about it."""
+    return record_of(description.document) | {
+        "words": description.words,
+        "unknown_words": list(description.unknown_words),
+        "revision": description.revision,
+    }
+
+
 def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
     values: dict[str, Any] = {
         "rank": rank,
@@ -51,6 +68,7 @@ def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
         "distance": None if isnan(hit.distance) else hit.distance,
         "score": hit.score,
         "label": hit.label,
+        "metadata": dict(hit.metadata),
         "snippet": hit.snippet,
     }
     if hit.total is not None:

@@ -111,6 +111,11 @@ def print_object(values: dict[str, Any]) -> None:
     typer.echo(text)
 
 
+def print_text(line: str) -> None:
+    """Print a line of a document's text, without control sequences that a terminal would execute."""
+    typer.echo(printable(line).rstrip())
+
+
 def note(text: str) -> None:
     """Print a line on standard error."""
     typer.echo(f"moverank: {printable(text)}", err=True)

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
@@ -36,6 +37,8 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
         lines.append(head)
         if hit.title:
             lines.append(Padding(Text(printable(hit.key), style="dim"), _INDENT, expand=False))
+        if hit.metadata:
+            lines.append(Padding(Text(metadata_line(hit.metadata), style="dim"), _INDENT, expand=False))
         if hit.parts:
             lines.append(Padding(Text(_parts(hit.parts), style="cyan"), _INDENT, expand=False))
         if hit.snippet:

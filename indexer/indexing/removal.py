@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import UnknownKey
-from moverank.indexer.store import Store, Writer
+from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.filters import matching_ids
+from moverank.indexer.options import Where
+from moverank.indexer.store import Reader, Store, Writer
 
 _BATCH = 2000
 
@@ -26,15 +28,31 @@ def remove(writer: Writer, ids: Sequence[int]) -> int:
     return len(ids)
 
 
-def remove_keys(store: Store, keys: Sequence[str]) -> Changes:
-    """Remove documents by key; if any is unknown, remove nothing and raise UnknownKey, which names the unknown ones."""
-    with store.writing() as writer:
-        known = writer.known(list(dict.fromkeys(keys)))
-        missing = [key for key in keys if key not in known]
-        if missing:
-            raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
-        removed = remove(writer, [document.id for document in known.values()])
-        return Changes(removed=removed, revision=writer.revision())
+def remove_documents(
+    store: Store, keys: Sequence[str], where: Where | None = None, *, everything: bool = False, dry_run: bool = False
+) -> Changes:
+    """Remove the documents with some keys, or those that pass the filter `where`; see `Collection.remove`."""
+    if where is not None and (keys or not where):
+        raise UsageError("name the documents to remove either by keys, or by one or more conditions")
+    # A dry run needs no lock, and no write permission.
+    with store.reading() if dry_run else store.writing() as reader:
+        ids = _ids_of(reader, keys) if where is None else matching_ids(reader, where).tolist()
+        if where is not None and ids and len(ids) == reader.document_count() and not (everything or dry_run):
+            raise UsageError(
+                f"nothing was removed: all {len(ids):,} documents pass the filter; --yes (in Python everything=True) "
+                "confirms that they are to be removed"
+            )
+        removed = remove(reader, ids) if isinstance(reader, Writer) else len(ids)
+        return Changes(removed=removed, revision=reader.revision())
+
+
+def _ids_of(reader: Reader, keys: Sequence[str]) -> list[int]:
+    """Return the ids of documents by their keys; UnknownKey names those that no document has."""
+    known = reader.known(list(dict.fromkeys(keys)))
+    missing = [key for key in keys if key not in known]
+    if missing:
+        raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
+    return [document.id for document in known.values()]
 
 
 def distinct_words(parts: Iterable[Any]) -> set[int]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Metadata, Part
 from moverank.indexer.errors import UsageError
+from moverank.indexer.metadata import flattened, metadata_fault, texts_of
 from moverank.indexer.store import StoredDocument
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
@@ -41,7 +42,7 @@ def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes
     """
     ranks = [part.rank for part in document.parts]
     content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
-    content += [] if document.title_counts or not document.title else [False]
+    content += [] if document.title_counts or not document.title.strip() else [False]
     digests = b"".join(part.digest for part in parts if part.rank != TITLE)
     return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests)
 
@@ -50,7 +51,7 @@ def restored(found: StoredDocument) -> Document:
     """Return the document of a stored one."""
     titled = any(part.rank == TITLE for part in found.parts)
     parts = tuple(Part(part.text, part.rank) for part in found.parts if part.rank != TITLE)
-    return Document(found.key, found.title, parts, found.label, found.metadata, titled or not found.title)
+    return Document(found.key, found.title, parts, found.label, found.metadata, titled or not found.title.strip())
 
 
 def text_digest(text: str) -> bytes:
@@ -59,23 +60,29 @@ def text_digest(text: str) -> bytes:
 
 
 def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
-    """Return the filter fields (name, value) of a document: text unchanged, other values as JSON."""
-    values = {("label", label)} if label is not None else set()
-    for name, value in metadata.items():
-        for item in value if isinstance(value, list) else [value]:
-            if item is not None:
-                values.add((name, item if isinstance(item, str) else json.dumps(item)))
-    return values
+    """Return the filter fields (name, value) of a document: its label, and the values of its metadata."""
+    return {*({("label", label)} if label is not None else ()), *flattened(metadata)}
 
 
 def check_document(document: Document) -> None:
-    """Raise UsageError for an empty key, a lone surrogate in a text, or a rank out of range."""
-    texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
-    texts.append(json.dumps(dict(document.metadata), ensure_ascii=False))
+    """Raise UsageError for a document that cannot be stored; the message names its key.
+
+    That is one with an empty key, a rank out of range, a NUL character or a lone surrogate in a text, or metadata that
+    JSON cannot hold.
+    """
     if not document.key:
         raise UsageError("a document needs a key that is not empty")
-    if any(not text.isascii() and _has_surrogate(text) for text in texts):
-        raise UsageError(f"document {document.key!r} has half a character (a lone surrogate), which no text can hold")
+    fault = metadata_fault(document.metadata)
+    if fault:
+        raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
+    texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    for text in (*texts, *texts_of(document.metadata)):
+        if "\0" in text:
+            raise UsageError(f"document {document.key!r} holds a NUL character: take it out")
+        if not text.isascii() and _has_surrogate(text):
+            raise UsageError(
+                f"document {document.key!r} has half a character (a lone surrogate), which no text can hold"
+            )
     if any(not 0 <= part.rank < 2**31 for part in document.parts):
         raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")
 

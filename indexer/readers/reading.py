@@ -19,9 +19,10 @@ from moverank.indexer.readers.jsonl import read_jsonl
 from moverank.indexer.readers.mail_threads import read_mail_threads
 from moverank.indexer.readers.messages import read_mbox, read_message
 from moverank.indexer.readers.plain_text import read_labelled_lines, read_lines, read_text
-from moverank.indexer.readers.records import Fields, document_of
+from moverank.indexer.readers.records import Build, Fields, Record, document_of
 from moverank.indexer.readers.sources import Source, find_sources
 from moverank.indexer.readers.stackexchange import read_stackexchange
+from moverank.indexer.readers.stored_record import is_stored_record, stored_document
 from moverank.indexer.readers.streams import Meter, Stream, open_source
 from moverank.indexer.readers.threads import thread_of
 from moverank.indexer.readers.validation import Validation
@@ -46,7 +47,7 @@ def read_documents(
     each file; `progress` is called with the number of bytes read from disk. Before the first document is read, raises
     `UsageError` for an unknown format, and `ReadError` for a missing or unreadable path or an empty directory.
     """
-    build = partial(document_of, fields=fields)
+    build = _any_record(partial(document_of, fields=fields), stored=fields.text is None)
     readers: dict[str, _Reader] = {
         "text": read_text,
         "lines": read_lines,
@@ -68,11 +69,21 @@ def read_threads(
 ) -> Iterator[Document | Rejection]:
     """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`. `progress` and errors: see `read_documents`."""
     readers: dict[str, _Reader] = {
-        "jsonl": partial(read_jsonl, build=thread_of),
+        "jsonl": partial(read_jsonl, build=_any_record(thread_of)),
         "stackexchange": read_stackexchange,
         "mbox": read_mail_threads,
     }
     return _read(find_sources(paths), readers, _detector(format, THREAD_FORMATS, thread_format), progress)
+
+
+def _any_record(build: Build, *, stored: bool = True) -> Build:
+    """Return `build`, or with `stored` a function that reads exported records, too."""
+
+    def built(record: Record, default_key: str) -> Document:
+        read = stored_document if stored and is_stored_record(record) else build
+        return read(record, default_key)
+
+    return built
 
 
 def _detector(name: str | None, formats: tuple[str, ...], detect: _Detect) -> _Detect:

@@ -1,13 +1,13 @@
 """Makes documents of records with named fields, as in JSONL and CSV."""
 
 import json
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn, TypeGuard
+from typing import Any, NoReturn
 
 from moverank.indexer.documents import Document, Part, Value
+from moverank.indexer.metadata import metadata_fault
 from moverank.indexer.readers.bad_record import BadRecord
 
 Record = Mapping[str, object]
@@ -35,7 +35,7 @@ class Fields:
 
 
 def document_of(record: Record, default_key: str, fields: Fields) -> Document:
-    """Make a document of `record`; its other fields, except nested objects, become metadata.
+    """Make a document of `record`; its other fields, except the posts of a thread, become metadata.
 
     `default_key` is the key of a record without one; `fields` names the fields to use. Raises `BadRecord` if a field
     is missing or has the wrong type.
@@ -121,26 +121,23 @@ def label_of(record: Record, name: str | None) -> str | None:
     wrong_type(f"the label {name!r}", "a string or a number", value)
 
 
-def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value | list[Value]]:
-    """Return the fields that are not in `used` and hold a scalar or a list of scalars, but neither null nor ""."""
-    metadata: dict[str, Value | list[Value]] = {}
-    for name, value in record.items():
-        if name in used or value is None or value == "":
-            continue
-        if _is_scalar(value, name) or _is_list(value, name):
-            metadata[name] = value
-    return metadata
+def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value]:
+    """Return the fields that are not in `used`, without those that are null, "", {} or posts; they may be nested."""
+    metadata: Any = {
+        name: value
+        for name, value in record.items()
+        if name not in used and value not in (None, "", {}) and not _are_posts(value)
+    }
+    fault = metadata_fault(metadata)
+    if fault:
+        raise BadRecord(fault)
+    found: dict[str, Value] = metadata
+    return found
 
 
-def _is_scalar(value: object, name: str) -> TypeGuard[Value]:
-    # JSON has no infinity, but 1e999 is parsed as one.
-    if isinstance(value, float) and not math.isfinite(value):
-        raise BadRecord(f"{name!r} is too large a number: write it as a string")
-    return value is None or isinstance(value, str | int | float)
-
-
-def _is_list(value: object, name: str) -> TypeGuard[list[Value]]:
-    return isinstance(value, list) and all(_is_scalar(item, name) for item in value)
+def _are_posts(value: object) -> bool:
+    """Return whether a value is a list of objects with a text, as the comments of a thread: too long to filter by."""
+    return isinstance(value, list) and any(isinstance(item, dict) and "text" in item for item in value)
 
 
 def parts_of(text: str) -> tuple[Part, ...]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 
 from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.metadata import texts_of
 from moverank.indexer.readers.bad_record import BadRecord
 
 MAX_PARTS = 100_000
@@ -75,8 +76,4 @@ def _texts(document: Document) -> Iterator[str]:
     yield from (document.key, document.title, document.label or "")
     for part in document.parts:
         yield part.text
-    for name, value in document.metadata.items():
-        yield name
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, str):
-                yield item
+    yield from texts_of(document.metadata)

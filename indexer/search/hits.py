@@ -15,7 +15,7 @@ def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Que
     `reader` and `parser` see the state that was searched.
     """
     ids = outcome.ids.tolist()
-    shown, texts = reader.shown(ids), reader.texts(ids)
+    shown, texts, metadata = reader.shown(ids), reader.texts(ids), reader.metadata(ids)
     hits = []
     for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
         flows = _flows(parser, query, id_) if explained else ()
@@ -25,7 +25,7 @@ def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Que
         parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
-        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total))
+        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total, metadata[id_]))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
     return Ranking(tuple(hits), *proof, ranked_by=str(query.ranking))
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UnknownKey, UsageError
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
+from moverank.indexer.filters import Alternatives, alternatives, matching_ids
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions, Where
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.priors import prior_fields, read_prior
@@ -21,6 +22,9 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 
+_RECENT = 8
+"""Number of filters whose documents are kept in memory: 8 bytes for each document."""
+
 
 class QueryParser:
     """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's."""
@@ -29,6 +33,7 @@ class QueryParser:
         self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
         self._priors: dict[str, Prior] = {}
+        self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
 
     def resolve(self, options: SearchOptions) -> Query:
         """Return a query without words; UsageError for options that are invalid or contradict each other."""
@@ -68,6 +73,16 @@ class QueryParser:
         if field not in self._priors:
             self._priors[field] = read_prior(self._reader, field)
         return self._priors[field]
+
+    def _matching(self, where: Where) -> NDArray[np.int64]:
+        """Return the ids of the documents that pass a filter; those of recent filters are kept, as long as the view."""
+        groups = alternatives(where)
+        if groups not in self._filtered:
+            found = matching_ids(self._reader, where)
+            if len(self._filtered) == _RECENT:
+                del self._filtered[next(iter(self._filtered))]
+            self._filtered[groups] = found
+        return self._filtered[groups]
 
     def _depth(self, options: SearchOptions, scorer: ScorerChoice | None) -> int | None:
         """Return the number of candidates; None for all documents."""
@@ -155,18 +170,6 @@ class QueryParser:
             if row < len(part.segment.ids) and part.segment.ids[row] == id_ and part.live[row]:
                 return part, row
         raise NoKnownWords("that document has no word with a vector: it cannot be compared")
-
-    def _matching(self, where: Mapping[str, Sequence[str]]) -> NDArray[np.int64]:
-        """Return the ids of the documents that have, in every field of `where`, one of its values."""
-        names = set(self._reader.field_names())
-        ids: set[int] | None = None
-        for name, values in where.items():
-            if name not in names:
-                known = f"the fields are {', '.join(sorted(names))}" if names else "no document has any field"
-                raise UsageError(f"no document has a field {name!r}: {known}")
-            matching = set(self._reader.matching(name, [values] if isinstance(values, str) else list(values)))
-            ids = matching if ids is None else ids & matching
-        return np.array(sorted(ids or ()), np.int64)
 
 
 def row_words(part: LiveSegment, row: int, ranking: RankingSpec) -> QueryWords:

@@ -1,7 +1,8 @@
 """A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer."""
 
-from moverank.indexer.store.auditor import Auditor, StoredDocument
+from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
+from moverank.indexer.store.document_reader import Entry, StoredDocument
 from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredState, StoredWord
 from moverank.indexer.store.store import Store, sqlite_url
 from moverank.indexer.store.writer import Row, Writer
@@ -10,6 +11,7 @@ __all__ = [
     "Auditor",
     "CountedPart",
     "DisplayFields",
+    "Entry",
     "Reader",
     "Row",
     "Store",

@@ -1,30 +1,15 @@
 """Queries over all rows, for checks and repairs."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import select
 
+from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS, StoredDocument
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, WORDS
 from moverank.indexer.store.writer import Row, Writer
 
 _MOST_FAULTS = 20
-_DOCUMENT = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
-_PART = ("document_id", "id", "position", "rank", "text", "digest", "words", "counts")
-
-
-class StoredDocument(NamedTuple):
-    """A stored document; `parts` are rows (id, position, rank, text, digest, words, counts), the title first."""
-
-    id: int
-    key: str
-    title: str
-    label: str | None
-    metadata: dict[str, Any]
-    digest: bytes
-    wordless: bool
-    revision: int
-    parts: list[Any]
 
 
 class Auditor(Writer):
@@ -42,9 +27,9 @@ class Auditor(Writer):
     def stored(self) -> Iterator[StoredDocument]:
         """Iterate over all documents with their parts, by id."""
         order = (PARTS.c.document_id, PARTS.c.position)
-        parts = self._stream(select(*(PARTS.c[name] for name in _PART)).order_by(*order))
+        parts = self._stream(select(*(PARTS.c[name] for name in PART_COLUMNS)).order_by(*order))
         pending = next(parts, None)
-        for row in self._stream(select(*(DOCUMENTS.c[name] for name in _DOCUMENT)).order_by(DOCUMENTS.c.id)):
+        for row in self._stream(select(*(DOCUMENTS.c[name] for name in DOCUMENT_COLUMNS)).order_by(DOCUMENTS.c.id)):
             own: list[Any] = []
             while pending is not None and pending.document_id <= row.id:
                 if pending.document_id == row.id:

@@ -4,15 +4,16 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
-from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from moverank.indexer.store.document_reader import DocumentReader
+from moverank.indexer.store.field_reader import FieldReader
+from moverank.indexer.store.schema import DOCUMENTS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
-CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
 
 class StoredState(NamedTuple):
@@ -48,11 +49,8 @@ class DisplayFields(NamedTuple):
     label: str | None
 
 
-class Reader:
+class Reader(DocumentReader, FieldReader):
     """Read queries to one consistent state of the database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def settings(self) -> dict[str, Any]:
         """Return every setting by name."""
@@ -89,9 +87,6 @@ class Reader:
         if not unused:
             statement = statement.where(WORDS.c.frequency > 0)
         return self._scalar(statement.where(WORDS.c.row != UNKNOWN) if known else statement)
-
-    def _scalar(self, statement: Any) -> int:
-        return int(self._connection.scalar(statement) or 0)
 
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
         """Return the stored documents among those with the given keys, by key."""
@@ -183,26 +178,3 @@ class Reader:
         """Return (id, number of documents) of every word with a vector, in the order of ids."""
         statement = select(WORDS.c.id, WORDS.c.frequency).where(WORDS.c.row != UNKNOWN).order_by(WORDS.c.id)
         return [(id_, frequency) for id_, frequency in self._connection.execute(statement)]
-
-    def matching(self, name: str, values: Sequence[str]) -> list[int]:
-        """Return the ids of documents whose field has any of the values."""
-        statement = select(FIELDS.c.document_id).where(FIELDS.c.name == name, FIELDS.c.value.in_(values))
-        return list(self._connection.scalars(statement.distinct()))
-
-    def values(self, name: str) -> list[tuple[int, str]]:
-        """Return (document id, value) of a field."""
-        statement = select(FIELDS.c.document_id, FIELDS.c.value).where(FIELDS.c.name == name)
-        return [(id_, value) for id_, value in self._connection.execute(statement)]
-
-    def field_names(self) -> list[str]:
-        """Return the names of all fields that documents can be filtered by."""
-        return list(self._connection.scalars(select(FIELDS.c.name).distinct().order_by(FIELDS.c.name)))
-
-    def _within(self, statement: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
-        """Select the rows whose column has one of many values, by several statements of at most `CHUNK` values."""
-        for start in range(0, len(values), CHUNK):
-            yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK])))
-
-    def _stream(self, statement: Any) -> Iterator[Any]:
-        """Iterate over rows without holding them all in memory."""
-        yield from self._connection.execution_options(yield_per=1000).execute(statement)

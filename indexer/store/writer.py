@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from moverank.indexer.store.reader import CHUNK, REMOVALS_FORGOTTEN, Reader
+from moverank.indexer.store.queries import CHUNK
+from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
 
 Row = Mapping[str, Any]

@@ -29,11 +29,19 @@ def test_named_fields_take_precedence() -> None:
     assert document == Document("2", "h", (Part("w"),), "3.5", {"id": 1, "title": "t", "text": "x", "label": "l"})
 
 
-def test_empty_and_nested_fields_are_left_out_of_the_metadata() -> None:
-    assert make({"text": "x", "a": None, "b": "", "c": {"d": 1}, "e": [[1]], "f": [], "g": False}).metadata == {
-        "f": [],
-        "g": False,
+def test_empty_fields_are_left_out_of_the_metadata_and_nested_ones_are_not() -> None:
+    kept = {"c": {"d": 1, "e": None}, "e": [[1], {"f": 2}], "f": [], "g": False, "h": 0}
+    assert make({"text": "x", "a": None, "b": "", "i": {}, **kept}).metadata == kept
+
+
+def test_the_posts_of_a_thread_are_no_metadata() -> None:
+    record = {
+        "text": "x",
+        "comments": [{"text": "y"}],
+        "replies": [{"user": "u", "text": "z"}],
+        "likes": [{"user": "u"}],
     }
+    assert make(record).metadata == {"likes": [{"user": "u"}]}
 
 
 def test_the_default_key() -> None:
@@ -68,8 +76,8 @@ def test_labels(label: object, expected: str | None) -> None:
         ({"id": 1, "text": "x"}, {"label": "kind"}, "no field 'kind': the record has 'id', 'text'", "1"),
         ({"id": 1, "text": "x"}, {"key": "nr"}, "no field 'nr': the record has 'id', 'text'", None),
         ({}, {"text": "words"}, "no field 'words': the record has no fields", "f:1"),
-        ({"id": 1, "text": "x", "n": float("inf")}, {}, "'n' is too large a number", "1"),
-        ({"id": 1, "text": "x", "n": [1, float("inf")]}, {}, "'n' is too large a number", "1"),
+        ({"id": 1, "text": "x", "n": float("inf")}, {}, "'n' is no finite number", "1"),
+        ({"id": 1, "text": "x", "n": [1, float("inf")]}, {}, "'n' is no finite number", "1"),
     ],
 )
 def test_bad_records(record: Record, fields: dict[str, str], reason: str, key: str | None) -> None:

@@ -30,7 +30,7 @@ def test_all_texts_are_grouped_by_document(store: Store) -> None:
 
 
 def test_more_values_than_a_statement_takes_are_split(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moverank.indexer.store.reader.CHUNK", 7)
+    monkeypatch.setattr("moverank.indexer.store.queries.CHUNK", 7)
     monkeypatch.setattr("moverank.indexer.store.writer.CHUNK", 7)
     with store.writing() as writer:
         ids = writer.add_documents([document_row(str(i)) for i in range(40)])

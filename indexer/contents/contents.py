@@ -1,0 +1,81 @@
+"""The documents of one state of a collection that pass a filter, read in batches."""
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.contents.description import Description, describe
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import UnknownKey
+from moverank.indexer.filters import matching_ids
+from moverank.indexer.indexing.stored_form import restored
+from moverank.indexer.options import Where
+from moverank.indexer.store import Entry, Reader, StoredDocument
+
+_BATCH = 200  # documents: some may be threads of thousands of posts
+_KEYS = 5000
+
+
+class Contents:
+    """The documents that `reader` sees and that pass the filter `where`, in the order in which they were first added.
+
+    Only their ids are held in memory. All methods but `get` and `describe` raise UsageError for an invalid filter.
+    """
+
+    def __init__(self, reader: Reader, where: Where | None = None) -> None:
+        self._reader, self._where = reader, where
+
+    @property
+    def total(self) -> int:
+        """Return the number of all documents."""
+        return self._reader.document_count()
+
+    def __len__(self) -> int:
+        """Return the number of documents that pass the filter."""
+        return len(self._ids)
+
+    def documents(self) -> Iterator[Document]:
+        """Iterate over the documents."""
+        for ids in self._batches(_BATCH):
+            yield from map(restored, self._reader.documents(ids))
+
+    def entries(self, limit: int | None = None) -> Iterator[Entry]:
+        """Iterate over the first `limit` documents, None for all, without their texts."""
+        for ids in self._batches(_BATCH, limit):
+            yield from self._reader.entries(ids)
+
+    def keys(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        for ids in self._batches(_KEYS):
+            keys = self._reader.keys(ids)
+            yield from (keys[id_] for id_ in ids)
+
+    def describe(self, key: str) -> Description:
+        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
+        found = self._found(key)
+        if found is None:
+            raise UnknownKey(f"the collection has no document with the key {key!r}")
+        return describe(self._reader, found)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a document with a key, whether it passes the filter or not."""
+        return bool(self._reader.known([key]))
+
+    def get(self, key: str) -> Document | None:
+        """Return the document with a key, whether it passes the filter or not; None if there is none."""
+        found = self._found(key)
+        return None if found is None else restored(found)
+
+    def _found(self, key: str) -> StoredDocument | None:
+        known = self._reader.known([key])
+        return self._reader.documents([known[key].id])[0] if known else None
+
+    @cached_property
+    def _ids(self) -> NDArray[np.int64]:
+        return matching_ids(self._reader, self._where)
+
+    def _batches(self, size: int, limit: int | None = None) -> Iterator[list[int]]:
+        ids = self._ids[:limit]
+        return (ids[start : start + size].tolist() for start in range(0, len(ids), size))

@@ -1,0 +1,80 @@
+"""Metadata as JSON values: what can be stored, the texts within, and the fields by which filters find them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from moverank.indexer.documents import Metadata
+
+MAX_DEPTH = 20
+"""How deeply lists and objects may be nested."""
+
+_MOST_BITS = 10_000  # Python reads and writes no integer of more than 4300 digits
+
+
+def flattened(metadata: Metadata) -> Iterator[tuple[str, str]]:
+    """Yield name and value of every field: text as it is, numbers and Booleans as JSON.
+
+    The values of a list are values of its field; those of a nested object are fields with dotted names, as in
+    `author.name`. Null is no value.
+    """
+    for name, value in metadata.items():
+        yield from _values(name, value)
+
+
+def _values(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for inner, item in value.items():
+            yield from _values(f"{name}.{inner}", item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _values(name, item)
+    elif value is not None:
+        yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def texts_of(value: object) -> Iterator[str]:
+    """Yield every name and every text within metadata."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield name
+            yield from texts_of(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_of(item)
+
+
+def metadata_fault(metadata: Metadata) -> str | None:
+    """Return why metadata cannot be stored as JSON, and the remedy; None if they can."""
+    values: Mapping[Any, object] = metadata  # from a program without type checks
+    for name, value in values.items():
+        if not isinstance(name, str):
+            return f"the name {name!r} must be a text"
+        fault = _fault(value, MAX_DEPTH)
+        if fault:
+            return f"{name!r} {fault}"
+    return None
+
+
+def _fault(value: object, depth: int) -> str | None:
+    """Return why a value cannot be stored that may be nested up to `depth`."""
+    if value is None or isinstance(value, str | bool):
+        return None
+    if isinstance(value, float):
+        return None if isfinite(value) else "is no finite number: write it as a text, or leave it out"
+    if isinstance(value, int):
+        return None if value.bit_length() <= _MOST_BITS else "has too many digits: write it as a text"
+    if not isinstance(value, list | tuple | dict):
+        kind = type(value).__name__
+        return f"is of type {kind}: use text, numbers, Booleans, None, and lists and dicts of these"
+    if not depth:
+        return f"is nested more than {MAX_DEPTH} deep: flatten it"
+    if isinstance(value, dict):
+        wrong = next((name for name in value if not isinstance(name, str)), None)
+        if wrong is not None:
+            return f"has the name {wrong!r}, which must be a text"
+    items = value.values() if isinstance(value, dict) else value
+    return next((fault for item in items if (fault := _fault(item, depth - 1))), None)

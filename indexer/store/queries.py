@@ -1,0 +1,27 @@
+"""What all queries need: single values, many values, and rows without holding them all in memory."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection
+
+CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
+
+
+class Queries:
+    """Queries to one state of the database, over one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _scalar(self, statement: Any) -> int:
+        return int(self._connection.scalar(statement) or 0)
+
+    def _within(self, statement: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
+        """Select the rows whose column has one of many values, by several statements of at most `CHUNK` values."""
+        for start in range(0, len(values), CHUNK):
+            yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK])))
+
+    def _stream(self, statement: Any) -> Iterator[Any]:
+        """Iterate over rows without holding them all in memory."""
+        yield from self._connection.execution_options(yield_per=1000).execute(statement)
