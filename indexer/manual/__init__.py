@@ -4,7 +4,18 @@ from importlib.resources import files
 
 from moverank.indexer.errors import UsageError
 
-TOPICS = ("commands", "formats", "settings", "search", "ranking", "evaluation", "safety", "library", "figures")
+TOPICS = (
+    "commands",
+    "formats",
+    "settings",
+    "search",
+    "filters",
+    "ranking",
+    "evaluation",
+    "safety",
+    "library",
+    "figures",
+)
 """The pages in the order of reading."""
 
 

@@ -41,11 +41,17 @@ JSON_COMMANDS = {
     "info": "-i docs.index",
     "check": "-i docs.index",
     "backup": "copy -i docs.index",
+    "list": "-i docs.index",
+    "show": "plug-hot -i docs.index",
     "remove": "plug-hot -i docs.index",
 }
 """Arguments for each command that has `--json`, in the order of execution."""
 
-MORE_JSON = ("evaluate bounds -i docs.index --sample 2 --depths", "search --queries queries.jsonl -i forum --budget 1")
+MORE_JSON = (
+    "remove --where label=car -i docs.index --dry-run",
+    "evaluate bounds -i docs.index --sample 2 --depths",
+    "search --queries queries.jsonl -i forum --budget 1",
+)
 
 
 def test_every_command_and_option_is_documented() -> None:
@@ -131,7 +137,7 @@ def _keys(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
-            yield from () if key in ("parts", "chosen") else _keys(inner)
+            yield from () if key in ("parts", "chosen", "metadata") else _keys(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from _keys(inner)

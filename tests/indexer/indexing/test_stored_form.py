@@ -4,8 +4,9 @@ from contextlib import suppress
 
 import pytest
 
-from moverank import Collection, Document, UsageError
+from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.indexing.stored_form import check_document
+from moverank.indexer.maintenance import check
 from tests.indexer.world import document
 
 
@@ -30,3 +31,10 @@ def test_invalid_documents_are_refused_and_do_no_harm(collection: Collection, in
 
 def test_any_other_text_is_valid() -> None:
     check_document(document("schlüssel", "Füße", "\U0001f600", title="Zürich", label="größe"))
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_blank_title_is_no_damage(collection: Collection, counts: bool) -> None:
+    collection.index([Document("a", " ", (Part("ant"),), title_counts=counts)])
+    assert check(collection.path).sentences() == ()
+    assert collection.index(list(collection)).unchanged == 1

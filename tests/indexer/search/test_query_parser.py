@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, UnknownKey, UsageError
+from moverank.indexer.options import Where
 from moverank.rerank.errors import NoKnownWords
 from tests.indexer.search.conftest import Searchable
 from tests.indexer.world import check_exact, check_sound, document
@@ -27,11 +28,18 @@ from tests.indexer.world import check_exact, check_sound, document
         ({"label": ["pink"]}, lambda _: False),
         ({"label": []}, lambda _: False),
         ({}, lambda _: True),
+        ("year>=1993", lambda one: one.metadata.get("year", 0) >= 1993),
+        (["year>1990", "year<1995", "label!=red"], lambda one: 1990 < one.metadata.get("year", 0) < 1995
+         and one.label != "red"),
+        (["half=1.50", "half=2"], lambda one: one.metadata.get("half") in (1.5, 2.0)),
+        ("open=True", lambda one: one.metadata.get("open") is True),
+        (["!tags", "label^=r"], lambda one: not one.metadata.get("tags") and (one.label or "").startswith("r")),
+        ("!label", lambda one: one.label is None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("faiss", ["IDMap2,Flat", "HNSW32", "IVF4,Flat", "SQ8"])
 def test_a_filter_applies_before_candidates_are_chosen(
-    searchable: Searchable, faiss: str, where: dict[str, list[str]], accepts: Callable[[Document], bool]
+    searchable: Searchable, faiss: str, where: Where, accepts: Callable[[Document], bool]
 ) -> None:
     collection, twin = searchable.of(faiss=faiss, gamma=0.0)
     distances = twin.distances("ant bee")
@@ -130,3 +138,17 @@ def test_a_very_large_collection_is_searched_by_candidates_by_default(
     assert collection.search("ant dog", k=5).counts.candidates == 12
     assert collection.search("ant dog", k=15).counts.candidates == 15
     check_exact(collection.search("ant dog", k=5, exact=True), twin.distances("ant dog"), 5)
+
+
+def test_a_filter_is_applied_to_the_current_state(collection: Collection) -> None:
+    collection.index([document(f"d{i}", "ant", metadata={"n": i}) for i in range(12)])
+    for least in [*range(12), 0]:
+        hits = collection.search("ant", k=99, where=f"n>={least}").hits
+        assert {hit.key for hit in hits} == {f"d{i}" for i in range(least, 12)}
+    collection.index([document("d0", "ant", metadata={"n": 12}), document("new", "ant", metadata={"n": 12})])
+    assert {hit.key for hit in collection.search("ant", where="n>=11").hits} == {"d0", "d11", "new"}
+    with Collection.open(collection.path) as other:
+        other.index([document("newer", "ant", metadata={"n": 12})])
+    assert len(collection.search("ant", where="n>=11").hits) == 3
+    collection.refresh()
+    assert len(collection.search("ant", where="n>=11").hits) == 4
