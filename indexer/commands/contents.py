@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.failures import interruptible
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Where
 
 app = typer.Typer()
@@ -91,6 +90,6 @@ def export(
             for record in records:
                 print_object(record)
             return
-        with interruptible(), Bars() as bars:
+        with Bars() as bars:
             write_lines(output, records, total, bars)
     note(f"{total:,} documents are in {output}")

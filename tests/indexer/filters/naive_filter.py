@@ -133,12 +133,13 @@ def _truth(value: Any) -> bool | None:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, str) and value.strip() in ("007", ""):
+    if isinstance(value, bool):
         return None
     try:
-        return None if isinstance(value, bool) else json.loads(_text(value), parse_constant=lambda _: None)
+        number = json.loads(_text(value))
     except ValueError:
         return None
+    return number if type(number) in (int, float) else None
 
 
 def _calendar(value: Any) -> tuple[int, ...] | None:
