@@ -1,4 +1,7 @@
-"""A collection: one directory with documents, word vectors, and derived files for fast searches."""
+"""A collection: one directory with documents, word vectors, and derived files for fast searches.
+
+Over 250 lines: it is the face of the library, and most of them document its methods, which call other rooms.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
