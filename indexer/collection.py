@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, PruneRefused
+from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings, open_collection
@@ -24,17 +24,20 @@ from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
+from moverank.indexer.scope import Scope
 from moverank.indexer.search.neighbours import Neighbours
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.index_choice import IndexInUse
 from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
-from moverank.indexer.store import Reader, Store
+from moverank.indexer.store import Reader, Store, StoredSource
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
+
+_WITHOUT_SOURCE = Scope(unknown=True)
 
 
 class Collection(StoredDocuments):
@@ -149,30 +152,43 @@ class Collection(StoredDocuments):
         self,
         records: Iterable[Document | Rejection],
         *,
+        scope: Scope = _WITHOUT_SOURCE,
         prune: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
         strict: bool = False,
         rejected: Callable[[Rejection], None] = lambda _: None,
+        changed: Callable[[str, str], None] = lambda _, __: None,
         progress: Progress = silent,
     ) -> Changes:
-        """Add or update documents; with `prune`, remove all that the `records` do not contain.
+        """Add or update documents; with `prune`, remove those of the `scope` that the `records` do not contain.
 
-        Unchanged documents, recognised by a digest, are skipped. Bad records are passed to `rejected`; a `strict` run
-        raises RecordError at the first and writes nothing. PruneRefused is raised after all other changes are made. If
-        the collection has no word vectors yet, they are trained on its texts, if there is enough text. `progress` is
-        called during training and compaction. Raises LockedError while another process writes.
+        The default scope is all documents without a source: those which were added by a program, not read from files.
+        Unless it is `confirmed`, PruneRefused is raised, and nothing changes, if more than half would be removed.
+        `dry_run`: change nothing, and return what would be changed; `changed` is called with "added", "updated" or
+        "removed" and each key. Unchanged documents, recognised by a digest, are skipped. Bad records are passed to
+        `rejected`; a `strict` run raises RecordError at the first and writes nothing. If the collection has no word
+        vectors yet, they are trained on its texts, if there is enough text. `progress` is called during training and
+        compaction. Raises LockedError while another process writes.
         """
         with locked(self.path, self.wait):
             self.refresh()
             counter = WordCounter(Tokenizer(frozenset(self.settings.stop_words)), self._embedding)
-            sync = Sync(self._store, counter, self.settings.tokens_digest(), strict=strict, rejected=rejected)
-            changes = sync.run(records, prune=prune)
+            salt = self.settings.tokens_digest()
+            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, rejected=rejected, changed=changed)
+            changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
+            if dry_run:
+                return changes
             if self._embedding is None and changes.documents:
                 trained = train_collection(self._store, self.path, self.settings, changes, progress)
                 self.settings, self._embedding, changes = trained
             self._compact(progress)
-        if prune and sync.refused:
-            raise PruneRefused(sync.refused, changes)
         return changes
+
+    def sources(self) -> list[StoredSource]:
+        """Return the sources that documents were read from, with their numbers of documents."""
+        with self._store.reading() as reader:
+            return [source for source in reader.sources() if source.documents]
 
     def remove(
         self,

@@ -1,10 +1,49 @@
-"""Documents and their ranked parts, rejected records, and the changes of a run."""
+"""Documents and their ranked parts, where they were read, rejected records, and the changes of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NamedTuple
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
+
+
+STREAM = "-"
+"""Standard input as a source."""
+
+
+class NamedSource(NamedTuple):
+    """A file, a folder or a stream that documents were read from.
+
+    `place` is its canonical path, so that all spellings of a path are one source; of a stream it is `-`, or `-:PREFIX`.
+    `name` is the path as it was first given, with which the keys of files and of records without a key begin. `prefix`
+    and a slash are in front of all keys, unless it is empty.
+    """
+
+    place: str
+    name: str
+    prefix: str = ""
+
+    def path_of(self, file: str) -> str:
+        """Return the canonical path of a file within this source."""
+        return f"{self.place.rstrip('/')}/{file}" if file else self.place
+
+    def name_of(self, file: str) -> str:
+        """Return the name of a file within this source, spelled as the source."""
+        return PurePosixPath(self.name, file).as_posix()
+
+    def prefixed(self, key: str) -> str:
+        """Return the key of a document whose own key is `key`."""
+        return f"{self.prefix}/{key}" if self.prefix else key
+
+
+class Origin(NamedTuple):
+    """Where a record was read: a source, the file within it ("" if the source is a file), and the line (0: no line)."""
+
+    source: NamedSource
+    file: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +72,7 @@ class Document:
     label: str | None = None
     metadata: Metadata = field(default_factory=dict)
     title_counts: bool = True
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +86,7 @@ class Rejection:
     line: int
     reason: str
     key: str | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the message in the format of compiler messages: file, line, reason."""
@@ -56,7 +97,8 @@ class Rejection:
 class Changes:
     """The result of a run: numbers of documents, and the collection's revision after it.
 
-    `wordless` counts the documents of this run without any known word, which are stored but never ranked.
+    `wordless` counts the documents of this run without any known word, which are stored but never ranked; `kept` those
+    which were not pruned since a rejected record may be one of them.
     """
 
     added: int = 0
@@ -65,6 +107,7 @@ class Changes:
     unchanged: int = 0
     wordless: int = 0
     rejected: int = 0
+    kept: int = 0
     revision: int = 0
 
     @property

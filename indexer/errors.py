@@ -3,7 +3,7 @@
 IndexerError
 ├── UsageError         invalid arguments
 │   └── SettingsError  the collection was made with other settings
-├── PruneRefused       all changes but the pruning were made: it might have removed documents by mistake
+├── PruneRefused       nothing was changed: pruning would have removed more than half of the documents
 ├── ReadError          a source cannot be read at all
 │   └── RecordError    a record of the source is bad, and the run is strict
 ├── VectorsError       a file of word vectors is malformed or unavailable
@@ -32,7 +32,7 @@ class SettingsError(UsageError):
 
 
 class PruneRefused(IndexerError):  # noqa: N818 - named after what happened
-    """Nothing was pruned, since documents might have been removed by mistake; all other changes are in `changes`."""
+    """Nothing was changed: pruning would have removed more than half of the documents. `changes` counts rejections."""
 
     def __init__(self, reason: str, changes: Changes) -> None:
         super().__init__(reason)

@@ -1,7 +1,7 @@
 """Commands that add documents: `index` and `threads`."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ from moverank.indexer.commands.failures import FAILED, interruptible
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     CollectionGamma,
+    DryRun,
     Embedding,
     Faiss,
     FirstStage,
@@ -22,7 +23,9 @@ from moverank.indexer.commands.shared_options import (
     Normalize,
     OwnRank,
     Paths,
+    Prefix,
     Prune,
+    Replaces,
     StopWords,
     Strict,
     TitleWeight,
@@ -30,10 +33,11 @@ from moverank.indexer.commands.shared_options import (
     TrustPickle,
     Wait,
     Weights,
+    Yes,
 )
 
 if TYPE_CHECKING:
-    from moverank.indexer.documents import Document, Rejection
+    from moverank.indexer.commands.update import Read, RunSources
 
 app = typer.Typer()
 
@@ -61,12 +65,17 @@ def index(
     title_weight: TitleWeight = None,
     rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
+    prefix: Prefix = None,
+    replaces: Replaces = None,
     prune: Prune = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
     strict: Strict = False,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
+    from moverank.indexer.commands.update import RunSources
     from moverank.indexer.readers import Fields, read_documents
 
     encoder = (first_stage, first_stage_option)
@@ -74,7 +83,8 @@ def index(
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     fields = Fields(key_field, title_field, text_field, label_field)
     read = partial(read_documents, paths, fields=fields, format=format)
-    _run(read, index, choices, trust_pickle=trust_pickle, prune=prune, strict=strict, wait=wait, as_json=as_json)
+    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
+    _run(read, sources, index, choices, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
@@ -94,12 +104,17 @@ def threads(  # over 40 lines: most of them are its options
     title_weight: TitleWeight = None,
     rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
+    prefix: Prefix = None,
+    replaces: Replaces = None,
     prune: Prune = False,
+    yes: Yes = False,
+    dry_run: DryRun = False,
     strict: Strict = False,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts are weighted by rank."""
+    from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.readers import read_threads
     from moverank.indexer.titles import THREAD_TITLE_WEIGHT
@@ -109,17 +124,8 @@ def threads(  # over 40 lines: most of them are its options
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     read = partial(read_threads, paths, format=format)
     defaults = {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
-    _run(
-        read,
-        index,
-        choices,
-        defaults,
-        trust_pickle=trust_pickle,
-        prune=prune,
-        strict=strict,
-        wait=wait,
-        as_json=as_json,
-    )
+    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
+    _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
 
 def _choices(
@@ -157,37 +163,40 @@ def _choices(
 
 
 def _run(
-    read: "Callable[..., Iterator[Document | Rejection]]",
+    read: "Read",
+    sources: "RunSources",
     path: Path,
     choices: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     *,
     trust_pickle: bool,
-    prune: bool,
     strict: bool,
     wait: float,
     as_json: bool,
 ) -> None:
     """Update the collection at `path` with the records of `read`, and print the changes; for the rest see `update`."""
     from moverank.indexer.commands.update import update
+    from moverank.indexer.formatters.dry_run import Planned
     from moverank.indexer.formatters.output import note, print_changes
     from moverank.indexer.formatters.progress_bars import Bars
 
+    planned = Planned() if sources.dry_run else None
     with interruptible(), Bars() as bars:
         updated = update(
             path,
-            read(progress=bars),
+            read,
+            sources,
             choices,
             defaults=defaults or {},
             trust_pickle=trust_pickle,
-            prune=prune,
             strict=strict,
             rejected=lambda rejection: note(str(rejection)),
+            changed=planned.add if planned else lambda _, __: None,
             wait=wait,
             progress=bars,
         )
     for sentence in updated.notes:
         note(sentence)
-    print_changes(updated.changes, updated.seconds, as_json=as_json)
+    print_changes(updated.changes, updated.seconds, planned, as_json=as_json)
     if updated.failed:
         sys.exit(FAILED)

@@ -105,7 +105,27 @@ OwnRank = Annotated[
         help="The collection's ranking, by which it is searched without --rank; see `moverank help ranking`.",
     ),
 ]
-Prune = Annotated[bool, typer.Option("--prune", help="Remove every document that these sources do not contain.")]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Remove the documents that came from these sources and are no longer there.")
+]
+Yes = Annotated[bool, typer.Option("--yes", help="With --prune, remove even more than half of these documents.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Print what would be added, updated and removed; change nothing.")
+]
+Prefix = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Put NAME/ in front of the keys of these sources; later runs remember it. Names a standard input.",
+    ),
+]
+Replaces = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SOURCE",
+        help="The source was moved: the documents of SOURCE, as `info --source` prints it, belong to it from now on.",
+    ),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]
 
 # ---- search, similar and explain

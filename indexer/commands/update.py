@@ -1,16 +1,17 @@
 """One run of `index` or `threads`: opens or creates the collection, updates it, and returns notes for the user."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import PruneRefused
 from moverank.indexer.progress import Progress
+from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FLAT
@@ -27,35 +28,96 @@ class Updated:
     failed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RunSources:
+    """What a run reads, and what it does with the documents that came from there: see `Origins`, `Collection.index`."""
+
+    paths: Sequence[str]
+    prefix: str | None = None
+    replaces: str | None = None
+    prune: bool = False
+    confirmed: bool = False
+    dry_run: bool = False
+
+    def origins(self, known: Iterable[NamedSource]) -> Origins:
+        """Return the origins of the files to read, in a collection with some `known` sources."""
+        return Origins(self.paths, known, prefix=self.prefix, replaces=self.replaces, whole=self.prune)
+
+
+class Read(Protocol):
+    """A reader of the paths of a run."""
+
+    def __call__(self, *, origins: Origins, progress: Progress) -> Iterator[Document | Rejection]:
+        """Return the records; raises ReadError at once if a path is missing."""
+
+
 def update(
     path: Path,
-    records: Iterator[Document | Rejection],
+    read: Read,
+    sources: RunSources,
     choices: Mapping[str, Any],
     *,
     defaults: Mapping[str, Any],
     trust_pickle: bool,
-    prune: bool,
     strict: bool,
     rejected: Callable[[Rejection], None],
+    changed: Callable[[str, str], None] = lambda _, __: None,
     wait: float = 0.0,
     progress: Progress,
 ) -> Updated:
-    """Update the collection in the directory `path` with `records`.
+    """Update the collection in the directory `path` with the records that `read` returns for `sources`.
 
-    `choices`: settings given by the user. `defaults`: other settings of a new collection. `trust_pickle`
-    and `wait`: as in `Collection.create`. `prune`, `strict`, `rejected` and `progress`: as in `Collection.index`.
-    A new collection that stays empty is removed again, so that the next run can choose other settings.
+    `choices`: settings given by the user. `defaults`: other settings of a new collection. `trust_pickle` and `wait`: as
+    in `Collection.create`. `strict`, `rejected`, `changed` and `progress`: as in `Collection.index`. Everything is read
+    for the first time, and missing files are reported, before vectors are imported. A new collection that stays empty
+    is removed again, so that the next run can choose other settings.
     """
     refusal: tuple[str, ...] = ()
-    with _open_or_create(path, choices, defaults, trust_pickle, wait, progress) as collection:
+    origins = sources.origins(_known_sources(path))
+    records = read(origins=origins, progress=progress)
+    if sources.dry_run and not Collection.exists(path):
+        return _preview(records, rejected, changed)
+    with _open_or_create(
+        path, {} if sources.dry_run else choices, defaults, trust_pickle, wait, progress
+    ) as collection:
         source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
+        callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
+        how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
         try:
-            changes = collection.index(records, prune=prune, strict=strict, rejected=rejected, progress=progress)
+            changes = collection.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
         except PruneRefused as error:
             changes, refusal = error.changes, (str(error),)
         seconds = perf_counter() - began
-        notes = (*_vector_notes(collection, source, changes), *_index_note(collection, factory), *refusal)
-    return Updated(changes, seconds, notes, bool(refusal) or bool(changes.rejected and not changes.documents))
+        notes: tuple[str, ...] = refusal
+        if not (refusal or sources.dry_run):
+            notes = (*_vector_notes(collection, source, changes), *_index_note(collection, factory))
+    failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
+    return Updated(changes, seconds, notes, failed)
+
+
+def _known_sources(path: Path) -> list[NamedSource]:
+    """Return the sources of a collection; none if it does not exist."""
+    if not Collection.exists(path):
+        return []
+    with Collection.open(path) as collection:
+        return [stored.source for stored in collection.sources() if stored.source is not None]
+
+
+def _preview(
+    records: Iterable[Document | Rejection],
+    rejected: Callable[[Rejection], None],
+    changed: Callable[[str, str], None],
+) -> Updated:
+    """Return what a new collection would hold."""
+    began, added, bad = perf_counter(), 0, 0
+    for record in records:
+        if isinstance(record, Document):
+            added += 1
+            changed("added", record.key)
+        else:
+            bad += 1
+            rejected(record)
+    return Updated(Changes(added=added, rejected=bad), perf_counter() - began, (), bool(bad and not added))
 
 
 @contextmanager
@@ -70,7 +132,8 @@ def _open_or_create(
     """Open the collection and change its settings, or create one, discarded if it stays empty; see `update`."""
     if Collection.exists(path):
         with Collection.open(path, wait=wait) as collection:
-            collection.change_settings(**choices)
+            if choices:
+                collection.change_settings(**choices)
             yield collection
         return
     values = {**defaults, **choices}

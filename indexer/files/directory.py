@@ -1,5 +1,6 @@
 """The layout of a collection's directory: its files, and those that a failed or killed process may leave behind."""
 
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -23,12 +24,26 @@ _TEMPORARY = (
 """What killed writers leave: names of `atomic_write`, and snapshots being removed, once named `new-snapshot-*`."""
 
 
+_OWN = {DATABASE, VECTORS, "normalisers", "evaluation"}
+_OWN_PREFIXES = ("snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-")
+
+
 def exists(directory: Path) -> bool:
     """Return whether a directory holds a collection; CollectionError if it cannot be read."""
     try:
         return (directory / DATABASE).is_file()
     except OSError as error:
         raise CollectionError(f"{directory} cannot be read: {error.strerror}") from error
+
+
+def holds_database(directory: Path) -> bool:
+    """Return whether a directory holds a collection; False for one that cannot be read."""
+    return os.path.isfile(directory / DATABASE)  # noqa: PTH113 - Path.is_file raises where permission is denied
+
+
+def is_own(file: Path) -> bool:
+    """Return whether a file or folder beside a collection's database is the collection's."""
+    return is_leftover(file) or file.name in _OWN or file.name.startswith(_OWN_PREFIXES)
 
 
 def is_leftover(file: Path) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.dry_run import Planned
 from moverank.indexer.formatters.escaping import printable, printable_json
 from moverank.indexer.formatters.json_objects import changes_object, ranking_object
 from moverank.indexer.progress import Progress
@@ -80,14 +81,19 @@ def note_compiling() -> None:
     when_compiling(lambda: note("compiling for this machine: this takes some seconds, once"))
 
 
-def print_changes(changes: Changes, seconds: float, *, as_json: bool) -> None:
-    """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object."""
-    if as_json:
-        print_object(changes_object(changes))
-    else:
-        from moverank.indexer.formatters.terminal import changes_line
+def print_changes(changes: Changes, seconds: float, planned: Planned | None = None, *, as_json: bool) -> None:
+    """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
-        typer.echo(changes_line(changes, seconds))
+    `planned`: it was a dry run, so print also what would happen to each document.
+    """
+    if as_json:
+        print_object(planned.object(changes) if planned else changes_object(changes))
+        return
+    from moverank.indexer.formatters.terminal import changes_line
+
+    for line in planned.lines() if planned else ():
+        typer.echo(printable(line))
+    typer.echo(("nothing was changed by this dry run: " if planned else "") + changes_line(changes, seconds))
 
 
 def print_check(problems: Sequence[str], *, as_json: bool) -> None:

@@ -1,13 +1,16 @@
-"""Updates the store with the records of a run, in batches: one transaction each, or one for all in a strict run."""
+"""Updates the store with the records of a run: one transaction a batch, or one for all if it is strict or prunes."""
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import RecordError
+from moverank.indexer.errors import PruneRefused, RecordError
+from moverank.indexer.indexing.ownership import Ownership
+from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.removal import distinct_words, remove
 from moverank.indexer.indexing.stored_form import (
     StoredPart,
@@ -17,26 +20,34 @@ from moverank.indexer.indexing.stored_form import (
     stored_parts,
 )
 from moverank.indexer.indexing.word_counts import WordCounter
+from moverank.indexer.indexing.written_parts import contexts, write_parts
+from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, StoredState, Writer
-from moverank.rerank.bags.weights import TITLE
 
 BATCH = 2000
+_log = logging.getLogger("moverank")
 
 
 class _Fresh(NamedTuple):
-    """A new or changed document in its stored form; `known` is its previous state, None if it is new."""
+    """A new or changed document in its stored form; `known` is its previous state, None if it is new.
+
+    `origin` has its columns `source` and `file`.
+    """
 
     document: Document
     parts: tuple[StoredPart, ...]
     digest: bytes
     known: StoredState | None
+    origin: Mapping[str, Any]
 
 
 class Sync:
     """One run over the records of one or more sources, which updates `store`.
 
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
-    `rejected` is called with each bad record; a `strict` run stops at the first with RecordError, and writes nothing.
+    `scope` is what the run speaks for. `rejected` is called with each bad record; a `strict` run stops at the first
+    with RecordError, and writes nothing. `changed` is called with what happens to a document ("added", "updated",
+    "removed") and its key.
     """
 
     def __init__(
@@ -45,47 +56,71 @@ class Sync:
         counter: WordCounter,
         salt: bytes,
         *,
+        scope: Scope,
         strict: bool = False,
         rejected: Callable[[Rejection], None] = lambda _: None,
+        changed: Callable[[str, str], None] = lambda _, __: None,
     ) -> None:
         self._store, self._counter, self._salt = store, counter, salt
-        self._strict, self._rejected = strict, rejected
+        self._strict, self._rejected, self._changed = strict, rejected, changed
         self._tally: Counter[str] = Counter()
         self._seen: set[int] = set()
+        self._protection = Protection()
+        with store.reading() as reader:
+            self._ownership = Ownership(reader, scope)
 
-    def run(self, records: Iterable[Document | Rejection], *, prune: bool = False) -> Changes:
-        """Write new and changed documents; with `prune`, remove every document that the `records` do not contain.
+    def run(
+        self,
+        records: Iterable[Document | Rejection],
+        *,
+        prune: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
+    ) -> Changes:
+        """Write new and changed documents; with `prune`, remove those of its scope that the `records` do not contain.
 
-        Nothing is pruned if a record was rejected, since it may be a stored document, or if there was no document:
-        `refused` gives the reason.
+        Raises PruneRefused, and changes nothing, if that would remove more than half of them, unless it is `confirmed`.
+        A `dry_run` undoes everything at its end.
         """
-        with self._whole_run() as whole:
+        with self._whole_run(prune=prune, dry_run=dry_run) as whole:
+            with self._transaction(whole) as writer:
+                if self._ownership.rename(writer):
+                    writer.next_revision()
             for batch in _batches(self._accepted(records)):
                 with self._transaction(whole) as writer:
                     self._write(writer, batch)
-            if prune and self.refused is None:
+            if prune:
                 with self._transaction(whole) as writer:
-                    self._tally["removed"] += remove(writer, [id_ for id_ in writer.ids() if id_ not in self._seen])
-        return self.changes()
+                    self._prune(writer, confirmed=confirmed, dry_run=dry_run)
+        return Changes(**self._tally, revision=self._revision())
 
-    @property
-    def refused(self) -> str | None:
-        """Return why nothing may be pruned after this run; None if pruning is safe."""
-        rejected = self._tally["rejected"]
-        if rejected:
-            counted = "1 record was" if rejected == 1 else f"{rejected:,} records were"
-            return f"nothing was pruned: {counted} rejected, and a document may have come from there; fix and run again"
-        if not self._seen:
-            return "nothing was pruned: the sources hold no document, and the collection would be emptied"
-        return None
+    def _prune(self, writer: Writer, *, confirmed: bool, dry_run: bool) -> None:
+        """Remove the documents that the run has not seen, and log what it keeps nevertheless."""
+        unseen = unseen_documents(writer, self._ownership, self._seen, self._protection)
+        removed, kept = len(unseen.removable), unseen.kept.total()
+        before = self._tally["unchanged"] + self._tally["updated"] + removed + kept + unseen.protected
+        if 2 * removed > before and not confirmed:
+            reason = f"{removed:,} of {before:,} documents of these sources would be removed"
+            if not dry_run:
+                refused = Changes(rejected=self._tally["rejected"], revision=self._revision())
+                raise PruneRefused(f"nothing was changed: {reason} (--dry-run lists them); --yes removes them", refused)
+            _log.warning("%s, so that --prune needs --yes", reason)
+        for sentence in unseen.notes():
+            _log.warning(sentence)
+        self._tally["removed"] += remove(writer, list(unseen.removable))
+        self._tally["kept"] += kept
+        for key in unseen.removable.values():
+            self._changed("removed", key)
 
-    def changes(self) -> Changes:
-        """Return the changes committed so far."""
+    def _revision(self) -> int:
+        """Return the number of the last committed change."""
         with self._store.reading() as reader:
-            return Changes(**self._tally, revision=reader.revision())
+            return reader.revision()
 
-    def _whole_run(self) -> AbstractContextManager[Writer | None]:
-        return self._store.writing() if self._strict else nullcontext(None)
+    def _whole_run(self, *, prune: bool, dry_run: bool) -> AbstractContextManager[Writer | None]:
+        if dry_run:
+            return self._store.trying()
+        return self._store.writing() if self._strict or prune else nullcontext(None)
 
     def _transaction(self, whole: Writer | None) -> AbstractContextManager[Writer]:
         return nullcontext(whole) if whole else self._store.writing()
@@ -97,24 +132,34 @@ class Sync:
                 check_document(record)
                 yield record
                 continue
-            self._tally["rejected"] += 1
-            if self._strict:
-                raise RecordError(f"{record}; nothing was written: the run is strict")
-            self._rejected(record)
+            self._reject(record)
+
+    def _reject(self, record: Rejection) -> None:
+        self._tally["rejected"] += 1
+        if self._strict:
+            raise RecordError(f"{record}; nothing was written: the run is strict")
+        self._protection.add(record)
+        self._rejected(record)
 
     def _write(self, writer: Writer, batch: Sequence[Document]) -> None:
         """Compare one batch with the store, and write the difference."""
         tally: Counter[str] = Counter()
         known = writer.known([document.key for document in batch])
-        fresh = []
+        fresh, claimed = [], []
         for document in batch:
             parts, before = stored_parts(document), known.get(document.key)
-            new = _Fresh(document, parts, document_digest(document, parts, self._salt), before)
-            if before is not None and before.digest == new.digest:
+            digest = document_digest(document, parts, self._salt)
+            origin = self._ownership.columns(writer, document, before)
+            if before is not None and before.digest == digest:
                 self._seen.add(before.id)
                 tally.update(unchanged=1, wordless=before.wordless)
+                if origin != {"source": before.source, "file": before.file}:
+                    claimed.append({"id": before.id, **origin})
+            elif refusal := self._ownership.refusal(document, before):
+                self._reject(refusal)
             else:
-                fresh.append(new)
+                fresh.append(_Fresh(document, parts, digest, before, origin))
+        writer.set_origins(claimed)
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
         self._tally += tally
@@ -132,11 +177,12 @@ class Sync:
                 frequencies.subtract(distinct_words(old.get(new.known.id, [])))
             rows.append(_document_row(new, revision, wordless=not self._counter.any_known(writer, words)))
             tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
+            self._changed("updated" if new.known else "added", new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
         writer.update_documents([row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known])
         ids = [new.known.id if new.known else next(added) for new in fresh]
         self._seen.update(ids)
-        _write_parts(writer, ids, fresh, counted, old)
+        write_parts(writer, ids, [new.parts for new in fresh], counted, old)
         updated = [new.known.id for new in fresh if new.known]
         writer.replace_fields(updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _fields(id_, new)])
         writer.count_words(frequencies)
@@ -147,56 +193,13 @@ class Sync:
         missing: list[tuple[int, int]] = []
         for new in fresh:
             stored = old.get(new.known.id, []) if new.known else []
-            before = dict(zip(_contexts(stored), stored, strict=True))
-            counted.append([before.get(context) for context in _contexts(new.parts)])
+            before = dict(zip(contexts(stored), stored, strict=True))
+            counted.append([before.get(context) for context in contexts(new.parts)])
             missing += [(len(counted) - 1, i) for i, counts in enumerate(counted[-1]) if counts is None]
         texts = [fresh[row].parts[i].counted for row, i in missing]
         for (row, i), counts in zip(missing, self._counter.count(writer, texts), strict=True):
             counted[row][i] = counts
         return counted
-
-
-def _contexts(parts: Sequence[Any]) -> list[tuple[bytes, bytes | None]]:
-    """Return what the counts of each part depend on: its text, and for a first part of rank 0 the title."""
-    title = next((part.digest for part in parts if part.rank == TITLE), None)
-    return [(part.digest, title if part.position == part.rank == 0 else None) for part in parts]
-
-
-def _write_parts(
-    writer: Writer, ids: Sequence[int], fresh: Sequence[_Fresh], counted: Sequence[list[Any]], old: dict[int, list[Any]]
-) -> None:
-    """Write the parts of documents; if the texts are the same, only the ranks that changed."""
-    ranks: list[dict[str, Any]] = []
-    dropped: list[int] = []
-    added: list[dict[str, Any]] = []
-    for id_, new, counts in zip(ids, fresh, counted, strict=True):
-        before = old.get(id_, [])
-        if before and _texts(before) == _texts(new.parts):
-            pairs = zip(before, new.parts, strict=True)
-            ranks += [{"id": was.id, "rank": now.rank} for was, now in pairs if was.rank != now.rank]
-            continue
-        dropped += [id_] if before else []
-        added += _part_rows(id_, new, counts)
-    writer.update_ranks(ranks)
-    writer.drop_parts(dropped)
-    writer.add_parts(added)
-
-
-def _texts(parts: Sequence[Any]) -> list[tuple[int, bytes]]:
-    return [(part.position, part.digest) for part in parts]
-
-
-def _part_rows(id_: int, new: _Fresh, counted: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    for part, counts in zip(new.parts, counted, strict=True):
-        yield {
-            "document_id": id_,
-            "position": part.position,
-            "rank": part.rank,
-            "text": part.text,
-            "digest": part.digest,
-            "words": counts.words,
-            "counts": counts.counts,
-        }
 
 
 def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
@@ -209,6 +212,7 @@ def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, An
         "digest": new.digest,
         "wordless": wordless,
         "revision": revision,
+        **new.origin,
     }
 
 

@@ -6,9 +6,10 @@ and reading continues. Memory does not grow with the size of a file, except for 
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
-from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.documents import Document, NamedSource, Rejection
 from moverank.indexer.errors import ReadError, UsageError
 from moverank.indexer.files.gzip_limit import DAMAGED, GzipBomb
 from moverank.indexer.progress import Progress, silent
@@ -18,6 +19,7 @@ from moverank.indexer.readers.detect import document_format, refuse_utf16, threa
 from moverank.indexer.readers.jsonl import read_jsonl
 from moverank.indexer.readers.mail_threads import read_mail_threads
 from moverank.indexer.readers.messages import read_mbox, read_message
+from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.plain_text import read_labelled_lines, read_lines, read_text
 from moverank.indexer.readers.records import Build, Fields, Record, document_of
 from moverank.indexer.readers.sources import Source, find_sources
@@ -39,13 +41,15 @@ def read_documents(
     *,
     fields: Fields = Fields(),  # noqa: B008 - frozen
     format: str | None = None,  # noqa: A002 - the name of the option
+    origins: Origins | None = None,
     progress: Progress = silent,
 ) -> Iterator[Document | Rejection]:
     """Read the documents of `paths` (files, directories, patterns, `-`).
 
     `fields` names the fields of JSONL and CSV records; `format` is one of `DOCUMENT_FORMATS`, by default detected for
-    each file; `progress` is called with the number of bytes read from disk. Before the first document is read, raises
-    `UsageError` for an unknown format, and `ReadError` for a missing or unreadable path or an empty directory.
+    each file; `origins` assigns files to sources; `progress` is called with the number of bytes read from disk. Before
+    the first document is read, raises `UsageError` for an unknown format, and `ReadError` for a missing or unreadable
+    path or an empty directory.
     """
     build = _any_record(partial(document_of, fields=fields), stored=fields.text is None)
     readers: dict[str, _Reader] = {
@@ -58,22 +62,25 @@ def read_documents(
         "mbox": read_mbox,
         "message": read_message,
     }
-    return _read(find_sources(paths), readers, _detector(format, DOCUMENT_FORMATS, document_format), progress)
+    detect = _detector(format, DOCUMENT_FORMATS, document_format)
+    return _read(find_sources(paths), readers, detect, origins or Origins(paths), progress)
 
 
 def read_threads(
     paths: Sequence[str],
     *,
     format: str | None = None,  # noqa: A002 - the name of the option
+    origins: Origins | None = None,
     progress: Progress = silent,
 ) -> Iterator[Document | Rejection]:
-    """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`. `progress` and errors: see `read_documents`."""
+    """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`. For the rest see `read_documents`."""
     readers: dict[str, _Reader] = {
         "jsonl": partial(read_jsonl, build=_any_record(thread_of)),
         "stackexchange": read_stackexchange,
         "mbox": read_mail_threads,
     }
-    return _read(find_sources(paths), readers, _detector(format, THREAD_FORMATS, thread_format), progress)
+    detect = _detector(format, THREAD_FORMATS, thread_format)
+    return _read(find_sources(paths), readers, detect, origins or Origins(paths), progress)
 
 
 def _any_record(build: Build, *, stored: bool = True) -> Build:
@@ -96,7 +103,7 @@ def _detector(name: str | None, formats: tuple[str, ...], detect: _Detect) -> _D
 
 
 def _read(
-    sources: list[Source], readers: dict[str, _Reader], detect: _Detect, progress: Progress
+    sources: list[Source], readers: dict[str, _Reader], detect: _Detect, origins: Origins, progress: Progress
 ) -> Iterator[Document | Rejection]:
     sizes = [source.size for source in sources]
     known = [size for size in sizes if size is not None]
@@ -104,10 +111,24 @@ def _read(
     validation = Validation()
     meter.report()
     for source in sources:
+        located = origins.locate(source)
+        if located is None:
+            continue
+        keyed, origin = located
         validation.start_source(source.name)
-        for line, result in _results(source, readers, detect, meter):
-            yield validation.check(line, result)
+        for line, result in _results(keyed, readers, detect, meter):
+            checked = validation.check(line, _prefixed(result, origin.source))
+            yield replace(checked, origin=origin._replace(line=line))
     meter.report()
+
+
+def _prefixed(result: Document | BadRecord, source: NamedSource) -> Document | BadRecord:
+    """Put the prefix of a source in front of the key of a result."""
+    if not source.prefix or not result.key:
+        return result
+    if isinstance(result, Document):
+        return replace(result, key=source.prefixed(result.key))
+    return BadRecord(result.reason, source.prefixed(result.key))
 
 
 def _results(source: Source, readers: dict[str, _Reader], detect: _Detect, meter: Meter) -> Iterator[ReadResult]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from moverank.indexer.errors import ReadError, UsageError
+from moverank.indexer.files.directory import holds_database, is_own
 
 STDIN = "-"
 
@@ -30,9 +31,9 @@ class Source:
 def find_sources(paths: Sequence[str]) -> list[Source]:
     """Return the files of `paths` in order: files, directories, patterns, `-` for standard input.
 
-    A directory is searched recursively in sorted order, without hidden files, links to directories and anything that is
-    not a regular file. A pattern matches as in the shell. Raises `UsageError` for an invalid list of paths, `ReadError`
-    if a path is missing or unreadable, or holds no file.
+    A directory is searched recursively in sorted order, without hidden files, links to directories, collections, and
+    anything that is not a regular file. A pattern matches as in the shell. Raises `UsageError` for an invalid list of
+    paths, `ReadError` if a path is missing or unreadable, or holds no file.
     """
     if isinstance(paths, str):
         raise UsageError(f"the paths must be a list, not one string: write [{paths!r}]")
@@ -51,6 +52,7 @@ def _sources_of(path: str) -> Iterator[Source]:
     elif glob.has_magic(path):
         # Path.glob neither skips hidden files nor accepts an absolute pattern.
         matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+        matches = [match for match in matches if not _in_collection(Path(match))]
         if not matches:
             raise ReadError(f"{path}: no file matches this pattern")
         for match in matches:
@@ -81,8 +83,10 @@ def _below(root: Path) -> Iterator[Source]:
 
     files: list[Path] = []
     for folder, subfolders, names in os.walk(root, onerror=refuse):
-        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
-        files += [Path(folder, name) for name in names if not name.startswith(".")]
+        own = is_own if holds_database(Path(folder)) else lambda _: False
+        shown = [Path(folder, name) for name in subfolders if not name.startswith(".")]
+        subfolders[:] = [path.name for path in shown if not own(path) and not holds_database(path)]
+        files += [path for path in (Path(folder, name) for name in names if not name.startswith(".")) if not own(path)]
     files = sorted(file for file in files if file.is_file())
     if not files:
         raise ReadError(f"{root}: there is no file in this directory")
@@ -90,6 +94,12 @@ def _below(root: Path) -> Iterator[Source]:
         _check_readable(str(file))
         folder_name = file.relative_to(root).parent.name or None
         yield Source(str(file), file.as_posix(), folder_name, explicit=False, size=file.stat().st_size)
+
+
+def _in_collection(match: Path) -> bool:
+    """Return whether a match of a pattern is a collection, or one of its files."""
+    folders = (match, *match.parents[:-1])
+    return any(map(holds_database, folders)) or (is_own(match) and holds_database(match.parent))
 
 
 def _check_readable(path: str) -> None:

@@ -64,7 +64,10 @@ def _thread(posts: list[_Post]) -> Iterator[ReadResult]:
     answers = [post for post in posts if post.id != post.question]
     if not questions:
         for post in answers:
-            yield post.line, BadRecord(f"it answers the question {post.question}, which is not in the file")
+            yield (
+                post.line,
+                BadRecord(f"it answers the question {post.question}, which is not in the file", post.question),
+            )
     for post in questions:
         comments = [Comment(answer.text, None, answer.score, answer.id == post.accepted) for answer in answers]
         title = one_line(post.title)

@@ -37,13 +37,14 @@ class Comment:
 def thread_of(record: Record, default_key: str) -> Document:
     """Make a thread of `{"id", "title", "body", "comments": [{"text", "rank", "score", "accepted"}]}`.
 
-    All fields but `comments` are optional; `default_key` is the key of a record without one. The field `name` replaces
-    a missing title: it is only shown, its words do not count. Raises `BadRecord` if a field has the wrong type.
+    All fields are optional, but there must be a text; `default_key` is the key of a record without one. The field
+    `name` replaces a missing title: it is only shown, its words do not count. Raises `BadRecord` if a field has the
+    wrong type, and if the comments seem to be in a field of another name, since they would be lost.
     """
     key_field = choose_field(record, None, KEY_FIELDS)
     key = key_of(record, key_field, default_key)
     with attached_key(key):
-        if "comments" not in record:
+        if "comments" not in record and (record.keys().isdisjoint(_POST) or any(map(_has_objects, record.values()))):
             raise BadRecord(f"there is no field 'comments': {field_names(record)}")
         title, name, body = (string_of(record, field if field in record else None) for field in _POST)
         title, name = one_line(title), one_line(name)
@@ -51,7 +52,7 @@ def thread_of(record: Record, default_key: str) -> Document:
         return Document(
             key,
             title or name,
-            thread_parts(title, body, _comments(record["comments"])),
+            thread_parts(title, body, _comments(record.get("comments"))),
             label_of(record, "label" if "label" in record else None),
             metadata_of(record, used),
             title_counts=bool(title) or not name,
@@ -59,6 +60,10 @@ def thread_of(record: Record, default_key: str) -> Document:
 
 
 _POST = ("title", "name", "body")
+
+
+def _has_objects(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def thread_parts(title: str, body: str, comments: Sequence[Comment]) -> tuple[Part, ...]:
@@ -79,6 +84,8 @@ def thread_parts(title: str, body: str, comments: Sequence[Comment]) -> tuple[Pa
 
 
 def _comments(value: object) -> list[Comment]:
+    if value is None:
+        return []
     if not isinstance(value, list):
         wrong_type("'comments'", "a list", value)
     return [_comment(f"comment {number}", comment) for number, comment in enumerate(value, start=1)]

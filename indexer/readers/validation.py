@@ -42,7 +42,10 @@ class Validation:
         if first is None:
             self._positions[digest] = position
             return None
-        return f"the key {key!r} is already taken by {self._described(first)}: keys must be unique"
+        remedy = "keys must be unique"
+        if first & 0xFFFFFFFF != len(self._sources) - 1:
+            remedy += ", so index each source by itself with a --prefix of its own"
+        return f"the key {key!r} is already taken by {self._described(first)}: {remedy}"
 
     def _described(self, position: int) -> str:
         line, source = position >> 32, self._sources[position & 0xFFFFFFFF]

@@ -3,7 +3,7 @@
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
 from moverank.indexer.store.document_reader import Entry, StoredDocument
-from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredState, StoredWord
+from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
 from moverank.indexer.store.store import Store, sqlite_url
 from moverank.indexer.store.writer import Row, Writer
 
@@ -16,6 +16,7 @@ __all__ = [
     "Row",
     "Store",
     "StoredDocument",
+    "StoredSource",
     "StoredState",
     "StoredWord",
     "Writer",

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
+from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.document_reader import DocumentReader
 from moverank.indexer.store.field_reader import FieldReader
-from moverank.indexer.store.schema import DOCUMENTS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from moverank.indexer.store.schema import DOCUMENTS, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -17,11 +18,21 @@ REMOVALS_FORGOTTEN = "removals_forgotten"
 
 
 class StoredState(NamedTuple):
-    """The stored state of a document that a new version is compared with."""
+    """The stored state of a document that a new version is compared with; `source` is an id, None if unknown."""
 
     id: int
     digest: bytes
     wordless: bool
+    source: int | None
+    file: str | None
+
+
+class StoredSource(NamedTuple):
+    """A source, its id (None: the documents whose source is unknown), and its number of documents."""
+
+    id: int | None
+    source: NamedSource | None
+    documents: int
 
 
 class CountedPart(NamedTuple):
@@ -90,8 +101,24 @@ class Reader(DocumentReader, FieldReader):
 
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
         """Return the stored documents among those with the given keys, by key."""
-        columns = (DOCUMENTS.c.key, DOCUMENTS.c.id, DOCUMENTS.c.digest, DOCUMENTS.c.wordless)
+        columns = (DOCUMENTS.c[name] for name in ("key", *StoredState._fields))
         return {key: StoredState(*rest) for key, *rest in self._within(select(*columns), DOCUMENTS.c.key, keys)}
+
+    def sources(self) -> list[StoredSource]:
+        """Return all sources, by place, and first the documents whose source is unknown if there are any."""
+        counted = select(DOCUMENTS.c.source, func.count()).group_by(DOCUMENTS.c.source)
+        counts = dict(map(tuple, self._connection.execute(counted)))
+        columns = (SOURCES.c.id, SOURCES.c.place, SOURCES.c.name, SOURCES.c.prefix)
+        rows = self._connection.execute(select(*columns).order_by(SOURCES.c.place))
+        known = [StoredSource(id_, NamedSource(*rest), counts.get(id_, 0)) for id_, *rest in rows]
+        return [StoredSource(None, None, counts[None]), *known] if None in counts else known
+
+    def located(self, source: int | None) -> Iterator[tuple[int, str]]:
+        """Iterate over (document id, file) of the documents of a source; None: of those whose source is unknown."""
+        rows = self._stream(
+            select(DOCUMENTS.c.id, DOCUMENTS.c.file).where(DOCUMENTS.c.source.is_not_distinct_from(source))
+        )
+        return ((id_, file or "") for id_, file in rows)
 
     def shown(self, ids: Sequence[int]) -> dict[int, DisplayFields]:
         """Return keys, titles and labels of documents, by id."""

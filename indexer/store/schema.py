@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from moverank.indexer.errors import CollectionError
 
-SCHEMA = "0002"
+SCHEMA = "0003"
 """The revision of the schema that this version writes: the newest file of `migrations/versions`."""
 
 
@@ -48,6 +48,16 @@ SETTINGS = Table(
 )
 """The settings of the collection: names and JSON values."""
 
+SOURCES = Table(
+    "sources",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("place", String, nullable=False, unique=True),
+    Column("name", String, nullable=False),
+    Column("prefix", String, nullable=False),
+)
+"""What documents were read from; for the columns see `documents.NamedSource`."""
+
 DOCUMENTS = Table(
     "documents",
     METADATA,
@@ -59,11 +69,16 @@ DOCUMENTS = Table(
     Column("digest", LargeBinary, nullable=False),
     Column("wordless", Boolean, nullable=False),
     Column("revision", Integer, nullable=False, index=True),
+    Column("source", Integer),  # no foreign key: SQLite would copy the table in a migration, and reuse ids after it
+    Column("file", String),
+    Index(None, "source", "file"),
     sqlite_autoincrement=True,
 )
 """Documents. Ids are never reused, so derived files may refer to them.
 
-`digest` covers all content of the document but its key; `revision` is the one that last changed it.
+`digest` covers all content of the document but its key; `revision` is the one that last changed it. `source` and `file`
+are where it was read last, the file as a path within the source ("" if the source is a file); both are null if that is
+unknown.
 """
 
 PARTS = Table(

@@ -90,6 +90,13 @@ class Store:
             yield Writer(connection)
 
     @contextmanager
+    def trying(self) -> Iterator[Writer]:
+        """Open the writer's transaction, and undo everything at the end of the block."""
+        with self._connect(write=True) as connection:
+            yield Writer(connection)
+            connection.rollback()
+
+    @contextmanager
     def auditing(self, *, write: bool = False) -> Iterator[Auditor]:
         """Open a view of every row for checks, and with `write` for repairs."""
         with self._connect(write=write) as connection:

@@ -6,9 +6,10 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
+from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.queries import CHUNK
 from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
-from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, WORDS
+from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""
@@ -38,6 +39,24 @@ class Writer(Reader):
     def update_documents(self, rows: Sequence[Row]) -> None:
         """Overwrite documents by their `id`."""
         self._update(DOCUMENTS, rows)
+
+    def set_origins(self, rows: Sequence[Row]) -> None:
+        """Write the `source` and `file` of documents by their `id`: their revision stays, since no text changed."""
+        self._update(DOCUMENTS, rows)
+
+    def set_keys(self, rows: Sequence[Row]) -> None:
+        """Write the `key` of documents by their `id`."""
+        self._update(DOCUMENTS, rows)
+
+    def store_source(self, source: NamedSource) -> int:
+        """Insert a source, or overwrite the one of the same place; return its id."""
+        chosen = select(SOURCES.c.id).where(SOURCES.c.place == source.place)
+        found = self._connection.scalar(chosen)
+        if found is None:
+            self._insert(SOURCES, [source._asdict()])
+        else:
+            self._update(SOURCES, [{"id": found, **source._asdict()}])
+        return self._scalar(chosen)
 
     def add_words(self, rows: Mapping[str, int]) -> range:
         """Insert words, each with the row of its vector, and return their new ids in the same order.

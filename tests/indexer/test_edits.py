@@ -68,7 +68,7 @@ class Edit:
         ]
         latest = {one.key: one for one in batch}
         prune = self.kind == "prune" and bool(batch)
-        changes = collection.index(batch, prune=prune)
+        changes = collection.index(batch, prune=prune, confirmed=True)
         if prune:
             twin.documents = {key: twin.documents[key] for key in twin.documents if key in latest}
         twin.add(batch)

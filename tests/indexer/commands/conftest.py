@@ -1,6 +1,8 @@
 """The program, and collections for it: each is created once for each process and copied for each test."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, vectors: Path) -> Path:
     command = ["index", folder / "documents.jsonl", "-i", path, "--embedding", vectors]
     result = CliRunner(env={"MOVERANK_INDEX": None}).invoke(cli.app, list(map(str, command)))
     assert result.exit_code == 0, result.output
+    with closing(sqlite3.connect(path / "collection.db")) as connection, connection:
+        connection.execute("UPDATE documents SET source = NULL, file = NULL")
     return path
 
 
@@ -62,5 +66,5 @@ def empty(prepared_empty: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def collection(prepared: Path, tmp_path: Path) -> Path:
-    """A collection of ten documents."""
+    """A collection of ten documents, whose source is unknown, as in collections of older versions."""
     return Path(shutil.copytree(prepared, tmp_path / "collection"))

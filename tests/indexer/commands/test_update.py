@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from moverank import Collection, Document, Rejection
-from moverank.indexer.commands.update import Updated, update
+from moverank.indexer.commands.update import RunSources, Updated, update
 from moverank.indexer.progress import silent
 from tests.indexer.world import CollectionFactory, document
 
 _BAD = Rejection("a.jsonl", 1, "no text")
 
 
-def _run(path: Path, records: list[Document | Rejection], choices: dict[str, Any], *, prune: bool = False) -> Updated:
+def _run(path: Path, records: list[Document | Rejection], choices: dict[str, Any]) -> Updated:
     rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
-    return update(path, iter(records), choices, prune=prune, rejected=lambda _: None, **rest)
+    return update(path, lambda **_: iter(records), RunSources(["-"]), choices, rejected=lambda _: None, **rest)
 
 
 def _chosen(factory: CollectionFactory) -> dict[str, Any]:
@@ -36,13 +36,6 @@ def test_a_new_collection_that_stays_empty_is_removed(tmp_path: Path, factory: C
     updated = _run(tmp_path / "c", [_BAD], _chosen(factory))
     assert (updated.failed, updated.changes.rejected) == (True, 1)
     assert not (tmp_path / "c").exists()
-
-
-def test_refused_pruning_is_reported_with_the_changes(tmp_path: Path, factory: CollectionFactory) -> None:
-    _run(tmp_path / "c", [document("a", "ant")], _chosen(factory))
-    updated = _run(tmp_path / "c", [document("b", "bee"), _BAD], {}, prune=True)
-    assert (updated.failed, updated.changes.added, updated.changes.removed) == (True, 1, 0)
-    assert "nothing was pruned" in updated.notes[0]
 
 
 def test_vectors_that_do_not_fit_the_texts_are_reported(tmp_path: Path, factory: CollectionFactory) -> None:

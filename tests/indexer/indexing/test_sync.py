@@ -142,7 +142,7 @@ def test_a_strict_run_is_atomic(collection: Collection, monkeypatch: pytest.Monk
         collection.index(records, strict=True, rejected=lambda _: pytest.fail("reported twice"))
     assert _state(collection) == before
     assert collection.search("fox").hits[0].distance > 0
-    changes = collection.index(records[:-1], strict=True, prune=True)
+    changes = collection.index(records[:-1], strict=True, prune=True, confirmed=True)
     assert (changes.added, changes.updated, changes.removed, changes.revision) == (7, 1, 2, 7)
 
 
@@ -161,25 +161,48 @@ def test_pruning_removes_what_the_records_do_not_contain(
     documents = random_documents(8)
     collection.index([*documents, document("none", "zorp")])
     records = [documents[1], replace(documents[4], title="new"), document("new", "ant"), documents[7], documents[2]]
-    assert collection.index(records, prune=True) == Changes(added=1, updated=1, removed=5, unchanged=3, revision=5)
+    changes = collection.index(records, prune=True, confirmed=True)
+    assert changes == Changes(added=1, updated=1, removed=5, unchanged=3, revision=5)
     assert stored_keys(collection) == {"d1", "d2", "d4", "d7", "new"}
     assert stored_frequencies(collection) == Twin.of(records).frequencies()
     assert collection.index(records, prune=True) == Changes(unchanged=5, revision=5)
 
 
-def test_pruning_is_refused_after_a_rejection(collection: Collection) -> None:
+def test_a_rejection_without_a_file_or_key_protects_every_document(collection: Collection) -> None:
     collection.index(random_documents(3))
-    with pytest.raises(PruneRefused, match="nothing was pruned: 1 record was rejected") as refused:
-        collection.index([document("new", "ant"), _BAD], prune=True)
-    assert (refused.value.changes.added, refused.value.changes.rejected) == (1, 1)
-    assert stored_keys(collection) == {"d0", "d1", "d2", "new"}
+    bad = Rejection("posts.jsonl", 7, "it has no text")
+    changes = collection.index([document("new", "ant"), bad], prune=True, confirmed=True)
+    assert changes == Changes(added=1, rejected=1, kept=3, revision=2)
 
 
-def test_pruning_is_refused_without_documents(collection: Collection) -> None:
-    collection.index(random_documents(3))
-    with pytest.raises(PruneRefused, match="the sources hold no document, and the collection would be emptied"):
-        collection.index([], prune=True)
-    assert len(stored_keys(collection)) == 3
+def test_a_rejection_protects_the_document_of_its_key(collection: Collection) -> None:
+    collection.index(random_documents(6))
+    changes = collection.index([*random_documents(3), replace(_BAD, key="d5")], prune=True)
+    assert changes == Changes(removed=2, unchanged=3, rejected=1, revision=2)
+    assert stored_keys(collection) == {"d0", "d1", "d2", "d5"}
+
+
+def test_pruning_more_than_half_must_be_confirmed(collection: Collection) -> None:
+    collection.index(random_documents(4))
+    assert collection.index(random_documents(2), prune=True).removed == 2
+    before = _state(collection)
+    for records in ([], [document("new", "ant")]):
+        with pytest.raises(PruneRefused, match="nothing was changed: 2 of 2 documents of these sources") as refused:
+            collection.index([*records, _BAD], prune=True)
+        assert refused.value.changes == Changes(rejected=1, revision=2)
+        assert _state(collection) == before
+    assert collection.index([], prune=True, confirmed=True).removed == 2
+
+
+def test_a_dry_run_changes_nothing(collection: Collection) -> None:
+    collection.index(random_documents(4))
+    before, changed = _state(collection), list[tuple[str, str]]()
+    records = [document("new", "hen of zorp"), document("d0", "fox"), *random_documents(4)[2:]]
+    arguments: dict[str, Any] = {"prune": True, "dry_run": True, "changed": lambda *change: changed.append(change)}
+    assert collection.index(records, **arguments) == Changes(added=1, updated=1, removed=1, unchanged=2, revision=1)
+    assert changed == [("added", "new"), ("updated", "d0"), ("removed", "d1")]
+    assert _state(collection) == before
+    assert collection.index(records, prune=True) == Changes(added=1, updated=1, removed=1, unchanged=2, revision=3)
 
 
 def test_wordless_documents_are_stored_and_never_ranked(collection: Collection) -> None:

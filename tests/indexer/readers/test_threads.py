@@ -77,7 +77,6 @@ def test_a_thread_may_have_an_opening_post_only() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"comments": None}, "'comments' must be a list, not null"),
         ({"comments": "x"}, "'comments' must be a list, not \"x\""),
         ({"title": 5}, "'title' must be a string, not 5"),
         ({"body": []}, "'body' must be a string, not a list"),
@@ -103,9 +102,17 @@ def test_bad_threads(change: dict[str, object], reason: str) -> None:
     assert caught.value.key == "1"
 
 
-def test_comments_under_another_name_are_not_found() -> None:
+def test_comments_under_another_name_are_not_lost() -> None:
     with pytest.raises(BadRecord, match="no field 'comments': the record has 'id', 'title', 'answers'"):
         thread_of({"id": 1, "title": "t", "answers": [{"text": "x"}]}, "f:1")
+
+
+def test_a_thread_needs_no_comments() -> None:
+    expected = Document("1", "t", (Part("b"),), metadata={"tags": ["x"]})
+    assert thread_of({"id": 1, "title": "t", "body": "b", "tags": ["x"]}, "f:1") == expected
+    assert thread_of({"id": 1, "title": "t", "body": "b", "tags": ["x"], "comments": None}, "f:1") == expected
+    with pytest.raises(BadRecord, match="no field 'comments': the record has 'id', 'text'"):
+        thread_of({"id": 1, "text": "a document, not a thread"}, "f:1")
 
 
 def test_threads_from_a_file(write: Write, threads: Read) -> None:

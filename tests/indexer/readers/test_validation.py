@@ -41,4 +41,5 @@ def test_a_key_is_taken_by_the_first_document_of_any_source() -> None:
     reason = "the key 'a' is already taken by f:1: keys must be unique"
     assert validation.check(1, one) == Rejection("f", 1, reason, "a")  # two rows of XML may be on one line
     validation.start_source("g")
-    assert validation.check(0, one) == Rejection("g", 0, reason, "a")
+    remedy = ", so index each source by itself with a --prefix of its own"
+    assert validation.check(0, one) == Rejection("g", 0, reason + remedy, "a")

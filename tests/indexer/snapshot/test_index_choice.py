@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection, Document, Settings
-from moverank.indexer.commands.update import update
+from moverank.indexer.commands.update import RunSources, update
 from moverank.indexer.options import EXACT_UP_TO
 from moverank.indexer.progress import silent
 from moverank.indexer.snapshot.first_stage import FLAT, check_factory
@@ -47,7 +47,8 @@ def test_an_index_is_described_with_the_memory_it_saves() -> None:
 def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tuple[str, ...]:
     """Run `moverank index` on documents, and return its notes."""
     rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
-    return update(path, iter(documents), choices, prune=False, rejected=lambda _: None, **rest).notes
+    sources = RunSources(["-"])
+    return update(path, lambda **_: iter(documents), sources, choices, rejected=lambda _: None, **rest).notes
 
 
 @pytest.mark.usefixtures("always_compact")

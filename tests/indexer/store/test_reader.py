@@ -14,7 +14,7 @@ def test_documents_are_found_by_key_and_id(store: Store) -> None:
         assert writer.wordless_count() == 1
         assert writer.part_count() == 2
     with store.reading() as reader:
-        assert reader.known(["a", "b", "c"])["b"] == (first, b"d", False)
+        assert reader.known(["a", "b", "c"])["b"] == (first, b"d", False, None, None)
         assert set(reader.known(["a", "b", "c"])) == {"a", "b"}
         assert reader.shown([first]) == {first: DisplayFields("b", "B", "red")}
         assert reader.texts([first, second]) == {first: ["first", "later"]}

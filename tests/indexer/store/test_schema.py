@@ -1,6 +1,7 @@
 """Databases of every schema: new, current, older, newer, unknown; a migration happens as a whole or not at all."""
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -20,8 +21,8 @@ _NEXT_SCHEMA = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade():
@@ -46,12 +47,12 @@ AddNextSchema = Callable[[pytest.MonkeyPatch, str], None]
 
 @pytest.fixture
 def add_next_schema(tmp_path: Path) -> AddNextSchema:
-    """Return a function that makes schema 0003 the newest, with a migration that ends with some lines."""
+    """Return a function that makes schema 0004 the newest, with a migration that ends with some lines."""
 
     def add(monkeypatch: pytest.MonkeyPatch, last: str) -> None:
         directory = tmp_path / "next"
         directory.mkdir()
-        (directory / "v0003_next.py").write_text(_NEXT_SCHEMA.format(last=last))
+        (directory / "v0004_next.py").write_text(_NEXT_SCHEMA.format(last=last))
 
         def config(connection: Any) -> Any:
             own = alembic_config(connection)
@@ -60,7 +61,7 @@ def add_next_schema(tmp_path: Path) -> AddNextSchema:
             return own
 
         monkeypatch.setattr(schema, "alembic_config", config)
-        monkeypatch.setattr(schema, "SCHEMA", "0003")
+        monkeypatch.setattr(schema, "SCHEMA", "0004")
 
     return add
 
@@ -107,8 +108,9 @@ def _texts(path: Path) -> dict[int, list[str]]:
 def test_a_new_database_has_the_tables_that_the_migrations_create(path: Path, tmp_path: Path) -> None:
     def described(database: Path) -> dict[str, str]:
         rows = _query(database, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-        # Columns and constraints are on lines of their own, whose order has no meaning.
-        return {name: "\n".join(sorted(line.strip(" ,\t\n") for line in sql.split("\n"))) for name, sql in rows}
+        # Columns and constraints are on lines of their own, whose order has no meaning; added columns follow a comma.
+        lines = {name: re.split(r"\n|, (?=[a-z]+ [A-Z]+)", sql) for name, sql in rows}
+        return {name: "\n".join(sorted(line.strip(" ,\t\n") for line in lines[name])) for name in lines}
 
     engine = create_engine(sqlite_url(tmp_path / "migrated.db"))
     with engine.begin() as connection:
@@ -148,7 +150,7 @@ def test_an_older_schema_is_migrated_on_opening(
 ) -> None:
     add_next_schema(monkeypatch, "pass")
     assert _texts(with_documents) == {1: ["kept"]}
-    assert _schema(with_documents) == "0003"
+    assert _schema(with_documents) == "0004"
     assert "extra" in _tables(with_documents)
 
 
@@ -195,11 +197,11 @@ def test_rows_survive_up_and_down_migrations(
     add_next_schema(monkeypatch, _RENAME_A_COLUMN.strip())
     for _ in range(2):
         with closing(Store(sqlite_url(with_documents))) as store:
-            assert _schema(with_documents) == "0003"
+            assert _schema(with_documents) == "0004"
             assert _rows(with_documents) == before
             with store.migrating() as connection:
-                command.downgrade(schema.alembic_config(connection), "0002")
-        assert _schema(with_documents) == "0002"
+                command.downgrade(schema.alembic_config(connection), "0003")
+        assert _schema(with_documents) == "0003"
         assert _rows(with_documents) == before
 
 

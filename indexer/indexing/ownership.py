@@ -1,0 +1,89 @@
+"""Which source holds each stored document, and whether a run may write over it."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.scope import Scope
+from moverank.indexer.store import Reader, StoredState, Writer
+
+
+class Ownership:
+    """The stored sources, and the scope of one run.
+
+    A run may replace, and take over, documents within its `scope`, those whose source is unknown, and those read from
+    the same file before, but not those of an earlier stream without a name. Documents without an origin replace any,
+    which keeps its source.
+    """
+
+    def __init__(self, reader: Reader, scope: Scope) -> None:
+        self.scope = scope
+        self.sources: dict[int, NamedSource] = {}
+        for stored in reader.sources():
+            if stored.id is not None and stored.source is not None:
+                self.sources[stored.id] = stored.source
+        self._ids = {source.place: id_ for id_, source in self.sources.items()}
+
+    def path_of(self, source: int, file: str) -> str:
+        """Return the canonical path of a file of a stored source."""
+        return self.sources[source].path_of(file)
+
+    def columns(self, writer: Writer, document: Document, before: StoredState | None) -> Mapping[str, Any]:
+        """Return the columns `source` and `file` of a document, whose source is stored if it is new."""
+        if document.origin is None or not self._may_take(document.origin, before):
+            return {"source": before and before.source, "file": before and before.file}
+        return {"source": self._id_of(writer, document.origin.source), "file": document.origin.file}
+
+    def _id_of(self, writer: Writer, source: NamedSource) -> int:
+        id_ = self._ids.get(source.place)
+        if id_ is None or self.sources[id_] != source:
+            id_ = writer.store_source(source)
+            self._ids[source.place], self.sources[id_] = id_, source
+        return id_
+
+    def _may_take(self, origin: Origin, before: StoredState | None) -> bool:
+        if before is None or before.source is None:
+            return True
+        path = self.sources[before.source].path_of(before.file or "")
+        return self.scope.covers(path) or path == origin.source.path_of(origin.file) != STREAM
+
+    def refusal(self, document: Document, before: StoredState | None) -> Rejection | None:
+        """Return why a document must not replace the stored one of its key, `before`; None if it may."""
+        origin = document.origin
+        if origin is None or before is None or before.source is None or self._may_take(origin, before):
+            return None
+        holder, file = self.sources[before.source], before.file or ""
+        reason = f"the key {document.key!r} is held by {_described(holder, file)}"
+        remedy = f"--prefix NAME puts NAME/ in front of the keys of this source, --replaces {shlex.quote(holder.place)}"
+        if holder.place == origin.source.place == STREAM:
+            reason, remedy = f"{reason}, with another text", f"{remedy} takes this one for the same"
+        else:
+            remedy = f"{remedy} takes its documents over, if it was moved"
+        return Rejection(origin.source.name_of(origin.file), origin.line, f"{reason}: {remedy}", document.key, origin)
+
+    def rename(self, writer: Writer) -> int:
+        """Write the keys of the sources that get another prefix, and return their number.
+
+        Raises CollectionError if one of the new keys is taken.
+        """
+        renamed = 0
+        for source in self.scope.renamed:
+            id_ = self._ids[source.place]
+            old = self.sources[id_]
+            shown = writer.shown([document for document, _ in writer.located(id_)])
+            keys = {of: source.prefixed(fields.key[len(old.prefixed("")) :]) for of, fields in shown.items()}
+            taken = next(iter(writer.known(list(keys.values()))), None)
+            if taken is not None:
+                raise CollectionError(f"nothing was changed: the key {taken!r} is taken: choose another --prefix")
+            writer.set_keys([{"id": of, "key": key} for of, key in keys.items()])
+            self._id_of(writer, source)
+            renamed += len(keys)
+        return renamed
+
+
+def _described(holder: NamedSource, file: str) -> str:
+    if holder.place.startswith(STREAM):
+        return f"an earlier run from standard input{f' (--prefix {holder.prefix})' if holder.prefix else ''}"
+    return holder.name_of(file)

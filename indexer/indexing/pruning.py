@@ -1,0 +1,101 @@
+"""Which documents a run may remove: those of its sources that it has not seen, unless they may be a rejected record."""
+
+from collections import Counter
+from collections.abc import Collection as Container
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from moverank.indexer.documents import Rejection
+from moverank.indexer.indexing.ownership import Ownership
+from moverank.indexer.store import Reader
+
+
+class Protection:
+    """What the rejected records of a run protect: their keys, or without a key all documents of their file.
+
+    A record may be any document of its file if its key is unknown, and any document at all if its file is unknown.
+    """
+
+    def __init__(self) -> None:
+        self.keys: set[str] = set()
+        self._files: set[str] = set()
+        self._everything = False
+
+    def add(self, rejection: Rejection) -> None:
+        """Protect what a rejected record may be."""
+        if rejection.key is not None:
+            self.keys.add(rejection.key)
+        elif rejection.origin is not None:
+            self._files.add(rejection.origin.source.path_of(rejection.origin.file))
+        else:
+            self._everything = True
+
+    def covers(self, path: str) -> bool:
+        """Return whether the documents of a file are protected: by a record of it, or of a folder above it."""
+        while path and path not in self._files:
+            path = path.rpartition("/")[0]
+        return self._everything or bool(path)
+
+
+@dataclass
+class Unseen:
+    """The stored documents of a run's sources that it has not seen.
+
+    `removable`: ids and keys. `kept`: the numbers of documents protected by a record without a key, by file.
+    `protected`: the number of those whose key is that of a rejected record. `unknown`: the number of documents whose
+    source is unknown, and which the run may therefore not remove.
+    """
+
+    removable: dict[int, str] = field(default_factory=dict)
+    kept: Counter[str] = field(default_factory=Counter)
+    protected: int = 0
+    unknown: int = 0
+
+    def notes(self) -> Iterator[str]:
+        """Describe what is kept for want of knowledge, and the remedy."""
+        if self.kept:
+            first, others = next(iter(self.kept)), len(self.kept) - 1
+            files = f"{first} and {others:,} other files" if others else first
+            yield (
+                f"{_documents(self.kept.total())} of {files} kept: a rejected record may be one of them; mend it and "
+                "prune again"
+            )
+        if self.unknown:
+            yield (
+                f"{_documents(self.unknown)} of an unknown source kept, which were indexed before sources were stored: "
+                "--replaces unknown prunes them, too"
+            )
+
+
+def _documents(count: int) -> str:
+    return "1 document" if count == 1 else f"{count:,} documents"
+
+
+def unseen_documents(reader: Reader, ownership: Ownership, seen: Container[int], protection: Protection) -> Unseen:
+    """Compare the stored documents within the scope of a run with the ids that it has `seen`."""
+    found, ids = Unseen(), list[int]()
+    for stored in reader.sources():
+        source = stored.source
+        if source is None:
+            missing = [id_ for id_, _ in reader.located(None) if id_ not in seen]
+            if not ownership.scope.unknown:
+                found.unknown = len(missing)
+            elif protection.covers(""):
+                found.kept["an unknown source"] = len(missing)
+            else:
+                ids += missing
+            continue
+        if not ownership.scope.touches(source.place):
+            continue
+        for id_, file in reader.located(stored.id):
+            path = source.path_of(file)
+            if id_ in seen or not ownership.scope.covers(path):
+                continue
+            if protection.covers(path):
+                found.kept[source.name_of(file)] += 1
+            else:
+                ids.append(id_)
+    shown = reader.shown(ids)
+    found.removable = {id_: shown[id_].key for id_ in ids if shown[id_].key not in protection.keys}
+    found.protected = len(ids) - len(found.removable)
+    return found

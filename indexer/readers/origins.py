@@ -1,0 +1,110 @@
+"""The origin of every file that is read: the source that it belongs to, and its path within that source."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from moverank.indexer.documents import STREAM, NamedSource, Origin
+from moverank.indexer.errors import UsageError
+from moverank.indexer.readers.sources import Source
+from moverank.indexer.scope import Region, Scope, as_text, place_of
+
+UNKNOWN_SOURCE = "unknown"
+"""The name of the source of documents that were stored before sources were."""
+
+
+class Origins:
+    """Assigns the files of a run to sources: to the innermost known one that holds them, else to the path named.
+
+    `known`: the sources of the collection. `prefix`: that of the named sources, None for the one that they have.
+    `replaces`: a source, gone or not, whose documents belong to the named one from now on. `whole`: standard input
+    holds all that it held in earlier runs; otherwise it is another source each time, unless it has a prefix. Raises
+    UsageError for a prefix of a part of a known source, and for a source to replace that there is not.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        known: Iterable[NamedSource] = (),
+        *,
+        prefix: str | None = None,
+        replaces: str | None = None,
+        whole: bool = False,
+    ) -> None:
+        self._sources = {source.place: source for source in known}
+        self._stream = NamedSource(f"{STREAM}:{prefix}" if prefix else STREAM, STREAM, prefix or "")
+        self._folders: dict[str, str] = {}
+        self._met: set[str] = set()
+        old = self._replaced(replaces)
+        self._regions: list[Region] = [] if replaces in (None, UNKNOWN_SOURCE) else [Region(_place(str(replaces)))]
+        self._renamed: list[NamedSource] = []
+        for path in paths:
+            spelled, region = Region.of(path)
+            if region.place == STREAM:
+                self._regions += [Region(self._stream.place)] * (whole or bool(prefix))
+            else:
+                self._regions.append(region)
+                self._name(region.place, spelled, prefix, old if len(paths) == 1 else None)
+        self.scope = Scope(tuple(self._regions), replaces == UNKNOWN_SOURCE, tuple(self._renamed))
+
+    def _replaced(self, replaces: str | None) -> NamedSource | None:
+        """Return the source to replace, or a part of one, as a source; None if none is known under that name."""
+        if replaces is None or replaces == UNKNOWN_SOURCE:
+            return None
+        place = _place(replaces)
+        found = self._holder(place)
+        if found is None and not any(Region(place).covers(known) for known in self._sources):
+            raise UsageError(f"no document came from {replaces!r}: `moverank info --source` lists the sources")
+        return found and NamedSource(place, found.source.name_of(found.file), found.source.prefix)
+
+    def _name(self, place: str, spelled: str, prefix: str | None, old: NamedSource | None) -> None:
+        """Add the source of a path, unless it belongs to a known one."""
+        holder = self._holder(place)
+        if holder is None:
+            name, kept = (old.name, old.prefix) if old else (Path(spelled).as_posix(), "")
+            self._sources[place] = NamedSource(place, as_text(name), kept if prefix is None else prefix)
+        elif prefix is not None and holder.source.prefix != prefix:
+            if holder.file:
+                raise UsageError(
+                    f"{spelled} is part of the source {holder.source.place}: give --prefix when you index that"
+                )
+            self._sources[place] = holder.source._replace(prefix=prefix)
+            self._renamed.append(self._sources[place])
+
+    def _holder(self, path: str) -> Origin | None:
+        """Return the innermost source that holds a canonical path."""
+        place = path
+        while place not in self._sources:
+            if place in ("/", "", STREAM) or place.startswith(f"{STREAM}:"):
+                return None
+            place = place.rpartition("/")[0] or "/"
+        return Origin(self._sources[place], path[len(place) :].lstrip("/"))
+
+    def locate(self, source: Source) -> tuple[Source, Origin] | None:
+        """Return a file with the key that it has in the collection, and its origin; None if it was located before.
+
+        A file is read once, even if two of the paths hold it.
+        """
+        path = self._path(source)
+        if path == STREAM:
+            return source, Origin(self._stream)
+        if path in self._met:
+            return None
+        self._met.add(path)
+        place = as_text(path)
+        origin = self._holder(place) or Origin(NamedSource(place, as_text(source.key)))
+        key = origin.source.name_of(origin.file) if place == path else source.key
+        return replace(source, key=key), origin
+
+    def _path(self, source: Source) -> str:
+        if source.explicit:
+            return place_of(source.name)
+        name = Path(source.name)
+        folder = str(name.parent)
+        if folder not in self._folders:
+            self._folders[folder] = str(name.parent.resolve())
+        return f"{self._folders[folder].rstrip('/')}/{name.name}"
+
+
+def _place(named: str) -> str:
+    return named if named.startswith(STREAM) else place_of(named)
