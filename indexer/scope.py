@@ -8,6 +8,9 @@ from pathlib import Path, PurePosixPath
 
 from moverank.indexer.documents import STREAM, NamedSource
 
+UNKNOWN_SOURCE = "unknown"
+"""The name of the source of documents that were stored before sources were."""
+
 
 def place_of(path: str) -> str:
     """Return the canonical path of a file or folder, which need not exist; `-` for standard input and other streams.

@@ -63,19 +63,26 @@ def refit(index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False)
         typer.echo(f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)")
 
 
-@app.command(epilog="Example: `moverank info -i forum --json`")
-def info(index: Index = DEFAULT_INDEX, as_json: Json = False) -> None:
+@app.command(epilog="Examples: `moverank info -i forum --json`  `moverank info -i forum --source`")
+def info(
+    index: Index = DEFAULT_INDEX,
+    source: Annotated[
+        bool, typer.Option("--source", help="List the sources of the documents, with their numbers of documents.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Show sizes, settings and revision."""
     from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.terminal import info_view, print_view
+    from moverank.indexer.formatters.terminal import info_view, print_view, sources_view
 
     with Collection.open(index) as collection:
-        info = collection.info()
+        info = sources_object(collection.sources()) if source else collection.info()
     if as_json:
         print_object(info)
     else:
-        print_view(info_view(info))
+        print_view(sources_view(info["sources"]) if source else info_view(info))
 
 
 @app.command(epilog="Examples: `moverank check -i forum`  `moverank check -i forum --repair`")

@@ -8,7 +8,7 @@ from typing import Any
 from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes
 from moverank.indexer.readers.stored_record import record_of
-from moverank.indexer.store import Entry
+from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Hit, Ranking
@@ -17,6 +17,21 @@ from moverank.rerank.ranking import Flow, Hit, Ranking
 def changes_object(changes: Changes) -> dict[str, int]:
     """Return the changes made by a run, by name."""
     return asdict(changes)
+
+
+def sources_object(sources: Iterable[StoredSource]) -> dict[str, Any]:
+    """Return the sources of a collection; `source` and `name` are null for documents whose source is unknown."""
+    return {
+        "sources": [
+            {
+                "source": stored.source and stored.source.place,
+                "name": stored.source and stored.source.name,
+                "prefix": stored.source.prefix if stored.source else "",
+                "documents": stored.documents,
+            }
+            for stored in sources
+        ]
+    }
 
 
 def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -> dict[str, Any]:

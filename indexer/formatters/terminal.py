@@ -12,6 +12,7 @@ from rich.text import Text
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Ranking
@@ -135,6 +136,18 @@ def info_view(info: Mapping[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in info.items():
         table.add_row(Text(name.replace("_", " "), style="dim"), Text(printable(_fact(name, value)) or "-"))
+    return table
+
+
+def sources_view(sources: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the sources of a collection, one per line: number of documents, place, and prefix of the keys."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("documents", justify="right")
+    table.add_column("source", overflow="fold")
+    table.add_column("prefix", overflow="fold")
+    for source in sources:
+        place = UNKNOWN_SOURCE if source["source"] is None else source["source"]
+        table.add_row(f"{source['documents']:,}", Text(printable(place)), Text(printable(source["prefix"])))
     return table
 
 

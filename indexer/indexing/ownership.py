@@ -1,5 +1,6 @@
 """Which source holds each stored document, and whether a run may write over it."""
 
+import logging
 import shlex
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +9,8 @@ from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Re
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, StoredState, Writer
+
+_log = logging.getLogger("moverank")
 
 
 class Ownership:
@@ -80,6 +83,9 @@ class Ownership:
             writer.set_keys([{"id": of, "key": key} for of, key in keys.items()])
             self._id_of(writer, source)
             renamed += len(keys)
+            _log.warning(
+                "the keys of %s documents of %s got the prefix %r", f"{len(keys):,}", source.name, source.prefix
+            )
         return renamed
 
 

@@ -7,10 +7,7 @@ from pathlib import Path
 from moverank.indexer.documents import STREAM, NamedSource, Origin
 from moverank.indexer.errors import UsageError
 from moverank.indexer.readers.sources import Source
-from moverank.indexer.scope import Region, Scope, as_text, place_of
-
-UNKNOWN_SOURCE = "unknown"
-"""The name of the source of documents that were stored before sources were."""
+from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, place_of
 
 
 class Origins:
