@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -67,22 +68,35 @@ def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:
     return bool(parts) and not hidden and fnmatchcase(parts[0], first) and _matches(parts[1:], rest)
 
 
-@dataclass(frozen=True, slots=True)
 class Scope:
     """What a run speaks for: the documents of these regions may be replaced, and are removed if it prunes.
 
-    `unknown`: also those whose source is unknown. `renamed` are known sources that get another prefix.
+    `unknown`: also those whose source is unknown. `renamed` are known sources that get another prefix. There may be as
+    many regions as a shell expands a pattern to, so they are looked up by each folder of a path.
     """
 
-    regions: tuple[Region, ...] = ()
-    unknown: bool = False
-    renamed: tuple[NamedSource, ...] = ()
+    def __init__(
+        self, regions: Iterable[Region] = (), *, unknown: bool = False, renamed: Iterable[NamedSource] = ()
+    ) -> None:
+        self.unknown, self.renamed = unknown, tuple(renamed)
+        regions = list(regions)
+        self._whole = {region.place for region in regions if not region.pattern}
+        self._patterns = [region for region in regions if region.pattern]
+        self._places = {region.place for region in regions}
+        self._above = {folder for region in regions for folder in upwards(region.place)}
 
     def covers(self, path: str) -> bool:
         """Return whether a canonical path lies in one of the regions."""
-        return any(region.covers(path) for region in self.regions)
+        return not self._whole.isdisjoint(upwards(path)) or any(region.covers(path) for region in self._patterns)
 
     def touches(self, place: str) -> bool:
         """Return whether a source at a canonical path can have documents within the scope."""
-        whole = Region(place)
-        return any(whole.covers(region.place) or Region(region.place).covers(place) for region in self.regions)
+        return place in self._above or not self._places.isdisjoint(upwards(place))
+
+
+def upwards(path: str) -> Iterator[str]:
+    """Iterate over a canonical path and all folders above it."""
+    yield path
+    while path.startswith("/") and path != "/":
+        path = path.rpartition("/")[0] or "/"
+        yield path

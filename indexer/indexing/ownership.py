@@ -49,8 +49,10 @@ class Ownership:
     def _may_take(self, origin: Origin, before: StoredState | None) -> bool:
         if before is None or before.source is None:
             return True
-        path = self.sources[before.source].path_of(before.file or "")
-        return self.scope.covers(path) or path == origin.source.path_of(origin.file) != STREAM
+        holder = self.sources[before.source]
+        if holder.place == origin.source.place != STREAM and before.file == origin.file:
+            return True
+        return self.scope.covers(holder.path_of(before.file or ""))
 
     def refusal(self, document: Document, before: StoredState | None) -> Rejection | None:
         """Return why a document must not replace the stored one of its key, `before`; None if it may."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from moverank.indexer.documents import Rejection
 from moverank.indexer.indexing.ownership import Ownership
+from moverank.indexer.scope import upwards
 from moverank.indexer.store import Reader
 
 
@@ -32,9 +33,7 @@ class Protection:
 
     def covers(self, path: str) -> bool:
         """Return whether the documents of a file are protected: by a record of it, or of a folder above it."""
-        while path and path not in self._files:
-            path = path.rpartition("/")[0]
-        return self._everything or bool(path)
+        return self._everything or not self._files.isdisjoint(upwards(path))
 
 
 @dataclass

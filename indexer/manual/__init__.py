@@ -7,6 +7,7 @@ from moverank.indexer.errors import UsageError
 TOPICS = (
     "commands",
     "formats",
+    "sources",
     "settings",
     "search",
     "filters",

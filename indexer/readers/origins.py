@@ -7,7 +7,7 @@ from pathlib import Path
 from moverank.indexer.documents import STREAM, NamedSource, Origin
 from moverank.indexer.errors import UsageError
 from moverank.indexer.readers.sources import Source
-from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, place_of
+from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, place_of, upwards
 
 
 class Origins:
@@ -30,6 +30,7 @@ class Origins:
     ) -> None:
         self._sources = {source.place: source for source in known}
         self._stream = NamedSource(f"{STREAM}:{prefix}" if prefix else STREAM, STREAM, prefix or "")
+        self._places: dict[str, str] = {}
         self._folders: dict[str, str] = {}
         self._met: set[str] = set()
         old = self._replaced(replaces)
@@ -37,12 +38,13 @@ class Origins:
         self._renamed: list[NamedSource] = []
         for path in paths:
             spelled, region = Region.of(path)
+            self._places[path] = region.place
             if region.place == STREAM:
                 self._regions += [Region(self._stream.place)] * (whole or bool(prefix))
             else:
                 self._regions.append(region)
                 self._name(region.place, spelled, prefix, old if len(paths) == 1 else None)
-        self.scope = Scope(tuple(self._regions), replaces == UNKNOWN_SOURCE, tuple(self._renamed))
+        self.scope = Scope(self._regions, unknown=replaces == UNKNOWN_SOURCE, renamed=self._renamed)
 
     def _replaced(self, replaces: str | None) -> NamedSource | None:
         """Return the source to replace, or a part of one, as a source; None if none is known under that name."""
@@ -70,12 +72,8 @@ class Origins:
 
     def _holder(self, path: str) -> Origin | None:
         """Return the innermost source that holds a canonical path."""
-        place = path
-        while place not in self._sources:
-            if place in ("/", "", STREAM) or place.startswith(f"{STREAM}:"):
-                return None
-            place = place.rpartition("/")[0] or "/"
-        return Origin(self._sources[place], path[len(place) :].lstrip("/"))
+        place = next((place for place in upwards(path) if place in self._sources), None)
+        return None if place is None else Origin(self._sources[place], path[len(place) :].lstrip("/"))
 
     def locate(self, source: Source) -> tuple[Source, Origin] | None:
         """Return a file with the key that it has in the collection, and its origin; None if it was located before.
@@ -88,19 +86,21 @@ class Origins:
         if path in self._met:
             return None
         self._met.add(path)
-        place = as_text(path)
-        origin = self._holder(place) or Origin(NamedSource(place, as_text(source.key)))
-        key = origin.source.name_of(origin.file) if place == path else source.key
+        origin = self._holder(path) or Origin(NamedSource(path, as_text(source.key)))
+        # A name that is not UTF-8 is no key; the document is rejected for it.
+        key = origin.source.name_of(origin.file) if source.name == as_text(source.name) else source.key
         return replace(source, key=key), origin
 
     def _path(self, source: Source) -> str:
-        if source.explicit:
+        if source.name in self._places:
+            return self._places[source.name]
+        if source.explicit and not Path(source.name).is_file():
             return place_of(source.name)
         name = Path(source.name)
         folder = str(name.parent)
         if folder not in self._folders:
             self._folders[folder] = str(name.parent.resolve())
-        return f"{self._folders[folder].rstrip('/')}/{name.name}"
+        return as_text(f"{self._folders[folder].rstrip('/')}/{name.name}")
 
 
 def _place(named: str) -> str:

@@ -41,6 +41,7 @@ def test_explanations_and_changes_have_the_public_keys() -> None:
         "unchanged": 0,
         "wordless": 0,
         "rejected": 0,
+        "kept": 0,
         "revision": 3,
     }
 
