@@ -15,7 +15,7 @@ from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings, open_collection
 from moverank.indexer.indexing.creation import create, remove_if_empty
-from moverank.indexer.indexing.removal import remove_documents
+from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
 from moverank.indexer.indexing.settings_change import change_settings
 from moverank.indexer.indexing.sync import Sync
 from moverank.indexer.indexing.train_vectors import train_collection
@@ -195,20 +195,24 @@ class Collection(StoredDocuments):
         keys: Sequence[str] = (),
         *,
         where: Where | None = None,
+        source: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
         progress: Progress = silent,
     ) -> Changes:
         """Remove documents by key; if any key is unknown, remove nothing and raise UnknownKey.
 
-        `where`: remove the documents that pass this filter instead; UsageError if these are all documents, unless
-        `everything` confirms it. `dry_run`: change nothing, and return the changes that there would be.
+        `where`, `source`: remove instead the documents that pass this filter, those of this source or of a part of one,
+        named as `moverank info --source` lists it, or with both those of the source that pass the filter. UsageError if
+        these are all documents and a filter chose them, unless `everything` confirms it; CollectionError for a source
+        that no document came from. `dry_run`: change nothing, and return the changes that there would be.
         """
+        chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
-            return remove_documents(self._store, keys, where, everything=everything, dry_run=True)
+            return count_documents(self._store, chosen)
         with locked(self.path, self.wait):
             self.refresh()
-            changes = remove_documents(self._store, keys, where, everything=everything)
+            changes = remove_documents(self._store, chosen)
             self._compact(progress)
         return changes
 

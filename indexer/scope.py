@@ -20,11 +20,16 @@ def place_of(path: str) -> str:
     """
     if path == STREAM:
         return STREAM
-    if Path(path).is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises where permission is denied
         return as_text(os.path.realpath(path))
     # A process substitution, `<(zcat posts.gz)`, has another path in each run.
     place = as_text(str(Path(os.path.realpath(Path(path).parent), Path(path).name)))
     return STREAM if place.startswith(("/dev/stdin", "/proc/")) else place
+
+
+def listed_place(named: str) -> str:
+    """Return the place of a source that is named as it is listed: a path, or `-` or `-:PREFIX` for standard input."""
+    return named if named.startswith(STREAM) else place_of(named)
 
 
 def as_text(path: str) -> str:
@@ -42,7 +47,7 @@ class Region:
     @classmethod
     def of(cls, path: str) -> "tuple[str, Region]":
         """Return the folder or file that a path of the command line names, as it is spelled, and its region."""
-        if path == STREAM or Path(path).exists() or not glob.has_magic(path):
+        if path == STREAM or not glob.has_magic(path) or os.path.exists(path):  # noqa: PTH110 - as with isdir
             return path, cls(place_of(path))
         parts = PurePosixPath(path).parts
         plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
@@ -84,6 +89,11 @@ class Scope:
         self._patterns = [region for region in regions if region.pattern]
         self._places = {region.place for region in regions}
         self._above = {folder for region in regions for folder in upwards(region.place)}
+
+    @classmethod
+    def of_source(cls, named: str) -> "Scope":
+        """Return the scope of a source, or of a part of one, that is named as it is listed."""
+        return cls(unknown=True) if named == UNKNOWN_SOURCE else cls([Region(listed_place(named))])
 
     def covers(self, path: str) -> bool:
         """Return whether a canonical path lies in one of the regions."""

@@ -18,6 +18,9 @@ def remove(
     keys: Annotated[list[str] | None, typer.Argument(help="Keys of documents.", show_default=False)] = None,
     index: Index = DEFAULT_INDEX,
     where: Where = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="SOURCE", help="All documents of a source, as `info --source` prints it.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Remove nothing; report how many documents would be removed.")
     ] = False,
@@ -25,17 +28,19 @@ def remove(
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Remove documents by key, or all that pass --where; if any of the keys is unknown, nothing is removed."""
+    """Remove documents by key, or those of --source that pass --where; if any key is unknown, nothing is removed."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_changes, print_object
     from moverank.indexer.formatters.progress_bars import Bars
 
-    if bool(keys) == bool(where):
-        raise UsageError("name the documents to remove either by their keys or by --where")
+    if bool(keys) == bool(where or source):
+        raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
     began = perf_counter()
     with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
-        changes = collection.remove(keys or (), where=where, everything=yes, dry_run=dry_run, progress=bars)
+        changes = collection.remove(
+            keys or (), where=where, source=source, everything=yes, dry_run=dry_run, progress=bars
+        )
         documents = len(collection)
     if not dry_run:
         print_changes(changes, perf_counter() - began, as_json=as_json)

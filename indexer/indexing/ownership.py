@@ -49,7 +49,9 @@ class Ownership:
     def _may_take(self, origin: Origin, before: StoredState | None) -> bool:
         if before is None or before.source is None:
             return True
-        holder = self.sources[before.source]
+        holder = self.sources.get(before.source)
+        if holder is None:  # damaged: `moverank check` reports it
+            return True
         if holder.place == origin.source.place != STREAM and before.file == origin.file:
             return True
         return self.scope.covers(holder.path_of(before.file or ""))

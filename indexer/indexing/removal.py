@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.filters import matching_ids
+from moverank.indexer.indexing.ownership import Ownership
+from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.options import Where
+from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, Store, Writer
 
 _BATCH = 2000
@@ -28,31 +32,65 @@ def remove(writer: Writer, ids: Sequence[int]) -> int:
     return len(ids)
 
 
-def remove_documents(
-    store: Store, keys: Sequence[str], where: Where | None = None, *, everything: bool = False, dry_run: bool = False
-) -> Changes:
-    """Remove the documents with some keys, or those that pass the filter `where`; see `Collection.remove`."""
-    if where is not None and (keys or not where):
-        raise UsageError("name the documents to remove either by keys, or by one or more conditions")
-    # A dry run needs no lock, and no write permission.
-    with store.reading() if dry_run else store.writing() as reader:
-        ids = _ids_of(reader, keys) if where is None else matching_ids(reader, where).tolist()
-        if where is not None and ids and len(ids) == reader.document_count() and not (everything or dry_run):
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The documents to remove: those with some keys, or those of a source, of a filter, or of both.
+
+    `everything` confirms that a filter may select all documents. For the errors see `Collection.remove`.
+    """
+
+    keys: Sequence[str] = ()
+    where: Where | None = None
+    source: str | None = None
+    everything: bool = False
+
+    def ids(self, reader: Reader) -> list[int]:
+        """Return the ids of the documents."""
+        if self.where is None and self.source is None:
+            return _with_keys(reader, self.keys)
+        if self.keys or not (self.where or self.source):
+            raise UsageError("name the documents to remove either by keys, or by conditions, a source or both")
+        chosen = [] if self.source is None else [_of_source(reader, self.source)]
+        chosen += [] if self.where is None else [matching_ids(reader, self.where).tolist()]
+        ids = sorted(set.intersection(*map(set, chosen)))
+        if self.where is not None and ids and len(ids) == reader.document_count() and not self.everything:
             raise UsageError(
                 f"nothing was removed: all {len(ids):,} documents pass the filter; --yes (in Python everything=True) "
                 "confirms that they are to be removed"
             )
-        removed = remove(reader, ids) if isinstance(reader, Writer) else len(ids)
-        return Changes(removed=removed, revision=reader.revision())
+        return ids
 
 
-def _ids_of(reader: Reader, keys: Sequence[str]) -> list[int]:
+def remove_documents(store: Store, selection: Selection) -> Changes:
+    """Remove the selected documents."""
+    with store.writing() as writer:
+        return Changes(removed=remove(writer, selection.ids(writer)), revision=writer.revision())
+
+
+def count_documents(store: Store, selection: Selection) -> Changes:
+    """Return what `remove_documents` would change; needs neither a lock nor write permission."""
+    with store.reading() as reader:
+        return Changes(removed=len(selection.ids(reader)), revision=reader.revision())
+
+
+def _with_keys(reader: Reader, keys: Sequence[str]) -> list[int]:
     """Return the ids of documents by their keys; UnknownKey names those that no document has."""
     known = reader.known(list(dict.fromkeys(keys)))
     missing = [key for key in keys if key not in known]
     if missing:
         raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
     return [document.id for document in known.values()]
+
+
+def _of_source(reader: Reader, source: str) -> list[int]:
+    """Return the ids of the documents of a source, named as it is listed; CollectionError if there are none."""
+    ownership = Ownership(reader, Scope.of_source(source))
+    found = unseen_documents(reader, ownership, frozenset(), Protection()).removable
+    if not found:
+        raise CollectionError(
+            f"nothing was removed: no document came from {source!r}; `moverank info --source` lists the sources"
+        )
+    return list(found)
 
 
 def distinct_words(parts: Iterable[Any]) -> set[int]:

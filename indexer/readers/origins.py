@@ -7,7 +7,7 @@ from pathlib import Path
 from moverank.indexer.documents import STREAM, NamedSource, Origin
 from moverank.indexer.errors import UsageError
 from moverank.indexer.readers.sources import Source
-from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, place_of, upwards
+from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, listed_place, place_of, upwards
 
 
 class Origins:
@@ -34,7 +34,9 @@ class Origins:
         self._folders: dict[str, str] = {}
         self._met: set[str] = set()
         old = self._replaced(replaces)
-        self._regions: list[Region] = [] if replaces in (None, UNKNOWN_SOURCE) else [Region(_place(str(replaces)))]
+        self._regions: list[Region] = (
+            [] if replaces in (None, UNKNOWN_SOURCE) else [Region(listed_place(str(replaces)))]
+        )
         self._renamed: list[NamedSource] = []
         for path in paths:
             spelled, region = Region.of(path)
@@ -50,7 +52,7 @@ class Origins:
         """Return the source to replace, or a part of one, as a source; None if none is known under that name."""
         if replaces is None or replaces == UNKNOWN_SOURCE:
             return None
-        place = _place(replaces)
+        place = listed_place(replaces)
         found = self._holder(place)
         if found is None and not any(Region(place).covers(known) for known in self._sources):
             raise UsageError(f"no document came from {replaces!r}: `moverank info --source` lists the sources")
@@ -87,9 +89,11 @@ class Origins:
             return None
         self._met.add(path)
         origin = self._holder(path) or Origin(NamedSource(path, as_text(source.key)))
+        spelled = Path(source.name).as_posix()
         # A name that is not UTF-8 is no key; the document is rejected for it.
-        key = origin.source.name_of(origin.file) if source.name == as_text(source.name) else source.key
-        return replace(source, key=key), origin
+        if source.key == spelled == as_text(spelled):
+            source = replace(source, key=origin.source.name_of(origin.file))
+        return source, origin
 
     def _path(self, source: Source) -> str:
         if source.name in self._places:
@@ -101,7 +105,3 @@ class Origins:
         if folder not in self._folders:
             self._folders[folder] = str(name.parent.resolve())
         return as_text(f"{self._folders[folder].rstrip('/')}/{name.name}")
-
-
-def _place(named: str) -> str:
-    return named if named.startswith(STREAM) else place_of(named)

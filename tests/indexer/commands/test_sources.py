@@ -247,6 +247,16 @@ def test_a_key_that_another_source_holds_is_rejected(
     assert sources(run) == {"a": 2, "b": 4}
 
 
+def test_many_held_keys_are_counted(run: Run) -> None:
+    write("a.jsonl", records(*["cat dog"] * 50))
+    write("b.jsonl", records(*["bird fish"] * 50))
+    run("index", "a.jsonl")
+    refused = run("index", "b.jsonl", "--json")
+    assert changes(refused) == {"rejected": 50}
+    assert len(refused.err.splitlines()) == 21
+    assert refused.err.endswith("30 more documents have keys that other sources hold\n")
+
+
 def test_a_strict_run_stops_at_a_key_of_another_source(run: Run) -> None:
     write("a.jsonl", records(*TEXTS[:2]))
     write("b.jsonl", records(*TEXTS[2:]))
@@ -319,6 +329,22 @@ def test_a_renamed_file_takes_its_documents_over(run: Run) -> None:
     assert sources(run) == {"b.jsonl": 3}
     unknown = run("index", "b.jsonl", "--replaces", "a.jsonl")
     assert (unknown.code, "no document came from 'a.jsonl'" in unknown.sentence) == (2, True)
+
+
+def test_a_source_that_is_gone_can_be_removed(run: Run) -> None:
+    folder()
+    write("a.jsonl", records(*TEXTS[:2]))
+    run("index", "notes", "a.jsonl")
+    shutil.rmtree("notes")
+    assert run("index", "notes", "--prune", "--yes").code == 1
+    removed = run("remove", "--source", "notes/sub", "--json")
+    assert (removed.code, changes(removed)) == (0, {"removed": 3})
+    assert changes(run("remove", "--source", "notes", "--json")) == {"removed": 3}
+    assert sources(run) == {"a.jsonl": 2}
+    again = run("remove", "--source", "notes")
+    assert again.code == 1
+    assert again.sentence.startswith("nothing was removed: no document came from 'notes'")
+    assert run("remove").code == run("remove", "0", "--source", "a.jsonl").code == 2
 
 
 def test_documents_of_an_unknown_source_belong_to_the_first_that_has_them(
