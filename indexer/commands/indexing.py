@@ -197,6 +197,7 @@ def _run(
         )
     for sentence in updated.notes:
         note(sentence)
-    print_changes(updated.changes, updated.seconds, planned, as_json=as_json)
+    if as_json or not updated.refused:
+        print_changes(updated.changes, updated.seconds, planned, as_json=as_json)
     if updated.failed:
         sys.exit(FAILED)

@@ -116,14 +116,15 @@ Prefix = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Put NAME/ in front of the keys of these sources; later runs remember it. Names a standard input.",
+        help="Put NAME/ in front of the keys of these sources, also in later runs. All runs from standard input "
+        "with one NAME are one source.",
     ),
 ]
 Replaces = Annotated[
     str | None,
     typer.Option(
         metavar="SOURCE",
-        help="The source was moved: the documents of SOURCE, as `info --source` prints it, belong to it from now on.",
+        help="The path was moved: the documents of SOURCE, as `info --source` prints it, belong to it from now on.",
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]

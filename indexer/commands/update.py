@@ -20,12 +20,16 @@ from moverank.indexer.snapshot.index_choice import AUTO
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The changes of a run, its seconds, and notes for the user; `failed`: it did not do all that was requested."""
+    """The changes of a run, its seconds, and notes for the user.
+
+    `failed`: it did not do all that was requested. `refused`: it changed nothing.
+    """
 
     changes: Changes
     seconds: float
     notes: tuple[str, ...]
     failed: bool
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +72,9 @@ def update(
     """Update the collection in the directory `path` with the records that `read` returns for `sources`.
 
     `choices`: settings given by the user. `defaults`: other settings of a new collection. `trust_pickle` and `wait`: as
-    in `Collection.create`. `strict`, `rejected`, `changed` and `progress`: as in `Collection.index`. Everything is read
-    for the first time, and missing files are reported, before vectors are imported. A new collection that stays empty
-    is removed again, so that the next run can choose other settings.
+    in `Collection.create`. `strict`, `rejected`, `changed` and `progress`: as in `Collection.index`. A missing
+    file is reported before vectors are imported. A new collection that stays empty is removed again, so that the next
+    run can choose other settings.
     """
     refusal: tuple[str, ...] = ()
     origins = sources.origins(_known_sources(path))
@@ -92,7 +96,7 @@ def update(
         if not (refusal or sources.dry_run):
             notes = (*_vector_notes(collection, source, changes), *_index_note(collection, factory))
     failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
-    return Updated(changes, seconds, notes, failed)
+    return Updated(changes, seconds, notes, failed, bool(refusal))
 
 
 def _known_sources(path: Path) -> list[NamedSource]:

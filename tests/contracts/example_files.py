@@ -22,6 +22,7 @@ BAD_FILES: dict[str, bytes] = {
     "number.jsonl": GOOD + b'{"id": "x", "text": 5}\n',
     "blank.jsonl": GOOD + b'{"id": "x", "text": " "}\n',
     "twice.jsonl": GOOD + GOOD,
+    "other.jsonl": b'{"id": "good", "text": "a train"}\n{"id": "fine", "text": "cat dog"}\n',
     "latin1.jsonl": GOOD + b'{"id": "x", "text": "caf\xe9"}\n',
     "broken.jsonl": GOOD + b"{\n",
     "quote.csv": b'id,text\n1,cat\n2,"dog\n',

@@ -208,6 +208,7 @@ def test_removing_more_than_half_must_be_confirmed(run: Run) -> None:
     assert (refused.code, changes(refused)) == (1, {})
     assert refused.sentence.startswith("nothing was changed: 4 of 6 documents of these sources would be removed")
     assert keys() == before
+    assert run("index", "notes", "--prune").out == ""
     planned = run("index", "notes", "--prune", "--dry-run")
     assert planned.code == 0
     assert planned.sentence == "4 of 6 documents of these sources would be removed, so that --prune needs --yes"
