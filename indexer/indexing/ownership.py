@@ -29,10 +29,6 @@ class Ownership:
                 self.sources[stored.id] = stored.source
         self._ids = {source.place: id_ for id_, source in self.sources.items()}
 
-    def path_of(self, source: int, file: str) -> str:
-        """Return the canonical path of a file of a stored source."""
-        return self.sources[source].path_of(file)
-
     def columns(self, writer: Writer, document: Document, before: StoredState | None) -> Mapping[str, Any]:
         """Return the columns `source` and `file` of a document, whose source is stored if it is new."""
         if document.origin is None or not self._may_take(document.origin, before):
@@ -50,7 +46,7 @@ class Ownership:
         if before is None or before.source is None:
             return True
         holder = self.sources.get(before.source)
-        if holder is None:  # damaged: `moverank check` reports it
+        if holder is None:  # the row of the source is lost, so it is unknown
             return True
         if holder.place == origin.source.place != STREAM and before.file == origin.file:
             return True
@@ -63,11 +59,11 @@ class Ownership:
             return None
         holder, file = self.sources[before.source], before.file or ""
         reason = f"the key {document.key!r} is held by {_described(holder, file)}"
-        remedy = f"--prefix NAME puts NAME/ in front of the keys of this source, --replaces {shlex.quote(holder.place)}"
+        remedy = "--prefix NAME puts NAME/ in front of the keys of this source"
         if holder.place == origin.source.place == STREAM:
-            reason, remedy = f"{reason}, with another text", f"{remedy} takes this one for the same"
+            reason, remedy = f"{reason}, with another text", f"{remedy}, --replaces - updates the earlier one"
         else:
-            remedy = f"{remedy} takes its documents over, if it was moved"
+            remedy += f"; if that was moved here, give --replaces {shlex.quote(holder.place)}"
         return Rejection(origin.source.name_of(origin.file), origin.line, f"{reason}: {remedy}", document.key, origin)
 
     def rename(self, writer: Writer) -> int:
@@ -80,7 +76,7 @@ class Ownership:
             id_ = self._ids[source.place]
             old = self.sources[id_]
             shown = writer.shown([document for document, _ in writer.located(id_)])
-            keys = {of: source.prefixed(fields.key[len(old.prefixed("")) :]) for of, fields in shown.items()}
+            keys = {of: source.prefixed(fields.key.removeprefix(old.prefixed(""))) for of, fields in shown.items()}
             taken = next(iter(writer.known(list(keys.values()))), None)
             if taken is not None:
                 raise CollectionError(f"nothing was changed: the key {taken!r} is taken: choose another --prefix")

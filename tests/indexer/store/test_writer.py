@@ -2,6 +2,7 @@
 
 import pytest
 
+from moverank.indexer.documents import NamedSource
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store import Store, StoredWord
 from tests.indexer.store.rows import document_row, part_row
@@ -70,3 +71,32 @@ def test_settings_are_json_values(store: Store) -> None:
 def test_two_documents_of_one_key_are_refused(store: Store) -> None:
     with pytest.raises(CollectionError, match="UNIQUE"), store.writing() as writer:
         writer.add_documents([document_row("a"), document_row("a")])
+
+
+def test_sources_are_counted_and_overwritten_by_place(store: Store) -> None:
+    with store.writing() as writer:
+        first = writer.store_source(NamedSource("/b", "b"))
+        second = writer.store_source(NamedSource("/a", "x/a", "p"))
+        rows = [document_row("1", source=first, file="f"), document_row("2", source=first, file=""), document_row("3")]
+        one, two, three = writer.add_documents([{"source": None, "file": None, **row} for row in rows])
+        assert writer.store_source(NamedSource("/b", "other", "q")) == first
+        assert writer.sources() == [
+            (None, None, 1),
+            (second, NamedSource("/a", "x/a", "p"), 0),
+            (first, NamedSource("/b", "other", "q"), 2),
+        ]
+        writer.set_origins([{"id": three, "source": second, "file": "g"}])
+        writer.set_keys([{"id": three, "key": "new"}])
+    with store.reading() as reader:
+        assert [source.documents for source in reader.sources()] == [1, 2]
+        assert dict(reader.located(first)) == {one: "f", two: ""}
+        assert (dict(reader.located(second)), dict(reader.located(None))) == ({three: "g"}, {})
+        assert reader.known(["new"])["new"][3:] == (second, "g")
+
+
+def test_a_trial_is_undone(store: Store) -> None:
+    with store.trying() as writer:
+        writer.add_documents([document_row("a")])
+        assert writer.document_count() == 1
+    with store.reading() as reader:
+        assert reader.document_count() == 0
