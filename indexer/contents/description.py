@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Document, Origin
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.store import Reader, StoredDocument
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -14,13 +14,15 @@ from moverank.rerank.words.vocabulary import UNKNOWN
 class Description:
     """A document, the revision that last changed it, the number of its different words, and those without a vector.
 
-    Stop words are not counted. A document all of whose words are unknown is never compared by a distance.
+    Stop words are not counted. A document all of whose words are unknown is never compared by a distance. `origin` is
+    where it was read last, None if that is unknown.
     """
 
     document: Document
     revision: int
     words: int
     unknown_words: tuple[str, ...]
+    origin: Origin | None
 
 
 def describe(reader: Reader, found: StoredDocument) -> Description:
@@ -28,4 +30,5 @@ def describe(reader: Reader, found: StoredDocument) -> Description:
     packed = b"".join(part.words for part in found.parts)
     ids = np.unique(np.frombuffer(packed, "<i4")).tolist()
     unknown = [id_ for id_, row in reader.word_rows(ids).items() if row == UNKNOWN]
-    return Description(restored(found), found.revision, len(ids), tuple(sorted(reader.word_texts(unknown).values())))
+    words, origin = sorted(reader.word_texts(unknown).values()), reader.origins([found.id]).get(found.id)
+    return Description(restored(found), found.revision, len(ids), tuple(words), origin)

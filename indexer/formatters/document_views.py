@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from moverank.indexer.contents import Description
-from moverank.indexer.documents import Metadata
+from moverank.indexer.documents import Metadata, Origin
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.metadata import flattened
+from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.indexer.store import Entry
 
 _LONGEST_VALUE, _LONGEST_LINE = 40, 120
@@ -39,18 +40,25 @@ def document_lines(description: Description) -> Iterator[str]:
     """Yield the facts about a document, then the text of each part below its rank."""
     document = description.document
     yield f"{document.key}  {document.title}"
-    fields: dict[str, list[str]] = {"label": [document.label]} if document.label is not None else {}
+    fields: dict[str, list[str]] = {}
     for name, value in flattened(document.metadata):
         fields.setdefault(name, []).append(value)
-    fields["words"] = [_words(description)]
-    fields["revision"] = [f"{description.revision:,}"]
-    width = max(map(len, fields))
-    for name, values in fields.items():
-        yield f"  {name:<{width}}  {', '.join(values)}"
+    facts = [] if document.label is None else [("label", document.label)]
+    facts += [(name, ", ".join(values)) for name, values in fields.items()]
+    facts += [("source", _place(description.origin)), ("words", _words(description))]
+    facts.append(("revision", f"{description.revision:,}"))
+    width = max(len(name) for name, _ in facts)
+    for name, value in facts:
+        yield f"  {name:<{width}}  {value}"
     for part in document.parts:
         yield ""
         yield f"-- rank {part.rank} --"
         yield from part.text.splitlines()
+
+
+def _place(origin: Origin | None) -> str:
+    """Return the path of the file that a document was read from, as `remove --source` takes it."""
+    return UNKNOWN_SOURCE if origin is None else origin.source.path_of(origin.file)
 
 
 def _words(description: Description) -> str:

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any
 
 from moverank.indexer.contents import Description
-from moverank.indexer.documents import Changes
+from moverank.indexer.documents import Changes, Origin
 from moverank.indexer.readers.stored_record import record_of
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.explain import Explanation
@@ -62,8 +62,9 @@ def why_not_object(why: WhyNot) -> dict[str, Any]:
 
 
 def entry_object(entry: Entry) -> dict[str, Any]:
-    """Return a document without its texts, with the number of its parts."""
-    return entry._asdict()
+    """Return a document without its texts, with the number of its parts and where it was read."""
+    values = entry._asdict()
+    return values | _origin_object(values.pop("origin"))
 
 
 def description_object(description: Description) -> dict[str, Any]:
@@ -72,7 +73,13 @@ def description_object(description: Description) -> dict[str, Any]:
         "words": description.words,
         "unknown_words": list(description.unknown_words),
         "revision": description.revision,
+        **_origin_object(description.origin),
     }
+
+
+def _origin_object(origin: Origin | None) -> dict[str, Any]:
+    """Return a source and the file within it; both are null if the source is unknown."""
+    return {"source": origin and origin.source.place, "file": origin and origin.file}
 
 
 def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:

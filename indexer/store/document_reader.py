@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
+from moverank.indexer.documents import NamedSource, Origin
 from moverank.indexer.store.queries import Queries
-from moverank.indexer.store.schema import DOCUMENTS, PARTS
+from moverank.indexer.store.schema import DOCUMENTS, PARTS, SOURCES
 from moverank.rerank.bags.weights import TITLE
 
 DOCUMENT_COLUMNS = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
@@ -28,7 +29,10 @@ class StoredDocument(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A document without its texts; `parts` is their number. A `wordless` one has no known word: it is never a hit."""
+    """A document without its texts; `parts` is their number. A `wordless` one has no known word: it is never a hit.
+
+    `origin` is None if its source is unknown.
+    """
 
     key: str
     title: str
@@ -36,6 +40,7 @@ class Entry(NamedTuple):
     metadata: dict[str, Any]
     parts: int
     wordless: bool
+    origin: Origin | None
 
 
 class DocumentReader(Queries):
@@ -58,13 +63,21 @@ class DocumentReader(Queries):
         """Return the documents with some ids, in the same order and without their texts."""
         counted = select(PARTS.c.document_id, func.count()).where(PARTS.c.rank != TITLE).group_by(PARTS.c.document_id)
         parts = dict(map(tuple, self._within(counted, PARTS.c.document_id, ids)))
+        origins = self.origins(ids)
         names = ("id", "key", "title", "label", "metadata", "wordless")
         columns = select(*(DOCUMENTS.c[name] for name in names))
         found = {row.id: row for row in self._within(columns, DOCUMENTS.c.id, ids)}
         return [
-            Entry(row.key, row.title, row.label, row.metadata, parts.get(row.id, 0), row.wordless)
+            Entry(row.key, row.title, row.label, row.metadata, parts.get(row.id, 0), row.wordless, origins.get(row.id))
             for row in (found[id_] for id_ in ids if id_ in found)
         ]
+
+    def origins(self, ids: Sequence[int]) -> dict[int, Origin]:
+        """Return where documents were read last, by id; those whose source is unknown are omitted."""
+        columns = (DOCUMENTS.c.id, DOCUMENTS.c.file, SOURCES.c.place, SOURCES.c.name, SOURCES.c.prefix)
+        rows = select(*columns).join(SOURCES, SOURCES.c.id == DOCUMENTS.c.source)
+        found = self._within(rows, DOCUMENTS.c.id, ids)
+        return {id_: Origin(NamedSource(*source), file or "") for id_, file, *source in found}
 
     def keys(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the keys of documents by id."""

@@ -20,6 +20,8 @@ MORE: list[dict[str, Any]] = [
     {"id": "when", "text": "cat", "date": "2020-05-03T10:00+02:00", "open": True, "price": 3.0},
 ]
 
+LISTED = {"key", "title", "label", "metadata", "parts", "wordless", "source", "file"}
+
 
 @pytest.fixture
 def more(call: Call, collection: Path, tmp_path: Path) -> Path:
@@ -42,7 +44,7 @@ def test_list_prints_one_document_a_line(call: Call, more: Path) -> None:
 def test_list_has_its_json_keys(call: Call, more: Path) -> None:
     answer = call("list", "-i", more, "--json")
     assert (answer.code, answer.err) == (0, "")
-    assert [set(line) for line in answer.lines] == [{"key", "title", "label", "metadata", "parts", "wordless"}] * 12
+    assert [set(line) for line in answer.lines] == [LISTED] * 12
     assert answer.lines[10]["metadata"] == {"author": {"name": "Ann", "mail": ["a", "b"]}}
     assert [line["wordless"] for line in answer.lines].index(True) == 10
 
@@ -88,20 +90,24 @@ def test_show_prints_the_whole_document(call: Call, more: Path) -> None:
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert lines[0] == "long  " + " ".join(["zorp"] * 30)
-    assert [line.split() for line in lines[1:5]] == [
+    assert [line.split() for line in lines[1:6]] == [
         ["author.name", "Ann"],
         ["author.mail", "a,", "b"],
+        ["source", str(more.parent / "more.jsonl")],
         ["words", "3,", "3", "without", "a", "vector:", "31m", "quux", "zorp"],
         ["revision", "2"],
     ]
-    assert lines[5:9] == ["", "-- rank 0 --", "zorp [31m", "quux zorp"]
-    assert lines[10] == "d1  Dog story"
+    assert lines[6:10] == ["", "-- rank 0 --", "zorp [31m", "quux zorp"]
+    assert lines[11] == "d1  Dog story"
 
 
 def test_show_has_its_json_keys(call: Call, more: Path) -> None:
     answer = call("show", "d1", "long", "-i", more, "--json")
     first, second = answer.lines
-    assert list(first) == ["key", "title", "label", "metadata", "parts", "words", "unknown_words", "revision"]
+    facts = ["words", "unknown_words", "revision", "source", "file"]
+    assert list(first) == ["key", "title", "label", "metadata", "parts", *facts]
+    assert (first["source"], first["file"]) == (None, None)
+    assert (second["source"], second["file"]) == (str(more.parent / "more.jsonl"), "")
     assert (first["words"], first["unknown_words"], first["revision"]) == (4, ["story"], 1)
     assert second["parts"] == [{"text": MORE[0]["text"], "rank": 0}]
 
@@ -140,9 +146,8 @@ def test_an_export_makes_the_same_collection_again(call: Call, vectors: Path, tm
 
 def _answers(call: Call, collection: Path, *arguments: str) -> list[Any]:
     answers = call(*arguments, "-i", collection, "--json").lines
-    return [
-        {name: value for name, value in answer.items() if name not in ("seconds", "revision")} for answer in answers
-    ]
+    other = ("seconds", "revision", "source", "file")
+    return [{name: value for name, value in answer.items() if name not in other} for answer in answers]
 
 
 def test_a_failed_export_leaves_the_old_file(call: Call, more: Path, tmp_path: Path, monkeypatch: Any) -> None:

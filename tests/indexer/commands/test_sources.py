@@ -338,6 +338,12 @@ def test_a_source_that_is_gone_can_be_removed(run: Run) -> None:
     run("index", "notes", "a.jsonl")
     shutil.rmtree("notes")
     assert run("index", "notes", "--prune", "--yes").code == 1
+    before = keys()
+    planned = run("remove", "--source", "notes/sub", "--dry-run", "--json").json
+    assert planned == {"removed": 3, "documents": 8, "dry_run": True}
+    assert run("remove", "--source", "notes/sub", "--dry-run").out == "3 of 8 documents would be removed\n"
+    assert run("remove", "--source", "gone", "--dry-run").code == 1
+    assert keys() == before
     removed = run("remove", "--source", "notes/sub", "--json")
     assert (removed.code, changes(removed)) == (0, {"removed": 3})
     assert changes(run("remove", "--source", "notes", "--json")) == {"removed": 3}
@@ -346,6 +352,44 @@ def test_a_source_that_is_gone_can_be_removed(run: Run) -> None:
     assert again.code == 1
     assert again.sentence.startswith("nothing was removed: no document came from 'notes'")
     assert run("remove").code == run("remove", "0", "--source", "a.jsonl").code == 2
+
+
+def test_a_filter_limits_which_documents_of_a_source_are_removed(run: Run) -> None:
+    for name in ("a", "b"):
+        lines = [{"id": f"{name}{i}", "text": text, "year": 2000 + i} for i, text in enumerate(TEXTS[:3])]
+        write(f"{name}.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        run("index", f"{name}.jsonl")
+    chosen = ("remove", "--source", "a.jsonl", "--where", "year>=2001", "--json")
+    assert run(*chosen, "--dry-run").json["removed"] == 2
+    assert changes(run(*chosen)) == {"removed": 2}
+    assert keys() == {"a0", "b0", "b1", "b2"}
+    assert changes(run(*chosen)) == {}
+
+
+def test_shown_documents_have_their_file(run: Run) -> None:
+    write("notes/sub/a b.txt", TEXTS[0])
+    run("index", "notes")
+    run("index", "-", "--prefix", "mail", stdin=TEXTS[1].encode())
+    place = str(Path("notes").resolve())
+    listed = [(each["key"], each["source"], each["file"]) for each in run("list", "--json").lines]
+    assert listed == [("notes/sub/a b.txt", place, "sub/a b.txt"), ("mail/-:1", "-:mail", "")]
+    file = f"{place}/sub/a b.txt"
+    assert [line.split("  ")[-1] for line in run("show", "notes/sub/a b.txt").out.splitlines()][1] == file
+    assert changes(run("remove", "--source", file, "--json")) == {"removed": 1}
+
+
+def test_an_export_with_prefixed_keys_makes_the_same_collection_again(
+    run: Run, call: Call, tmp_path: Path, vectors: Path
+) -> None:
+    for name, texts in (("one", TEXTS[:3]), ("two", TEXTS[3:])):
+        write(f"{name}.jsonl", records(*texts))
+        run("index", f"{name}.jsonl", "--prefix", name)
+    exported = run("export").out
+    assert run("export", "-o", "all.jsonl").code == 0
+    assert call("index", "all.jsonl", "-i", tmp_path / "again", "--embedding", vectors).code == 0
+    assert call("export", "-i", tmp_path / "again").out == exported
+    assert changes(run("index", "all.jsonl", "--json")) == {"unchanged": 6}
+    assert sources(run) == {"one.jsonl": 3, "two.jsonl": 3}
 
 
 def test_documents_of_an_unknown_source_belong_to_the_first_that_has_them(

@@ -131,7 +131,7 @@ def test_entries_have_no_texts(filled: Collection) -> None:
     with filled.contents("label") as contents:
         entries = list(contents.entries())
         assert len(contents) == len(entries) == 3
-    assert entries[0] == ("b", "A title", "red", {"n": 1, "who": {"name": "Ann"}}, 2, False)
+    assert entries[0] == ("b", "A title", "red", {"n": 1, "who": {"name": "Ann"}}, 2, False, None)
     assert [(entry.key, entry.parts, entry.wordless) for entry in entries[1:]] == [
         ("c", 0, True), ("Füße \u2028", 1, True),
     ]  # fmt: skip

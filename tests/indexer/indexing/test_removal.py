@@ -36,7 +36,7 @@ def test_documents_are_removed_by_a_filter(collection: Collection) -> None:
 def test_a_filter_without_conditions_removes_nothing(collection: Collection, where: Where) -> None:
     collection.index(random_documents(2))
     for keys in ([], ["d0"]):
-        with pytest.raises(UsageError, match="either by keys, or by one or more conditions"):
+        with pytest.raises(UsageError, match="either by keys, or by conditions, a source or both"):
             collection.remove(keys, where=where, everything=True)
     with pytest.raises(UsageError, match="either by keys"):
         collection.remove(["d0"], where="label")
