@@ -16,6 +16,7 @@ from moverank.indexer.commands import help as help_command
 from moverank.indexer.commands.failures import FAILED, INTERRUPTED, failure_of
 from moverank.indexer.commands.logged_notes import NotesHandler
 from moverank.indexer.commands.shared_options import with_wait_limit
+from moverank.indexer.commands.standard_streams import ReaderGone, open_standard_streams
 
 app = typer.Typer(
     name="moverank",
@@ -51,6 +52,7 @@ def _options(
 
 def run() -> None:
     """Run the program and exit at once: an orderly shutdown of all imported libraries takes half a second."""
+    open_standard_streams()
     gc.set_threshold(100_000)  # imports leave no garbage cycles; looking for them takes a tenth of a search's time
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM cleans up as Ctrl-C does
     code: object = 0
@@ -58,7 +60,7 @@ def run() -> None:
         main()
     except SystemExit as exit_:
         code = exit_.code
-    with suppress(OSError):  # the reader of our output may have closed the pipe
+    with suppress(OSError, ReaderGone):
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code if isinstance(code, int) else 0)

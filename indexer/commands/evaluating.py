@@ -237,7 +237,7 @@ def run_experiment(
     from moverank.indexer.formatters.terminal import print_view
 
     note_compiling()
-    with interruptible(), Bars() as bars:
+    with interruptible("cached distances are kept, and not computed again"), Bars() as bars:
         table = experiment(progress=bars)
     if as_json:
         print_object(table_object(table))

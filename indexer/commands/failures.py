@@ -3,18 +3,27 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from moverank.indexer.commands.standard_streams import ReaderGone
+
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+
+DONE = 0
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
 """The exit code that Typer returns after Ctrl-C."""
 
+NOTHING_CHANGED = "nothing was changed"
+COMMITTED = "committed changes are kept; run the same command again to continue"
+
 
 class Failure(NamedTuple):
-    """The message for standard error (empty: the help was printed instead), and the exit code."""
+    """The message for standard error (empty: there is none to print), and the exit code."""
 
     sentence: str
     exit_code: int
@@ -22,6 +31,8 @@ class Failure(NamedTuple):
 
 def failure_of(error: Exception) -> Failure | None:
     """Return how an error is reported; None for an unexpected one, whose traceback is shown."""
+    if isinstance(error, ReaderGone):
+        return Failure("", DONE)
     if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
         return _parser_failure(error)
     from moverank.indexer.errors import IndexerError, UsageError
@@ -29,8 +40,9 @@ def failure_of(error: Exception) -> Failure | None:
 
     if isinstance(error, IndexerError | RerankError):
         return Failure(str(error), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
-    if isinstance(error, OSError) and error.strerror:
-        return Failure(f"{error.filename}: {error.strerror}" if error.filename else error.strerror, FAILED)
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        return Failure(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
     if isinstance(error, UnicodeEncodeError) and any(error.object in argument for argument in sys.argv):
         return Failure(f"{error.object!r} is not UTF-8: keys and field values must be", WRONG_USAGE)
     return None
@@ -46,13 +58,33 @@ def _parser_failure(error: Exception) -> Failure:
     return Failure(sentence, getattr(error, "exit_code", WRONG_USAGE))
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interruption whose `consequence` is known only where it happened."""
+
+    def __init__(self, consequence: str) -> None:
+        super().__init__(consequence)
+        self.consequence = consequence
+
+
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """Exit with a message and exit code 1 at Ctrl-C or SIGTERM."""
+def interruptible(consequence: str) -> Iterator[None]:
+    """Exit with a message and exit code 1 at Ctrl-C or SIGTERM; the message ends with the `consequence`."""
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(
-            "moverank: interrupted: committed changes are kept; run the same command again to continue", err=True
-        )
+    except KeyboardInterrupt as stop:
+        told = stop.consequence if isinstance(stop, Interrupted) else consequence
+        typer.echo(f"moverank: interrupted: {told}", err=True)
         sys.exit(FAILED)
+
+
+@contextmanager
+def committing(collection: "Collection") -> Iterator[None]:
+    """Raise Interrupted at Ctrl-C or SIGTERM, which says whether this block committed anything to the collection."""
+    with collection.reading() as reader:
+        before = reader.revision()
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        with collection.reading() as reader:
+            committed = reader.revision() > before
+        raise Interrupted(COMMITTED if committed else NOTHING_CHANGED) from stop

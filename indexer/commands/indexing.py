@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from moverank.indexer.commands.failures import FAILED, interruptible
+from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, interruptible
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     CollectionGamma,
@@ -181,7 +181,7 @@ def _run(
     from moverank.indexer.formatters.progress_bars import Bars
 
     planned = Planned() if sources.dry_run else None
-    with interruptible(), Bars() as bars:
+    with interruptible(NOTHING_CHANGED), Bars() as bars:
         updated = update(
             path,
             read,

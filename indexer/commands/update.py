@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from moverank.indexer.collection import Collection
+from moverank.indexer.commands.failures import committing
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import PruneRefused
 from moverank.indexer.progress import Progress
@@ -88,7 +89,8 @@ def update(
         callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
         try:
-            changes = collection.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
+            with committing(collection):
+                changes = collection.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
         except PruneRefused as error:
             changes, refusal = error.changes, (str(error),)
         seconds = perf_counter() - began

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.failures import FAILED, interruptible
+from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait, Where
 
 app = typer.Typer()
@@ -37,7 +37,8 @@ def remove(
     if bool(keys) == bool(where or source):
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
     began = perf_counter()
-    with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
+    opened = Collection.open(index, wait=wait)
+    with opened as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
         changes = collection.remove(
             keys or (), where=where, source=source, everything=yes, dry_run=dry_run, progress=bars
         )
@@ -58,7 +59,7 @@ def refit(index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False)
     from moverank.indexer.formatters.progress_bars import Bars
 
     began = perf_counter()
-    with Collection.open(index, wait=wait) as collection, interruptible(), Bars() as bars:
+    with Collection.open(index, wait=wait) as collection, interruptible(NOTHING_CHANGED), Bars() as bars:
         collection.refit(progress=bars)
         info = collection.info()
     if as_json:
@@ -102,7 +103,7 @@ def check(
     from moverank.indexer.formatters.output import print_check
     from moverank.indexer.formatters.progress_bars import Bars
 
-    with interruptible(), Bars() as bars:
+    with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
         report = maintenance.repair(index, wait=wait, progress=bars) if repair else maintenance.check(index)
     problems = report.sentences()
     print_check(problems, as_json=as_json)
@@ -121,7 +122,7 @@ def backup(
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.maintenance.backup import backup as copy
 
-    with interruptible(), Bars() as bars:
+    with interruptible("there is no backup"), Bars() as bars:
         revision = copy(index, directory, progress=bars)
     if as_json:
         print_object({"directory": str(directory), "revision": revision})

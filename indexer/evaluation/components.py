@@ -64,21 +64,28 @@ class Weighting:
 
 
 def components_of(
-    weighting: Weighting, pool: Texts, queries: Texts, own_rows: NDArray[np.int64], cache: Path, progress: Progress
+    weighting: Weighting,
+    pool: Texts,
+    queries: Texts,
+    own_rows: NDArray[np.int64],
+    cache: Path | None,
+    progress: Progress,
 ) -> Components:
     """Return the components of `queries` and `pool`, from the file `cache` or computed and stored there.
 
-    `own_rows` (q,) are the rows of the queries themselves, -1 for none. `progress` is called after each query.
+    `own_rows` (q,) are the rows of the queries themselves, -1 for none. `cache` is None if nothing is cached.
+    `progress` is called after each query.
     """
-    stored = _read(cache, (len(queries), len(pool)))
+    stored = _read(cache, (len(queries), len(pool))) if cache else None
     if stored is not None:
         return stored
     weighted = replace(pool, title_weight=float(weighting.title_weight))
     asked = replace(queries, title_weight=float(weighting.title_weight))
     found = _computed(weighting.ranking, SearchPool(weighted), asked, own_rows, progress)
-    cache.parent.mkdir(exist_ok=True)
-    with atomic_file(cache) as stream:
-        np.savez(stream, **{field.name: getattr(found, field.name) for field in fields(found)})
+    if cache:
+        cache.parent.mkdir(exist_ok=True)
+        with atomic_file(cache) as stream:
+            np.savez(stream, **{field.name: getattr(found, field.name) for field in fields(found)})
     return found
 
 

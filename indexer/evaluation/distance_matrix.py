@@ -5,12 +5,14 @@ several processes.
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
 from threading import Thread
 
 import numpy as np
@@ -80,12 +82,15 @@ def _solver(inputs: Inputs, count: int) -> Iterator[Solver]:
         return
     # A forked process would inherit locks held by threads of this one, which are never released there.
     context = get_context("spawn")
-    with ProcessPoolExecutor(core_count(), context, _Worker.start, inputs) as workers:
+    watched, held = context.Pipe(duplex=False)
+    with ProcessPoolExecutor(core_count(), context, _Worker.start, (*inputs, watched)) as workers:
         try:
             yield lambda distance, jobs: workers.map(_Worker.solve, repeat(distance), jobs)
         except BaseException:
-            workers.shutdown(wait=False, cancel_futures=True)
+            held.close()
+            workers.shutdown(cancel_futures=True)
             raise
+    held.close()
 
 
 class _Worker:
@@ -94,21 +99,20 @@ class _Worker:
     inputs: Inputs
 
     @classmethod
-    def start(cls, queries: Bags, bags: Bags, vectors: NDArray[np.float32]) -> None:
+    def start(cls, queries: Bags, bags: Bags, vectors: NDArray[np.float32], watched: Connection) -> None:
         cls.inputs = queries, bags, vectors
-        Thread(target=_exit_with_parent, daemon=True).start()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
+        Thread(target=_exit_when_closed, args=(watched,), daemon=True).start()
 
     @classmethod
     def solve(cls, distance: Distance, job: Job) -> Solved:
         return _solve(cls.inputs, distance, job)
 
 
-def _exit_with_parent() -> None:
-    """Exit as soon as the parent process has ended: a killed one cannot stop its pool."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _exit_when_closed(watched: Connection) -> None:
+    """Exit as soon as the parent process closes its end of a pipe, even by its death: a killed one cannot stop us."""
+    wait([watched])
+    os._exit(1)
 
 
 def _solve(inputs: Inputs, distance: Distance, job: Job) -> Solved:

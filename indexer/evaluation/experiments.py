@@ -9,6 +9,7 @@ import numpy as np
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.bound_tightness import bounds_table, depth_table, sample_bounds
+from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.classification import LabelledTexts, classification
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
@@ -26,9 +27,6 @@ from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.rerank.evaluation.judgments import Judgments
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
-
-CACHE = "evaluation"
-"""The directory in a collection that caches distances."""
 
 CUTOFF = 100
 """Number of documents that are ranked for a query."""
@@ -89,7 +87,8 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, priors=priors, directory=index)
+    cache = DistanceCache(cache_directory(index))
+    trial = Trial(pool, counted, own_rows, cache, progress, priors=priors, directory=index)
     named = tuple(measures) or DEFAULT_MEASURES
     task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
     return retrieval(rows, trial, task, files)
@@ -134,7 +133,7 @@ def evaluate_knn(
         splits = [predefined_split([corpus.splits[key] for key in texts.keys])]
     else:
         splits = random_splits(len(texts), times=times, seed=seed)
-    return classification(rows, LabelledTexts.of(texts, splits), DistanceCache(index / CACHE), progress, k)
+    return classification(rows, LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index)), progress, k)
 
 
 def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
@@ -173,7 +172,7 @@ def evaluate_multilabel(
     with Collection.open(index) as collection:
         rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
         texts = corpus_of(collection).documents
-    return multilabel(rows, texts, labels_of, ks, DistanceCache(index / CACHE), progress)
+    return multilabel(rows, texts, labels_of, ks, DistanceCache(cache_directory(index)), progress)
 
 
 def evaluate_gamma(
@@ -225,5 +224,5 @@ def evaluate_bounds(
     with Collection.open(index) as collection:
         used = collection.settings.gamma if gamma is None else gamma
         texts = corpus_of(collection).documents
-    sample = sample_bounds(texts, queries, used, DistanceCache(index / CACHE), progress, seed)
+    sample = sample_bounds(texts, queries, used, DistanceCache(cache_directory(index)), progress, seed)
     return bounds_table(texts, sample, used), depth_table(texts, sample, depths)

@@ -6,9 +6,10 @@ import numpy as np
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
+from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.experiments import CACHE, CUTOFF
+from moverank.indexer.evaluation.experiments import CUTOFF
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.evaluation.tuning import Setting, Tuned, Tuner
@@ -57,10 +58,11 @@ def tune(
     counted = pool.take([pool.row_of[key] for key in keys]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    trial = Trial(pool, counted, own_rows, DistanceCache(index / CACHE), progress, directory=index)
+    cache = cache_directory(index)
+    trial = Trial(pool, counted, own_rows, DistanceCache(cache), progress, directory=index)
     own = resolve(None, None, settings.ranking)
     start = Setting(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
-    tuner = Tuner(trial, judgments, measure_name, own, cache=index / CACHE, cutoff=cutoff, limit=TUNED_QUERIES)
+    tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
     if len(tuner.queries) < max(2, folds):
         raise UsageError(f"{len(tuner.queries)} judged queries are too few for {folds} folds: judge more")
     tuned = tuner.run(start, folds, language)

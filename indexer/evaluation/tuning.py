@@ -99,11 +99,20 @@ class Tuner:
     """Tunes the ranking of `trial` by `judgments` and the measure `name`, over the first `cutoff` documents.
 
     `own` is the collection's ranking. `language` is that of stems. `cache` is a directory for components, so that an
-    interrupted run continues. `limit` is the number of queries that the search takes into account.
+    interrupted run continues; None if nothing is cached. `limit` is the number of queries that the search takes into
+    account.
     """
 
     def __init__(
-        self, trial: Trial, judgments: Judgments, name: str, own: RankingSpec, *, cache: Path, cutoff: int, limit: int
+        self,
+        trial: Trial,
+        judgments: Judgments,
+        name: str,
+        own: RankingSpec,
+        *,
+        cache: Path | None,
+        cutoff: int,
+        limit: int,
     ) -> None:
         self._trial, self._judgments, self._measure, self._own = trial, judgments, name, own
         self._cache, self._cutoff = cache, cutoff
@@ -178,7 +187,7 @@ class Tuner:
         pool, queries = self._trial.pool, self._sampled
         total = hashlib.sha256(pool.digest + queries.digest + repr(asdict(weighting)).encode())
         total.update(self._sampled_rows.astype("<i8").tobytes())
-        path = self._cache / f"components-{total.hexdigest()[:24]}.npz"
+        path = self._cache and self._cache / f"components-{total.hexdigest()[:24]}.npz"
         return components_of(weighting, pool, queries, self._sampled_rows, path, self._trial.progress)
 
     def _certified(self, ranking: RankingSpec, title_weight: float, rows: NDArray[np.int64] | None = None) -> Figures:

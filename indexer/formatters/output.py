@@ -6,6 +6,7 @@ rich is imported only for text output: JSON output does not need it.
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -78,7 +79,25 @@ def note_compiling() -> None:
     """Print a note if kernels are compiled: the first search on a machine takes some seconds longer."""
     from moverank.rerank.kernels import when_compiling
 
-    when_compiling(lambda: note("compiling for this machine: this takes some seconds, once"))
+    when_compiling(lambda: note(_compiling()))
+
+
+def _compiling() -> str:
+    """Return how long kernels are compiled, and where their code is cached if not at the usual place."""
+    from moverank.rerank.kernels import cache_directory
+
+    directory = cache_directory()
+    if directory is None:
+        return (
+            "compiling for this machine takes some seconds of every run, since neither the package, the home directory "
+            "nor TMPDIR is writable: name a directory for the compiled code by NUMBA_CACHE_DIR"
+        )
+    if directory:
+        return (
+            "compiling for this machine: this takes some seconds, and again when "
+            f"{directory} is emptied: neither the package nor the home directory is writable"
+        )
+    return "compiling for this machine: this takes some seconds, once"
 
 
 def print_changes(changes: Changes, seconds: float, planned: Planned | None = None, *, as_json: bool) -> None:
@@ -123,5 +142,6 @@ def print_text(line: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print a line on standard error."""
-    typer.echo(f"moverank: {printable(text)}", err=True)
+    """Print a line on standard error; if that is closed or full, the work goes on without the note."""
+    with suppress(OSError):
+        typer.echo(f"moverank: {printable(text)}", err=True)

@@ -69,5 +69,8 @@ def _lines(file: IO[bytes]) -> Iterator[Any]:
 
 
 def _unwritable(error: OSError) -> ReadError:
-    where = tempfile.gettempdir()
-    return ReadError(f"temporary files in {where} cannot be written: {error.strerror}: name another TMPDIR")
+    try:
+        where = f" in {tempfile.gettempdir()}"
+    except OSError:  # there is none
+        where = ""
+    return ReadError(f"temporary files{where} cannot be written: {error.strerror}: name another TMPDIR")

@@ -1,6 +1,7 @@
 """An open database: connections, transactions and migrations."""
 
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -114,6 +115,15 @@ def sqlite_url(path: Path) -> str:
     return URL.create("sqlite", database=str(path)).render_as_string()
 
 
+def _has_temporary_files() -> bool:
+    """Return whether a directory for temporary files is writable: SQLite fails where it needs one and has none."""
+    try:
+        tempfile.gettempdir()
+    except OSError:
+        return False
+    return True
+
+
 def _engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
     """Return an engine; on SQLite with explicit transactions, WAL and foreign keys."""
     engine = create_engine(url, creator=read_only.connect) if read_only else create_engine(url)
@@ -121,6 +131,7 @@ def _engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
         return engine
     pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
     pragmas += [] if read_only else ["journal_mode = WAL", "synchronous = FULL"]
+    pragmas += [] if _has_temporary_files() else ["temp_store = MEMORY"]
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: object) -> None:

@@ -13,26 +13,43 @@ of word vectors.
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from numba.core.event import Event, Listener, register
+
+from moverank.rerank.kernels.compiled import cache_directory
+
+__all__ = ["cache_directory", "when_compiling"]
 
 
 class _FirstCompilation(Listener):
     """Calls `callback` when the first kernel is compiled; kernels cached on disk are only loaded."""
 
-    def __init__(self, callback: Callable[[], None]) -> None:
-        self._callback: Callable[[], None] | None = callback
+    def __init__(self) -> None:
+        self.callback: Callable[[], None] | None = None
+        self._seen = False
 
     def on_start(self, event: Event) -> None:  # noqa: ARG002 - numba's signature
-        """Call the callback once."""
-        callback, self._callback = self._callback, None
-        if callback is not None:
-            callback()
+        """Call the callback, once in a process."""
+        if self.callback is not None and not self._seen:
+            self._seen = True
+            self.callback()
 
     def on_end(self, event: Event) -> None:
         """Do nothing."""
 
 
+@cache
+def _first_compilation() -> _FirstCompilation:
+    """Return the only listener of the process, registered on first use."""
+    listener = _FirstCompilation()
+    register("numba:compile", listener)  # type: ignore[no-untyped-call]
+    return listener
+
+
 def when_compiling(callback: Callable[[], None]) -> None:
-    """Call `callback` once, when a kernel that is not cached on disk is about to be compiled, which takes seconds."""
-    register("numba:compile", _FirstCompilation(callback))  # type: ignore[no-untyped-call]
+    """Call `callback` when a kernel that is not cached on disk is about to be compiled, which takes seconds.
+
+    It is called at most once in a process, however often it is passed.
+    """
+    _first_compilation().callback = callback

@@ -1,10 +1,11 @@
 """The arcs of a transport problem that its optimum is likely to use: those of small reduced cost."""
 
 import numpy as np
-from numba import njit
+
+from moverank.rerank.kernels.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def promising_arcs(cost, u, v, left, right, count):  # type: ignore[no-untyped-def]
     """Return the arcs (rows, columns) whose reduced cost c_ij - u_i - v_j is among the `count` least of row or column.
 
@@ -29,7 +30,7 @@ def promising_arcs(cost, u, v, left, right, count):  # type: ignore[no-untyped-d
     return np.nonzero(chosen)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def missing_arcs(cost, u, v, tolerance):  # type: ignore[no-untyped-def]
     """Return the arcs (rows, columns) whose reduced cost is below -`tolerance`: there the potentials are infeasible.
 
@@ -43,7 +44,7 @@ def missing_arcs(cost, u, v, tolerance):  # type: ignore[no-untyped-def]
     return np.nonzero(missing)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _insert(least, value):  # type: ignore[no-untyped-def]
     """Insert a value into an increasing array, dropping the last element."""
     at = len(least) - 1
@@ -53,7 +54,7 @@ def _insert(least, value):  # type: ignore[no-untyped-def]
     least[at] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_staircase(left, right, chosen):  # type: ignore[no-untyped-def]
     """Mark the arcs of the north-west corner rule: the first row fills the first columns, and so on."""
     i, j, row_rest, column_rest = 0, 0, left[0], right[0]

@@ -1,12 +1,12 @@
 """Lengths of the centroids of bags, without the centroids themselves."""
 
 import numpy as np
-from numba import njit
 
+from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import SUMS
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def centroid_lengths(first, last, starts, words, weights, vectors, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n,) with the length of each document's centroid over word `vectors` (v, d) float32."""
     dim = vectors.shape[1]

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
 
@@ -12,7 +12,7 @@ from moverank.rerank.kernels.minimum import smaller
 _TINY = np.float32(1e-30)
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def distances_from_products(first, last, products, norms, query_norms, error, shrink):  # type: ignore[no-untyped-def]
     """Replace the inner products `products` (v, h) by floors of Euclidean distances, in place; all in float32.
 
@@ -29,7 +29,7 @@ def distances_from_products(first, last, products, norms, query_norms, error, sh
             row[j] = shrink * math.sqrt(max(square, np.float32(0)))
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
     """Fill `nearest` (v,) with the minimum of each row of `cost` (v, h)."""
     for i in range(first, last):
@@ -40,7 +40,7 @@ def row_minima(first, last, cost, nearest):  # type: ignore[no-untyped-def]
         nearest[i] = least
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def excess_bytes(first, last, cost, base, inverse, above, base_column):  # type: ignore[no-untyped-def]
     """Fill `above` (v, w) uint8, w >= h columns, with the excess of each `cost` (v, h) over the row's `base` (v,).
 
@@ -62,7 +62,7 @@ def excess_bytes(first, last, cost, base, inverse, above, base_column):  # type:
 
 
 # Longer than 40 lines, because each of its 16 parameters takes one.
-@njit(cache=True, nogil=True)
+@compiled()
 def quantised_costs(  # type: ignore[no-untyped-def]
     first,
     last,
@@ -106,7 +106,7 @@ def quantised_costs(  # type: ignore[no-untyped-def]
                 costs[i, query_index[start + i]] = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def exact_distances(first, last, sources, targets, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n, m) float64 with distances of `sources` (n, d) and `targets` (m, d), computed from differences."""
     for i in range(first, last):
@@ -114,7 +114,7 @@ def exact_distances(first, last, sources, targets, out):  # type: ignore[no-unty
             out[i, j] = _distance(sources[i], targets[j])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def exact_arcs(sources, targets, rows, columns):  # type: ignore[no-untyped-def]
     """Return the distances (a,) of `sources` (n, d) and `targets` (m, d) at the arcs `rows` (a,), `columns` (a,)."""
     out = np.empty(len(rows))
@@ -123,7 +123,7 @@ def exact_arcs(sources, targets, rows, columns):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _distance(source, target):  # type: ignore[no-untyped-def]
     """Return the distance of two vectors (d,)."""
     square = 0.0

@@ -1,13 +1,13 @@
 """One-pass dual values of documents, after removing the mass that both bags have on a word."""
 
 import numpy as np
-from numba import njit
 
+from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def without_overlap(  # type: ignore[no-untyped-def]
     words, weights, start, stop, query_index, query_weights, rows, left, columns, right
 ):
@@ -40,7 +40,7 @@ def without_overlap(  # type: ignore[no-untyped-def]
 
 
 # Longer than 40 lines, because the loops over bytes take twice the time in separate functions.
-@njit(cache=True, nogil=True)
+@compiled()
 def quantised_duals(  # type: ignore[no-untyped-def]
     first,
     last,
@@ -106,7 +106,7 @@ def quantised_duals(  # type: ignore[no-untyped-def]
         out[r] = value
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _weighted_sum(right, slack):  # type: ignore[no-untyped-def]
     """Return the sum of the bytes `slack`, weighted by `right`."""
     value = 0.0
@@ -115,13 +115,13 @@ def _weighted_sum(right, slack):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _mass_left(weight, column, query_weights):  # type: ignore[no-untyped-def]
     """Return the mass that remains on a document's word, which the query has in `column`, -1 for none."""
     return weight - min(weight, query_weights[column]) if column >= 0 else weight
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def _columns_first(words, weights, base, above, step, query_index, query_weights, removed, right):  # type: ignore[no-untyped-def]
     """Return the dual value of one document that begins with the minima of the columns, in float32."""
     h, w, unit = len(query_weights), above.shape[1], np.float32(step)
@@ -147,7 +147,7 @@ def _columns_first(words, weights, base, above, step, query_index, query_weights
     return value
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def one_pass_duals(  # type: ignore[no-untyped-def]
     first, last, starts, words, weights, rows, cost, query_index, query_weights, thresholds, out
 ):
@@ -187,7 +187,7 @@ def one_pass_duals(  # type: ignore[no-untyped-def]
         out[r] = value
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def _other_direction(cost, word_rows, left, n, columns, right, m, least, removed):  # type: ignore[no-untyped-def]
     """Return the dual value that begins with the minima of the columns, `least` (h,)."""
     value = 0.0

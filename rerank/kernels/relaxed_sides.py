@@ -1,13 +1,13 @@
 """Both sides of the relaxed Word Mover's Distance (Kusner et al. 2015, section 4)."""
 
 import numpy as np
-from numba import njit
 
+from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA
 from moverank.rerank.kernels.minimum import smaller
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def document_sides(first, last, starts, words, weights, nearest, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n,) with each document's cost when every word moves to the nearest query word, at `nearest` (v,)."""
     for i in range(first, last):
@@ -17,7 +17,7 @@ def document_sides(first, last, starts, words, weights, nearest, out):  # type: 
         out[i] = cost
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def query_sides(first, last, starts, words, rows, cost, query_weights, out):  # type: ignore[no-untyped-def]
     """Fill `out` (m,) with the cost when every query word moves to the nearest word of each document `rows` (m,)."""
     h = cost.shape[1]

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.duals import without_overlap
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
@@ -17,7 +17,7 @@ _REGULARISATIONS = (0.03, 0.01)
 _LANES = 32
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def sinkhorn_bounds(  # type: ignore[no-untyped-def]
     first, last, starts, words, weights, rows, cost, query_index, query_weights, steps, thresholds, slack, lower, upper
 ):
@@ -57,7 +57,7 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
             upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def near_potentials(cost, left, right, steps):  # type: ignore[no-untyped-def]
     """Return feasible, near-optimal potentials (n,), (m,) of `cost` (n, m) float64, by twice `steps` of scaling."""
     local = cost.astype(np.float32)
@@ -70,7 +70,7 @@ def near_potentials(cost, left, right, steps):  # type: ignore[no-untyped-def]
     return fine_u, fine_v
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _scaled_potentials(local, left, right, u, v, scale, steps):  # type: ignore[no-untyped-def]
     """Scale the kernel of potentials; return it, the factors of its rows (n,), and the new potentials of the rows (n,).
 
@@ -86,7 +86,7 @@ def _scaled_potentials(local, left, right, u, v, scale, steps):  # type: ignore[
     return kernel, f, row_potentials
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def _c_transforms(cost, row_potentials):  # type: ignore[no-untyped-def]
     """Return the potentials (n,) and (m,) of both c-transforms, feasible for any potentials of the rows (n,).
 
@@ -108,7 +108,7 @@ def _c_transforms(cost, row_potentials):  # type: ignore[no-untyped-def]
     return u, v
 
 
-@njit(cache=True, nogil=True, fastmath=MINIMA)
+@compiled(fastmath=MINIMA)
 def _one_pass(local):  # type: ignore[no-untyped-def]
     """Return the feasible potentials (n,) and (m,) of one pass: each row and each column has a tight entry."""
     n, m = local.shape
@@ -124,7 +124,7 @@ def _one_pass(local):  # type: ignore[no-untyped-def]
     return u, v
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
     """Return the dual value of the potentials per unit of mass: the unit of the regularisation."""
     total, mass = 0.0, 0.0
@@ -136,7 +136,7 @@ def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
     return max(total / mass, 1e-30)
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
     """Return approximately exp((u + v - cost) * sharp) (n, w), w >= m columns: those from m on are 0."""
     n, m = local.shape
@@ -152,7 +152,7 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
     return kernel
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS, error_model="numpy")
+@compiled(fastmath=SUMS, error_model="numpy")
 def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
     """Scale the rows of the kernel to `left` and its columns to `right`, in turn; `f` (n,) receives the row factors."""
     n, w = kernel.shape
@@ -172,7 +172,7 @@ def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
             g[c] = right[c] / sums[c]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
     """Return the dual value of potentials."""
     value = 0.0
@@ -183,7 +183,7 @@ def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyped-def]
     """Return the cost of the scaled kernel after rounding it to a plan, infinity where scaling overflowed.
 
@@ -222,7 +222,7 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
     return cost
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _dot(row, g):  # type: ignore[no-untyped-def]
     """Return the inner product of a row and the factors of the columns."""
     total = 0.0
@@ -231,7 +231,7 @@ def _dot(row, g):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
     """Move the mass of a row, add it to `sent` (m,) of the columns, and return its cost."""
     cost = 0.0
@@ -242,7 +242,7 @@ def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
     return cost
 
 
-@njit(cache=True, nogil=True, fastmath=SUMS)
+@compiled(fastmath=SUMS)
 def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
     """Return the cost of moving a share of what each column lacks."""
     cost = 0.0
