@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_term import BAG_OPTIONS, TRANSPORT, ScorerChoice, Term, Weights, parse_term
+from moverank.indexer.ranking_term import BAG_OPTIONS, PRIOR, TRANSPORT, ScorerChoice, Term, Weights, parse_term
 from moverank.rerank.distance.mutual_proximity import Kind
 from moverank.rerank.ranking import Distance
 from moverank.rerank.scorers import SCORERS
@@ -53,6 +53,16 @@ class RankingSpec:
     def has_transport(self) -> bool:
         """Return whether transport problems are solved."""
         return any(term.name in TRANSPORT for term in self.terms)
+
+    @property
+    def counted(self) -> tuple[ScorerChoice, ...]:
+        """Return the scorers, which count words, with a vector or without."""
+        return tuple(term.scorer for term in self.terms if term.scorer)
+
+    @property
+    def compares_vectors(self) -> bool:
+        """Return whether any term compares words by their vectors."""
+        return any(SCORERS[term.name].needs_vectors if term.scorer else term.name != PRIOR for term in self.terms)
 
     @property
     def distances(self) -> tuple[Term, ...]:

@@ -98,6 +98,10 @@ class Ranking:
     the "candidates" of the first stage. `largest_error` bounds how much farther the last hit is than the true k-th
     nearest document; it is 0 if certified. `seconds` is the time taken. `problem` is the reason why a query of a batch
     failed. `ranked_by` is the specification of the ranking; a sum ranks by its totals instead of distances.
+
+    `unknown_words` are the words of the query without a vector, `ignored_words` those that had no effect on the
+    ranking: a distance ignores the unknown ones, a scorer those in no document, a sum with both only words that are
+    unknown and in no document. None if the query is a stored document.
     """
 
     hits: tuple[Hit, ...]
@@ -108,6 +112,8 @@ class Ranking:
     seconds: float = 0.0
     problem: str | None = None
     ranked_by: str = ""
+    unknown_words: tuple[str, ...] | None = None
+    ignored_words: tuple[str, ...] | None = None
 
 
 def largest_error(distances: NDArray[np.float64], unsolved_bounds: NDArray[np.float64], k: int) -> float:

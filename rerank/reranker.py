@@ -31,11 +31,14 @@ class Reranker:
 
         A hit's key is the key of the text in a mapping, or its index in a sequence ("0", "1", ...). Texts without a
         known word are not ranked. Raises NoKnownWords if the query has none, BagError if `k` is below 1 or `texts` is a
-        single str.
+        single str, or the query or one of them is no str.
         """
         if isinstance(texts, str):
             raise BagError("texts must be a sequence or mapping of texts, not a single string: put it into a list")
         named = list(texts.items()) if isinstance(texts, Mapping) else [(str(i), t) for i, t in enumerate(texts)]
+        for name, text in [("the query", query), *((f"text {key}", text) for key, text in named)]:
+            if not isinstance(text, str):
+                raise BagError(f"{name} must be a string, not {text!r}")
         counted = [self._tokenizer.count(text) for text in (query, *(text for _, text in named))]
         vocabulary, vectors = self._vocabulary(counted)
         bags = [_bag(counts, vocabulary) for counts in counted]
@@ -47,7 +50,15 @@ class Reranker:
             Hit(ranked[row][0], distance)
             for row, distance in zip(found.rows.tolist(), found.distances.tolist(), strict=True)
         )
-        return Ranking(hits, certified=True, scope="collection", counts=found.counts)
+        unknown = tuple(sorted(word for word in counted[0] if word not in vocabulary))
+        return Ranking(
+            hits,
+            certified=True,
+            scope="collection",
+            counts=found.counts,
+            unknown_words=unknown,
+            ignored_words=unknown,
+        )
 
     def _vocabulary(self, counted: Sequence[Mapping[str, int]]) -> tuple[dict[str, int], NDArray[np.float32]]:
         """Return ids for the known words of the counted texts, and their vectors (v, d)."""

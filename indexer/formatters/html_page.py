@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
+from moverank.indexer.formatters.query_words import explanation_words
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow
 
@@ -26,6 +27,7 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
     height = 2 * _TOP + _ROW * max(len(sources), len(targets))
     longest = max((flow.cost for flow in explanation.flows), default=0.0)
     bands = "\n".join(_band(flow, list(sources), list(targets), longest) for flow in explanation.flows)
+    unknown = escape("".join(f" ({line})" for line in explanation_words(explanation)))
     labels = "\n".join([*_labels(sources, _LEFT - 10, "end"), *_labels(targets, _RIGHT + 10, "start")])
     rows = "\n".join(_table_row(flow) for flow in explanation.flows)
     return f"""<!DOCTYPE html>
@@ -38,7 +40,7 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 </head>
 <body>
 <h1>{escape(title)}</h1>
-<p>Query: {escape(query)}</p>
+<p>Query: {escape(query)}{unknown}</p>
 <p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
 of the two words, from <span style="color:{_COLOURS[0]}">near</span> to <span style="color:{_COLOURS[-1]}">far</span>.
 </p>

@@ -37,6 +37,8 @@ def sources_object(sources: Iterable[StoredSource]) -> dict[str, Any]:
 def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -> dict[str, Any]:
     """Return a `ranking` that took `seconds`; `query` is the id of its query if there are several."""
     values: dict[str, Any] = {} if query is None else {"query": query}
+    of_query = {"unknown_words": ranking.unknown_words, "ignored_words": ranking.ignored_words}
+    words = {name: list(some) for name, some in of_query.items() if some is not None}
     return values | {
         "hits": [_hit_object(rank, hit) for rank, hit in enumerate(ranking.hits, start=1)],
         "certified": ranking.certified,
@@ -45,6 +47,7 @@ def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -
         "counts": ranking.counts.as_dict(),
         "seconds": round(seconds, 6),
         "ranking": ranking.ranked_by,
+        **words,
     }
 
 
@@ -53,7 +56,8 @@ def explanation_object(explanation: Explanation) -> dict[str, Any]:
     values: dict[str, Any] = {"distance": explanation.distance}
     if explanation.total is not None:
         values |= {"total": explanation.total, "parts": _parts_object(explanation.parts)}
-    return values | {"flows": [_flow_object(flow) for flow in explanation.flows]}
+    words = {"unknown_words": list(explanation.unknown_words), "ignored_words": list(explanation.ignored_words)}
+    return values | {"flows": [_flow_object(flow) for flow in explanation.flows]} | words
 
 
 def why_not_object(why: WhyNot) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.text import Text
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.formatters.query_words import explanation_words, ranking_words
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
@@ -47,7 +48,8 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
         if hit.flows:
             view = flow_table(hit.flows) if flows else _short_flows(hit.flows)
             lines.append(Padding(view, _INDENT, expand=False))
-    return Group(*lines, Text(_verdict(ranking, seconds), style="dim"))
+    words = (Text(line, style="yellow") for line in ranking_words(ranking))
+    return Group(*lines, Text(_verdict(ranking, seconds), style="dim"), *words)
 
 
 def _parts(parts: Iterable[tuple[str, float]]) -> str:
@@ -99,7 +101,8 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     lines = [Text(f"distance {explanation.distance:.6f}", style="bold")]
     if explanation.total is not None:
         lines.append(Text(f"total {explanation.total:.6f} of {_parts(explanation.parts)}", style="cyan"))
-    return Group(*lines, flow_table(explanation.flows))
+    words = (Text(line, style="yellow") for line in explanation_words(explanation))
+    return Group(*lines, flow_table(explanation.flows), *words)
 
 
 _EXCLUSIONS = {

@@ -27,7 +27,10 @@ def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Que
         total = None if outcome.totals is None else float(outcome.totals[position])
         hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total, metadata[id_]))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
-    return Ranking(tuple(hits), *proof, ranked_by=str(query.ranking))
+    words = query.words
+    return Ranking(
+        tuple(hits), *proof, ranked_by=str(query.ranking), unknown_words=words.unknown, ignored_words=words.ignored
+    )
 
 
 def _flows(parser: QueryParser, query: Query, id_: int) -> tuple[Flow, ...]:

@@ -36,7 +36,8 @@ class QueryWords:
     """A query's words with a vector: texts, ids in the store (h,) int64 (0: in no document), weights, vectors (h, d).
 
     `length` is the number of their tokens. `all_texts` are the texts of all words, and `terms` their counts by the
-    gamma of a scorer; empty if only bags are compared.
+    gamma of a scorer; empty if only bags are compared. `unknown` and `ignored` are words of a text that have no vector,
+    and that have no effect: see `Ranking`; None for a stored document.
     """
 
     texts: tuple[str, ...]
@@ -46,6 +47,8 @@ class QueryWords:
     length: float
     all_texts: tuple[str, ...] = ()
     terms: Mapping[float, QueryTerms] = field(default_factory=dict)
+    unknown: tuple[str, ...] | None = None
+    ignored: tuple[str, ...] | None = None
 
     @classmethod
     def none(cls, dim: int) -> "QueryWords":

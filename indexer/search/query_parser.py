@@ -1,6 +1,7 @@
 """Resolves options, and a text or a key, to a query."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 import numpy as np
@@ -127,7 +128,17 @@ class QueryParser:
         length = float(weights.sum())
         if query.ranking.weights == "tfidf":
             weights = weights * self._view.frequencies.get().idf(ids)
-        return QueryWords(tuple(names), ids, weights / (weights.sum() or 1.0), vectors, length, tuple(texts), terms)
+        words = QueryWords(tuple(names), ids, weights / (weights.sum() or 1.0), vectors, length, tuple(texts), terms)
+        unknown = tuple(word for word in texts if word not in set(names))
+        return replace(words, unknown=unknown, ignored=self._ignored(texts, set(names), query.ranking))
+
+    def _ignored(self, texts: Sequence[str], known: AbstractSet[str], ranking: RankingSpec) -> tuple[str, ...]:
+        """Return the words of a query that have no effect on a ranking; `known` are those with a vector."""
+        counted = set(self._reader.occurring(texts)) if any(not term.stem for term in ranking.counted) else set[str]()
+        for term in ranking.counted:
+            counted |= self._view.scores.stems(term.stem).known(texts) if term.stem else set()
+        compared = known if ranking.compares_vectors else set[str]()
+        return tuple(word for word in texts if word not in counted and word not in compared)
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
         """Return whether any of the words, or any stem that the ranking compares, is in a document."""

@@ -69,7 +69,9 @@ class Searcher:
     def explain(self, text: str, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
         query = self._parser.text(text, self._parser.resolve(options))
-        return explain_document(self._view, self._parser, query, key)
+        explanation = explain_document(self._view, self._parser, query, key)
+        words = query.words
+        return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
     def why_not(self, text: str, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""

@@ -26,7 +26,12 @@ class Stems:
 
     def has(self, words: Sequence[str]) -> bool:
         """Return whether any of the words has the stem of a word of a segment."""
-        return any(stem in self._ids for stem in stem_words(words, self._language))
+        return bool(self.known(words))
+
+    def known(self, words: Sequence[str]) -> set[str]:
+        """Return those of the words that have the stem of a word of a segment."""
+        stems = stem_words(words, self._language)
+        return {word for word, stem in zip(words, stems, strict=True) if stem in self._ids}
 
     def merged(self, segment: int, counts: TermCounts) -> tuple[TermCounts, NDArray[np.int64]]:
         """Return the counts of a segment by stem, and the ids (s,) of its stems, increasing."""

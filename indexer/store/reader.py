@@ -179,6 +179,11 @@ class Reader(DocumentReader, FieldReader):
         statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row)
         return [StoredWord(*row) for row in self._within(statement, WORDS.c.word, words)]
 
+    def occurring(self, words: Sequence[str]) -> list[str]:
+        """Return those of some words that are in a document."""
+        statement = select(WORDS.c.word).where(WORDS.c.frequency > 0)
+        return [row.word for row in self._within(statement, WORDS.c.word, words)]
+
     def word_texts(self, ids: Sequence[int]) -> dict[int, str]:
         """Return words by id."""
         return dict(map(tuple, self._within(select(WORDS.c.id, WORDS.c.word), WORDS.c.id, ids)))

@@ -17,12 +17,15 @@ class Explanation:
     """An exact distance and its flows: the distance is the sum of mass x cost over the flows.
 
     If a sum ranks, `total` is its value, and `parts` are the values of its terms by name, nan for missing ones.
+    `unknown_words` and `ignored_words` are those of the query: see `Ranking`.
     """
 
     distance: float
     flows: tuple[Flow, ...]
     total: float | None = None
     parts: tuple[tuple[str, float], ...] = ()
+    unknown_words: tuple[str, ...] = ()
+    ignored_words: tuple[str, ...] = ()
 
 
 def explain(

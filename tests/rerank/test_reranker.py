@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,24 @@ def test_hits_of_a_sequence_have_its_indices(embedding: Embedding) -> None:
     indices = [str(list(TEXTS).index(hit.key)) for hit in by_key.hits]
     assert [hit.key for hit in ranking.hits] == indices
     assert [hit.distance for hit in ranking.hits] == [hit.distance for hit in by_key.hits]
+
+
+def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
+    ranking = Reranker(embedding).rank("hot plug qqq", TEXTS)
+    assert ranking.unknown_words == ranking.ignored_words == ("qqq",)
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "message"),
+    [
+        ("dog", ["dog", None], "text 1 must be a string, not None"),
+        ("dog", {"a": b"dog"}, "text a must be a string, not b'dog'"),
+        (None, ["dog"], "the query must be a string, not None"),
+    ],
+)
+def test_what_is_no_text_is_named(embedding: Embedding, query: Any, texts: Any, message: str) -> None:
+    with pytest.raises(BagError, match=message):
+        Reranker(embedding).rank(query, texts)
 
 
 @settings(max_examples=50)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+_COMMAND = [sys.executable, "-c", "from moverank.cli import run; run()"]
+
 
 def _process(*arguments: str | Path, **more: Any) -> "subprocess.CompletedProcess[bytes]":
-    command = [sys.executable, "-c", "from moverank.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, check=False, timeout=120, **more)
+    return subprocess.run([*_COMMAND, *map(str, arguments)], check=False, timeout=120, **more)
 
 
 def test_results_and_notes_go_to_separate_streams(collection: Path) -> None:
@@ -24,12 +25,50 @@ def test_results_and_notes_go_to_separate_streams(collection: Path) -> None:
     assert failed.stderr.startswith(b"moverank: there is no collection in ")
 
 
-def test_a_closed_pipe_prints_no_message(collection: Path) -> None:
+@pytest.mark.parametrize("options", [("--json",), ()])
+def test_a_closed_pipe_is_no_failure(collection: Path, options: tuple[str, ...]) -> None:
+    """`| head` ends the program early: the result, 200 KB of it, was wanted only in part."""
+    text = (collection.parent / "cats.txt").absolute()
+    text.write_text("cat\n" * 2000)
+    assert _process("index", text, "--format", "lines", "-i", collection, capture_output=True).returncode == 0
+    command = [*_COMMAND, "search", "cat", "-i", str(collection), "-k", "2000", "--rank", "bm25", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        assert len(process.stdout.read(10)) == 10
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+def test_notes_into_a_closed_pipe_do_not_stop_the_work(collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"id": "x"}\n' * 9 + '{"id": "y", "text": "cat"}\n')
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
-        done = _process("info", "-i", collection, stdout=pipe, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (1, b"")
+        done = _process("index", tmp_path / "bad.jsonl", "-i", collection, stdout=subprocess.PIPE, stderr=pipe)
+    assert (done.returncode, done.stdout[:19]) == (0, b"1 added, 9 rejected")
+
+
+def _closed(number: int, *arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":
+    """Run the program with a standard stream that is closed."""
+    shell = ["sh", "-c", f'exec "$@" {number}<&-', "sh", *_COMMAND, *map(str, arguments)]
+    return subprocess.run(shell, check=False, timeout=120, capture_output=True)
+
+
+@pytest.mark.parametrize("arguments", [("info",), ("info", "--json"), ("search", "cat", "--rank", "bm25")])
+def test_closed_standard_output_is_one_sentence(collection: Path, arguments: tuple[str, ...]) -> None:
+    done = _closed(1, *arguments, "-i", collection)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"moverank: standard output: it is closed: there is no place for the result\n"
+
+
+def test_the_other_closed_streams_do_not_matter(collection: Path, documents: Path) -> None:
+    for number in (0, 2):
+        assert json.loads(_closed(number, "info", "-i", collection, "--json").stdout)["documents"] == 10
+        assert b"10 unchanged" in _closed(number, "index", documents, "-i", collection).stdout
+    done = _closed(0, "index", "-", "-i", collection)
+    assert (done.returncode, done.stderr) == (1, b"moverank: standard input is closed: there is nothing to read\n")
 
 
 def test_a_full_disk_is_one_sentence() -> None:

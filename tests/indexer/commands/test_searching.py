@@ -83,6 +83,41 @@ def test_a_search_without_hits_is_reported(call: Call, collection: Path) -> None
     assert "Nothing found" in call("search", "nowhereatall", "--distance", "bm25", "-i", collection).out
 
 
+@pytest.mark.parametrize(
+    ("rank", "unknown", "ignored", "shown"),
+    [
+        ("wmd", ["radiators", "zebra"], ["radiators", "zebra"], "Ignored, without a vector: radiators, zebra."),
+        ("bm25", ["radiators", "zebra"], ["radiators", "wine", "zebra"], "Ignored, in no document: radiators, wine"),
+        ("bm25:stem=english", ["radiators", "zebra"], ["wine", "zebra"], "Ignored, in no document: wine, zebra."),
+        ("wmd+bm25:stem=english", ["radiators", "zebra"], ["zebra"], "compared only as words: radiators."),
+    ],
+)
+def test_words_without_a_vector_or_without_effect_are_named(
+    call: Call, collection: Path, rank: str, unknown: list[str], ignored: list[str], shown: str
+) -> None:
+    file = collection.parent / "one.jsonl"
+    file.write_text('{"id": "one", "text": "dog radiator"}')
+    call("index", file, "-i", collection)
+    call("remove", "d5", "d9", "-i", collection)  # the only ones with wine
+    arguments = ("the radiators, dog and wine of a zebra", "-i", collection, "--rank", rank)
+    result = call("search", *arguments, "--json").json
+    assert (result["unknown_words"], result["ignored_words"]) == (unknown, ignored)
+    assert shown in call("search", *arguments).out
+
+
+def test_the_words_of_an_explanation_without_a_flow_are_named(call: Call, collection: Path, tmp_path: Path) -> None:
+    arguments = ("explain", "dog zebra", "d1", "-i", collection)
+    assert call(*arguments, "--json").json["unknown_words"] == ["zebra"]
+    assert "Without a vector, in no flow: zebra." in call(*arguments, "--html", tmp_path / "why.html").out
+    assert "(Without a vector, in no flow: zebra.)" in (tmp_path / "why.html").read_text()
+
+
+def test_each_query_of_a_batch_has_its_unknown_words(call: Call, collection: Path) -> None:
+    answer = call("search", "--queries", "-", "-i", collection, "--json", stdin=b"dog zebra\ncat\n")
+    assert [result["unknown_words"] for result in answer.lines] == [["zebra"], []]
+    assert "unknown_words" not in call("similar", "d1", "-i", collection, "--json").json
+
+
 def test_explain_of_a_search_names_every_flow(call: Call, collection: Path) -> None:
     hit = call("search", "cat dog", "-i", collection, "-k", "1", "--explain", "--json").json["hits"][0]
     assert sum(flow["mass"] * flow["cost"] for flow in hit["flows"]) == pytest.approx(hit["distance"])

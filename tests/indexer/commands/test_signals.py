@@ -58,7 +58,7 @@ def test_a_run_is_stopped(number: int, make_collection: MakeCollection) -> None:
     collection.close()
     before = sorted(path.name for path in collection.path.iterdir())
     done = _stopped(number, collection.path)
-    sentence = b"moverank: interrupted: committed changes are kept; run the same command again to continue\n"
+    sentence = b"moverank: interrupted: nothing was changed\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", sentence)
     assert sorted(path.name for path in collection.path.iterdir()) == before
     with Collection.open(collection.path) as opened:

@@ -32,7 +32,7 @@ def test_the_query_id_comes_first_and_flows_are_optional() -> None:
 
 def test_explanations_and_changes_have_the_public_keys() -> None:
     values = explanation_object(Explanation(1.25, FLOWS))
-    assert list(values) == ["distance", "flows"]
+    assert list(values) == ["distance", "flows", "unknown_words", "ignored_words"]
     assert [list(flow) for flow in values["flows"]] == [["source", "target", "mass", "cost", "share"]] * 3
     assert changes_object(Changes(added=2, revision=3)) == {
         "added": 2,
