@@ -50,16 +50,24 @@ def _options(
     """Declare the options of the program itself."""
 
 
+def _terminate(number: int, _frame: object) -> None:
+    """Clean up at SIGTERM as at Ctrl-C; a second one, such as `timeout` sends at once, must not interrupt that."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def run() -> None:
     """Run the program and exit at once: an orderly shutdown of all imported libraries takes half a second."""
     open_standard_streams()
     gc.set_threshold(100_000)  # imports leave no garbage cycles; looking for them takes a tenth of a search's time
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM cleans up as Ctrl-C does
+    signal.signal(signal.SIGTERM, _terminate)
     code: object = 0
     try:
         main()
     except SystemExit as exit_:
         code = exit_.code
+    if "concurrent.futures.process" in sys.modules:
+        gc.collect()  # an interrupted pool of processes is part of a cycle, and releases its semaphores when collected
     with suppress(OSError, ReaderGone):
         sys.stdout.flush()
         sys.stderr.flush()

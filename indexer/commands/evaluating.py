@@ -1,6 +1,6 @@
 """Commands that measure methods on a collection: the group `evaluate`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -92,7 +92,7 @@ def retrieval(  # over 40 lines: most of them are its options
         cutoff=_cutoff(cutoff),
         files=RunFiles(run, per_query),
     )
-    run_experiment(experiment, csv, plot, as_json=as_json)
+    run_experiment(experiment, csv, plot, measure, as_json=as_json)
 
 
 @app.command(
@@ -164,7 +164,7 @@ def gamma(
         without_self=without_self,
         folds=folds or 0,
     )
-    run_experiment(experiment, csv, plot, as_json=as_json)
+    run_experiment(experiment, csv, plot, measure, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
@@ -226,16 +226,28 @@ def _cutoff(text: str) -> int | None:
 
 
 def run_experiment(
-    experiment: "Callable[..., Table]", csv: Path | None, plot: Path | None = None, *, as_json: bool
+    experiment: "Callable[..., Table]",
+    csv: Path | None,
+    plot: Path | None = None,
+    measures: Sequence[str] | None = None,
+    *,
+    as_json: bool,
 ) -> None:
-    """Run an experiment, print its table, and write it to the files `csv` and `plot` if they are named."""
-    from moverank.indexer.files.atomic_write import write_text
-    from moverank.indexer.formatters.figures import draw
+    """Run an experiment, print its table, and write it to the files `csv` and `plot` if they are named.
+
+    `measures` are those of the table, if the user chose them. Files that cannot be written are reported first.
+    """
+    from moverank.indexer.files.atomic_write import check_writable, write_text
+    from moverank.indexer.formatters.figures import check_figure, draw
     from moverank.indexer.formatters.output import note_compiling, print_object
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
     from moverank.indexer.formatters.terminal import print_view
 
+    if csv is not None:
+        check_writable(csv)
+    if plot is not None:
+        check_figure(plot, measures)
     note_compiling()
     with interruptible("cached distances are kept, and not computed again"), Bars() as bars:
         table = experiment(progress=bars)

@@ -1,10 +1,9 @@
 """Commands that search: `search`, `similar` and `explain`."""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -29,6 +28,7 @@ from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
+    from moverank.indexer.readers.queries import BatchQuery
     from moverank.rerank.ranking import Ranking
 
 app = typer.Typer()
@@ -63,7 +63,7 @@ def search(  # over 40 lines: most of them are its options
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
-    from moverank.indexer.readers.queries import read_queries
+    from moverank.indexer.readers.queries import read_batch
 
     if (query is None) == (queries is None):
         raise UsageError("give either a query or --queries FILE")
@@ -71,16 +71,17 @@ def search(  # over 40 lines: most of them are its options
         raise UsageError("--format trec needs --queries, and goes without --json")
     explained = explain or not (as_json or format == "trec")
     options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
-    batch = read_queries(queries) if queries is not None else []
+    batch = read_batch(queries) if queries is not None else []
     with Collection.open(index) as collection:
         _prepare(collection, options)
         if query is not None:
-            began = perf_counter()
             ranking = collection.search(query, options)
-            print_ranking(ranking, perf_counter() - began, flows=explain, as_json=as_json)
+            print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
         else:
-            rankings = collection.search_many([text for _, text in batch], options)
-            _print_rankings(batch, rankings, flows=explain, as_json=as_json, as_run=format == "trec")
+            rankings = collection.search_many([each.text for each in batch if not each.problem], options)
+            named = [(each.id, each.text) for each in batch]
+            answers = _with_bad_lines(batch, rankings)
+            _print_rankings(named, answers, flows=explain, as_json=as_json, as_run=format == "trec")
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -107,9 +108,8 @@ def similar(
     with Collection.open(index) as collection:
         _prepare(collection, options)
         if len(keys) == 1 and not as_json:
-            began = perf_counter()
             ranking = collection.similar(keys[0], options)
-            print_ranking(ranking, perf_counter() - began, flows=explain, as_json=as_json)
+            print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
         else:
             rankings = collection.similar_many(keys, options)
             _print_rankings([(key, key) for key in keys], rankings, flows=explain, as_json=as_json)
@@ -194,6 +194,17 @@ def search_options(
         explained=explained,
         budget=budget,
     )
+
+
+def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
+    """Yield a ranking for each line of a batch: for a good one the next of `rankings`, for a bad one its problem."""
+    from moverank.rerank.ranking import Ranking
+
+    for query in batch:
+        if query.problem:
+            yield Ranking((), certified=False, scope="collection", problem=query.problem)
+        else:
+            yield next(rankings)
 
 
 def _print_rankings(

@@ -32,12 +32,21 @@ class LabelledTexts:
     @classmethod
     def of(cls, texts: Texts, splits: Sequence[Split]) -> "LabelledTexts":
         """Assign indices to the labels; UsageError if a document has none, or all have the same."""
+        check_labels(texts.labels)
         names = tuple(sorted({label for label in texts.labels if label is not None}))
-        if len(names) < 2 or None in texts.labels:
-            raise UsageError("classification needs documents of at least two labels: index them with a label field")
         index = {name: i for i, name in enumerate(names)}
         labels = np.array([index[label] for label in texts.labels if label is not None], np.int64)
         return cls(texts, labels, names, splits)
+
+
+def check_labels(labels: Sequence[str | None]) -> None:
+    """Raise UsageError unless all documents have a label, and there are at least two labels."""
+    if not labels or None in labels:
+        raise UsageError(
+            "no document has a label: index records with a field `label`, or name their field (--label-field)"
+        )
+    if len(set(labels)) < 2:
+        raise UsageError(f"all documents have the label {labels[0]!r}: classification needs at least two")
 
 
 def classification(

@@ -4,6 +4,7 @@ Most of the work on an exact distance holds Python's global interpreter lock, so
 several processes.
 """
 
+import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -28,6 +29,11 @@ from moverank.rerank.runtime.threads import core_count, single_threaded, single_
 
 MANY = 4000
 """Number of distances from which a process for each core is faster: processes take seconds to start."""
+
+LONG = 100_000
+"""Number of distances that takes about a minute, and is reported before."""
+
+_log = logging.getLogger("moverank")
 
 Inputs = tuple[Bags, Bags, NDArray[np.float32]]
 """Query bags, document bags and word vectors (v, d)."""
@@ -57,6 +63,8 @@ def solve_all(
         table.mirror()
     jobs = _jobs(table, wanted, symmetric=symmetric)
     total, done = sum(len(columns) for _, columns in jobs), 0
+    if total >= LONG:
+        _log.warning("%s distances by %s are computed, and cached", f"{total:,}", distance.upper())
     with _solver(inputs, total if distance in ("wmd", "pwmd") else 0) as solve:
         for row, columns, distances in solve(distance, jobs):
             table.store(row, columns, distances, symmetric=symmetric)

@@ -1,6 +1,6 @@
 """The experiments of `moverank evaluate`: from files and options to tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +10,7 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.bound_tightness import bounds_table, depth_table, sample_bounds
 from moverank.indexer.evaluation.cache_directory import cache_directory
-from moverank.indexer.evaluation.classification import LabelledTexts, classification
+from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import RANDOM, Method, parse_method
@@ -20,10 +20,12 @@ from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.retrieval import Task, retrieval
 from moverank.indexer.evaluation.run_files import RunFiles
 from moverank.indexer.evaluation.trial import Trial
+from moverank.indexer.evaluation.workload import note_workload, pairs_of
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from moverank.indexer.readers.queries import read_queries
 from moverank.indexer.search.priors import prior_fields, read_prior
+from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.judgments import Judgments
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
@@ -72,8 +74,7 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     files.check()
     judgments = Judgments(read_qrels(qrels))
     train_judgments = Judgments(read_qrels(train)) if train is not None else None
-    for name in measures:
-        measure(name)
+    check_measures(measures)
     ranked = read_candidates(candidates) if candidates is not None else None
     wanted = dict.fromkeys([*judgments.queries, *(train_judgments.queries if train_judgments else ())])
     texts = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else None
@@ -89,6 +90,8 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
     cache = DistanceCache(cache_directory(index))
     trial = Trial(pool, counted, own_rows, cache, progress, priors=priors, directory=index)
+    pairs = sum(map(len, ranked.values())) if ranked else len(counted) * len(pool)
+    note_workload(rows, pairs, f"{len(counted):,} queries, {len(pool):,} documents")
     named = tuple(measures) or DEFAULT_MEASURES
     task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
     return retrieval(rows, trial, task, files)
@@ -120,6 +123,7 @@ def evaluate_knn(
         corpus = corpus_of(collection)
     texts = corpus.documents
     used = [row for row, label in enumerate(texts.labels) if label is not None]
+    check_labels([texts.labels[row] for row in used])
     if split is None:
         split = "predefined" if corpus.splits else "random"
     if split == "predefined":
@@ -133,7 +137,17 @@ def evaluate_knn(
         splits = [predefined_split([corpus.splits[key] for key in texts.keys])]
     else:
         splits = random_splits(len(texts), times=times, seed=seed)
+    note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
     return classification(rows, LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index)), progress, k)
+
+
+def check_measures(names: Iterable[str]) -> None:
+    """Raise UsageError for an unknown measure."""
+    try:
+        for name in names:
+            measure(name)
+    except EvaluationError as error:
+        raise UsageError(str(error)) from error
 
 
 def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
@@ -172,6 +186,10 @@ def evaluate_multilabel(
     with Collection.open(index) as collection:
         rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
         texts = corpus_of(collection).documents
+    if not any(labels_of.get(key) for key in texts.keys):
+        first = f"{next(iter(labels_of))!r}, not {texts.keys[0]!r}" if texts.keys else "and the collection is empty"
+        raise UsageError(f"{labels}: none of its keys is that of a document with a word: its first is {first}")
+    note_workload(rows, len(texts) ** 2, f"{len(texts):,} documents with each other")
     return multilabel(rows, texts, labels_of, ks, DistanceCache(cache_directory(index)), progress)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.errors import UsageError
-from moverank.indexer.files.atomic_write import write_text
+from moverank.indexer.files.atomic_write import check_writable, write_text
 from moverank.rerank.evaluation.judgments import run_lines
 
 Run = Mapping[str, Sequence[str]]
@@ -25,10 +24,10 @@ class RunFiles:
     per_query: Path | None = None
 
     def check(self) -> None:
-        """Raise UsageError, before any work, for a file whose directory does not exist."""
+        """Raise UsageError, before any work, for a file that cannot be written."""
         for path in (self.run, self.per_query):
-            if path is not None and not path.absolute().parent.is_dir():
-                raise UsageError(f"{path}: cannot be written: there is no directory {path.parent}")
+            if path is not None:
+                check_writable(path)
 
     def write_runs(self, runs: Mapping[str, Run]) -> None:
         """Write the runs of methods, by label: see `run_lines`."""

@@ -9,7 +9,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.experiments import CUTOFF
+from moverank.indexer.evaluation.experiments import CUTOFF, check_measures
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.evaluation.tuning import Setting, Tuned, Tuner
@@ -17,7 +17,6 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.readers.queries import read_queries
 from moverank.rerank.evaluation.judgments import Judgments
-from moverank.rerank.evaluation.measures import measure
 from moverank.rerank.evaluation.significance import randomisation
 
 _NO_BETTER = "the result is no better than the ranking before, on these queries or on others: nothing is stored"
@@ -48,7 +47,7 @@ def tune(
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
-    measure(measure_name)
+    check_measures([measure_name])
     texts = [(id_, text) for id_, text in read_queries(queries)] if queries is not None else None
     with Collection.open(index) as collection:
         settings = collection.settings

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from moverank.indexer.errors import IndexerError
+from moverank.indexer.errors import IndexerError, UsageError
 
 
 @contextmanager
@@ -110,6 +110,17 @@ def _replace_directory(directory: Path, new: Path) -> None:
         old.rename(directory)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def check_writable(path: Path) -> None:
+    """Raise UsageError, before any work, for a file that cannot be written: its directory is missing or read-only."""
+    directory = path.absolute().parent
+    if not directory.is_dir():
+        raise UsageError(f"{path}: cannot be written: there is no directory {path.parent}")
+    if path.is_dir():
+        raise UsageError(f"{path}: cannot be written: it is a directory")
+    if not os.access(path if path.exists() else directory, os.W_OK, effective_ids=True):
+        raise UsageError(f"{path}: cannot be written: permission denied, or it is read-only")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -6,6 +6,34 @@ from typing import Any
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.indexer.files.atomic_write import check_writable
+
+_NO_RECALL = "a recall curve needs measures such as recall@1 and recall@10: name them by --measure"
+
+
+def check_figure(path: Path, measures: Sequence[str] | None = None) -> None:
+    """Raise, before any work, what `draw` would raise for a file or for the names of measures (None: the usual ones).
+
+    Raises UsageError for a file that cannot be written, an unknown format, and measures without a recall; IndexerError
+    if matplotlib is missing.
+    """
+    check_writable(path)
+    figure_class = _figure_class()
+    if path.suffix[1:] not in figure_class().canvas.get_supported_filetypes():
+        raise UsageError(f"{path}: name a figure .svg, .pdf or .png")
+    if measures and not any(name.startswith("recall@") for name in measures):
+        raise UsageError(_NO_RECALL)
+
+
+def _figure_class() -> Any:
+    """Return matplotlib's class of figures; IndexerError if it cannot be imported."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise IndexerError("figures need matplotlib: pip install 'moverank[plot]'") from error
+    except OSError as error:  # there is no place for its cache
+        raise IndexerError(f"figures cannot be drawn: {error}") from error
+    return Figure
 
 
 def draw(tables: Sequence[Table], path: Path) -> None:
@@ -15,15 +43,12 @@ def draw(tables: Sequence[Table], path: Path) -> None:
     `bounds`: tightness and neighbours found (figure 5); `prefetch and prune`: recall and work by m (figure 7). Raises
     UsageError for another kind of table or format, IndexerError if matplotlib is missing or the file cannot be written.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise IndexerError("figures need matplotlib: pip install 'moverank[plot]'") from error
+    figure_class = _figure_class()
     drawer = _DRAWERS.get(tables[0].name)
     if drawer is None:
         raise UsageError(f"there is no figure of {tables[0].name}: choose {', '.join(_DRAWERS)}")
     # pyplot would keep the figure for the lifetime of the process, and could open a window.
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    figure = figure_class(figsize=(7, 4.5), layout="constrained")
     drawer(figure, tables)
     try:
         figure.savefig(path)
@@ -39,7 +64,7 @@ def _recall(figure: Any, tables: Sequence[Table]) -> None:
     table = tables[0]
     cuts = sorted(int(name.removeprefix("recall@")) for name in table.columns if name.startswith("recall@"))
     if not cuts:
-        raise UsageError("a recall curve needs measures such as recall@1 and recall@10: name them by --measure")
+        raise UsageError(_NO_RECALL)
     names = [str(k) for k in cuts]  # evenly spaced: on a linear scale up to 100, 1, 5 and 10 would overlap
     for row in table.rows:
         axes.plot(names, [_number(row[f"recall@{k}"]) for k in cuts], marker="o", label=str(row["method"]))

@@ -1,4 +1,4 @@
-"""Files with one entry per line (queries, judgments, labels); a bad line rejects the whole file."""
+"""Files with one entry per line (queries, judgments, labels): a bad line rejects the whole file, or only itself."""
 
 from collections.abc import Iterator
 
@@ -16,14 +16,24 @@ def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[
     `latin1_columns` columns, separated by `|`, are Latin-1. Raises ReadError, which names the file, and the line if one
     is bad.
     """
+    for number, text in lines_and_bad_ones(path, latin1_columns=latin1_columns):
+        if isinstance(text, BadRecord):
+            raise ReadError(f"{path}:{number}: {text.reason}") from text
+        yield number, text
+
+
+def lines_and_bad_ones(path: str, *, latin1_columns: int | None = None) -> Iterator[tuple[int, str | BadRecord]]:
+    """Yield the lines as `numbered_lines` does, but instead of the text of a bad one what is wrong with it."""
     try:
         with open_source(Source(path, path)) as stream:
             for line in stream.lines():
                 if line is not None and latin1_columns == line.count(b"|") + 1:
-                    text = line.decode("latin-1")
+                    text: str | BadRecord = line.decode("latin-1")
                 else:
-                    text = _decoded(path, stream.line, line)
-                if text.strip():
+                    text = _decoded(line)
+                if isinstance(text, BadRecord):
+                    yield stream.line, text
+                elif text.strip():
                     yield stream.line, text.strip("\r\n")
     except GzipBomb as error:
         raise ReadError(f"{path}: {error}") from error
@@ -35,8 +45,8 @@ def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _decoded(path: str, number: int, line: bytes | None) -> str:
+def _decoded(line: bytes | None) -> str | BadRecord:
     try:
         return decode_line(line)
     except BadRecord as bad:
-        raise ReadError(f"{path}:{number}: {bad.reason}") from bad
+        return bad

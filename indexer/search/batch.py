@@ -1,16 +1,31 @@
 """Answers one or many queries."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
 
 from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.by_score import search_by_known_sum, search_by_score
 from moverank.indexer.search.query import Outcome, Query
-from moverank.indexer.search.view import View
+from moverank.indexer.search.view import SAMPLE, View
 from moverank.rerank.runtime.look_ahead import map_ahead
 
 
 def answer(view: View, query: Query) -> Outcome:
-    """Answer a query by its ranking: a scorer, a sum that is known for every document, or one with a distance."""
+    """Answer a query by its ranking: a scorer, a sum that is known for every document, or one with a distance.
+
+    The budget of a query is that of its search: what is loaded once for all queries is loaded before.
+    """
+    if query.budget is not None and query.ranking not in view.prepared:
+        _search(view, replace(query, k=SAMPLE // 2, allowed=view.sample, budget=None))
+        for part in view.segments:
+            part.bags(np.flatnonzero(part.live), query.ranking.gamma, query.ranking.weights)
+        view.prepared.add(query.ranking)
+    return _search(view, query)
+
+
+def _search(view: View, query: Query) -> Outcome:
     scorer = query.ranking.single_scorer
     if scorer is not None:
         return search_by_score(view, query, scorer)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import Weights
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.stemmed_terms import Texts
@@ -139,7 +140,8 @@ class View:
     `gamma` and `weights` are the collection's, used for the first stage's vectors. `frequencies` are those of words in
     all documents. `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word
     vectors, `snapshot` the snapshot's path. `directory` is the collection's, in which costly results are cached.
-    `encoded` caches the vectors of encoders that a ranking names, `sampled` distances from a sample.
+    `encoded` caches the vectors of encoders that a ranking names, `sampled` distances from a sample; `prepared` are the
+    rankings for which everything is loaded.
     """
 
     revision: int
@@ -154,6 +156,7 @@ class View:
     directory: Path | None
     encoded: dict[Any, Any] = field(default_factory=dict)
     sampled: dict[Any, Any] = field(default_factory=dict)
+    prepared: set[RankingSpec] = field(default_factory=set)
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

@@ -1,5 +1,7 @@
 """The group `evaluate`: tables, files and invalid arguments."""
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -41,8 +43,11 @@ def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgme
         (("--method", "cosinus"), 2, "there is no ranking 'cosinus'"),
         (("--cutoff", "0"), 2, "--cutoff is a whole number above 0, or all, not '0'"),
         (("--run", "nowhere/run"), 2, "nowhere/run: cannot be written: there is no directory"),
+        (("--csv", "nowhere/rows.csv"), 2, "nowhere/rows.csv: cannot be written: there is no directory nowhere"),
+        (("--csv", "."), 2, ".: cannot be written: it is a directory"),
+        (("--plot", "nowhere/figure.svg"), 2, "nowhere/figure.svg: cannot be written: there is no directory"),
         (("--method", "wmd+prior:field=label"), 2, "no document has a number in the field 'label'"),
-        (("--measure", "recall"), 1, "there is no measure 'recall'"),
+        (("--measure", "recall"), 2, "there is no measure 'recall'"),
         (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
         (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
     ],
@@ -53,6 +58,40 @@ def test_invalid_arguments_of_evaluate_are_one_sentence(
     answer = call("evaluate", "retrieval", "-i", collection, "--qrels", judgments, *arguments)
     assert answer.code == code
     assert message in answer.sentence
+
+
+def test_a_figure_that_cannot_be_drawn_is_reported_first(
+    call: Call, collection: Path, judgments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        pytest.fail("the experiment began")
+
+    monkeypatch.setattr("moverank.indexer.evaluation.experiments.evaluate_retrieval", refused)
+    arguments = ("evaluate", "retrieval", "-i", collection, "--qrels", judgments)
+    if find_spec("matplotlib"):
+        for options, message in (
+            (("--plot", tmp_path / "figure.doc"), "name a figure .svg, .pdf or .png"),
+            (("--plot", tmp_path / "figure.svg", "--measure", "map"), "a recall curve needs measures"),
+        ):
+            answer = call(*arguments, *options)
+            assert (answer.code, message in answer.sentence) == (2, True)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    answer = call(*arguments, "--plot", tmp_path / "figure.svg")
+    assert (answer.code, "pip install 'moverank[plot]'" in answer.sentence) == (1, True)
+
+
+@pytest.mark.parametrize("command", ["gamma", "tune"])
+def test_an_unknown_measure_is_wrong_usage(command: str, call: Call, collection: Path, judgments: Path) -> None:
+    group = [] if command == "tune" else ["evaluate"]
+    answer = call(*group, command, "-i", collection, "--qrels", judgments, "--measure", "foo")
+    assert (answer.code, "there is no measure 'foo'" in answer.sentence) == (2, True)
+
+
+def test_labels_of_no_document_are_named(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels.tsv").write_text("zz\ta,b\nyy\tc\n")
+    answer = call("evaluate", "multilabel", "-i", collection, "--labels", tmp_path / "labels.tsv")
+    assert answer.code == 2
+    assert answer.sentence.endswith("none of its keys is that of a document with a word: its first is 'zz', not 'd0'")
 
 
 def test_a_cutoff_shortens_the_rankings(call: Call, collection: Path, judgments: Path, tmp_path: Path) -> None:

@@ -230,11 +230,22 @@ def test_characters_that_the_output_encoding_lacks_are_escaped(
     assert b"\\u65e5\\u672c  [31m" in written()
 
 
-def test_a_bad_line_fails_a_batch_before_its_first_ranking(call: Call, collection: Path, tmp_path: Path) -> None:
-    (tmp_path / "queries.jsonl").write_text('{"text": "cat"}\n{"text": \n')
-    answer = call("search", "--queries", tmp_path / "queries.jsonl", "-i", collection, "--json")
-    assert (answer.code, answer.out) == (1, "")
-    assert "queries.jsonl:2: broken JSON at column" in answer.sentence
+def test_a_bad_line_of_a_batch_does_not_stop_the_others(call: Call, collection: Path, tmp_path: Path) -> None:
+    file = tmp_path / "queries.jsonl"
+    file.write_bytes(b'{"text": "cat"}\n{"text": \n{"id": "b", "text": "dog"}\n\xff\n{"id": 1}\n')
+    arguments = ("search", "--queries", file, "-i", collection, "-k", "1")
+    answer = call(*arguments, "--json")
+    assert answer.code == 1
+    assert [result["query"] for result in answer.lines] == ["1", f"{file}:2", "b", f"{file}:4", f"{file}:5"]
+    assert ["hits" in result for result in answer.lines] == [True, False, True, False, False]
+    notes = answer.err.splitlines()
+    assert len(notes) == 3
+    assert notes[0].startswith(f"moverank: {file}:2: broken JSON at column 9: ")
+    assert "is not UTF-8" in notes[1]
+    assert notes[2].startswith(f"moverank: {file}:5: a query needs the form")
+    run = call(*arguments, "--format", "trec")
+    assert (run.code, [line.split()[0] for line in run.out.splitlines()], run.err) == (1, ["1", "b"], answer.err)
+    assert [line[:6] for line in call(*arguments).out.splitlines() if line[:1] in "1b"] == ["1: cat", "b: dog"]
 
 
 def test_damage_is_reported_and_the_ranking_is_right(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a run with one sentence; committed changes are kept, and no temporary file is left behind."""
+"""Ctrl-C and SIGTERM end a run with one sentence; what was committed is kept, and no temporary file is left behind."""
 
 import signal
 import subprocess
@@ -14,8 +14,10 @@ from typing import IO
 import pytest
 
 from moverank import Collection
+from moverank.rerank.runtime.threads import core_count
 from tests.indexer.world import CollectionFactory, MakeCollection, Twin, check_exact, random_documents
 
+_COMPILING = b"moverank: compiling for this machine: this takes some seconds, once\n"
 _COMMAND = [sys.executable, "-c", "from moverank import cli; cli.run()"]
 
 
@@ -26,12 +28,14 @@ def _unread(pipe: IO[bytes]) -> int:
     return count[0]
 
 
-def _stopped(number: int, path: Path, *options: str) -> "subprocess.CompletedProcess[bytes]":
+def _stopped(
+    number: int, path: Path, *options: str, text: bytes = b"ant bee\n" * 10
+) -> "subprocess.CompletedProcess[bytes]":
     """Run `index` on a pipe without an end, and send a signal once it holds the lock and waits for more input."""
     command = [*_COMMAND, "index", "-", "-i", str(path), *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin
-        process.stdin.write(b"ant bee\n" * 10)
+        process.stdin.write(text)
         process.stdin.flush()
         while _unread(process.stdin) or not (path / "lock.owner").exists():
             assert process.poll() is None
@@ -63,6 +67,38 @@ def test_a_run_is_stopped(number: int, make_collection: MakeCollection) -> None:
     assert sorted(path.name for path in collection.path.iterdir()) == before
     with Collection.open(collection.path) as opened:
         check_exact(opened.search("ant bee", k=20), twin.distances("ant bee"), 20)
+
+
+def test_changes_that_were_committed_are_reported(make_collection: MakeCollection) -> None:
+    """Batches of 2,000 documents are committed while the run waits for more lines."""
+    collection = make_collection()
+    collection.close()
+    done = _stopped(signal.SIGINT, collection.path, text=b"".join(b"ant bee %d\n" % i for i in range(20_000)))
+    sentence = b"moverank: interrupted: committed changes are kept; run the same command again to continue\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", sentence)
+    with Collection.open(collection.path) as opened:
+        documents = opened.info()["documents"]
+    assert documents > 0
+    assert documents % 2000 == 0
+
+
+@pytest.mark.skipif(core_count() == 1, reason="one core needs no other processes")
+def test_a_second_signal_does_not_stop_the_end_of_the_workers(make_collection: MakeCollection) -> None:
+    """`timeout` sends two; without an orderly end, Python reports semaphores that leaked."""
+    collection = make_collection()
+    collection.index(random_documents(400))
+    collection.close()
+    command = [*_COMMAND, "evaluate", "bounds", "-i", str(collection.path), "--sample", "400"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        children = Path("/proc", str(process.pid), "task", str(process.pid), "children")
+        while len(children.read_text().split()) <= core_count():  # the workers, and what tracks their semaphores
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate()
+    sentence = b"moverank: interrupted: cached distances are kept, and not computed again\n"
+    assert (process.returncode, out, err.replace(_COMPILING, b"")) == (1, b"", sentence)
 
 
 def test_a_new_collection_that_stays_empty_is_removed(tmp_path: Path, factory: CollectionFactory) -> None:

@@ -128,8 +128,12 @@ def test_duplicates_can_be_left_out(indexed: Collection, labelled: list[Document
 
 def test_documents_without_labels_or_splits_are_refused(make_collection: MakeCollection) -> None:
     bare = make_collection()
-    bare.index([document("d1", "cat"), *(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])
-    with pytest.raises(UsageError, match="needs documents of at least two labels"):
+    bare.index([document("d1", "cat")])
+    with pytest.raises(UsageError, match="no document has a label: index records with a field `label`"):
         evaluate_knn(bare.path, methods=["bow"], split="random", times=1)
+    bare.index([*(document(key, "dog", label="a") for key in ("d2", "d3", "d4"))])
+    with pytest.raises(UsageError, match="all documents have the label 'a'"):
+        evaluate_knn(bare.path, methods=["bow"], split="random", times=1)
+    bare.index([document("d5", "dog", label="b")])
     with pytest.raises(UsageError, match="no document has a field `split`"):
         evaluate_knn(bare.path, methods=["bow"], split="predefined")

@@ -18,6 +18,17 @@ def test_processes_compute_the_same_distances(pool: Texts, monkeypatch: pytest.M
     assert np.array_equal(ranked("wmd", pool, pool), expected)
 
 
+def test_the_number_of_distances_is_reported_before_a_long_run(
+    pool: Texts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    ranked("wmd", pool, pool)
+    assert caplog.messages == []
+    monkeypatch.setattr(distance_matrix, "LONG", 1)
+    ranked("wmd", pool, pool)
+    n = len(pool) - 1  # one has no word with a vector
+    assert caplog.messages == [f"{n * (n + 1) // 2:,} distances by WMD are computed, and cached"]
+
+
 _KILLED = """
 import multiprocessing, os, signal
 import numpy as np

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files import gzip_limit
-from moverank.indexer.readers.queries import read_queries
+from moverank.indexer.readers.queries import read_batch, read_queries
 
 
 def _file(folder: Path, content: bytes) -> str:
@@ -87,6 +87,17 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, content: bytes, rea
     with pytest.raises(ReadError) as caught:
         read_queries(_file(tmp_path, content))
     assert reason in str(caught.value)
+
+
+def test_a_batch_has_good_and_bad_lines(tmp_path: Path) -> None:
+    file = _file(tmp_path, b'caf\xe9\n{"id": "a", "text": "cat"}\n[\n\n{"text": "dog"}\n')
+    batch = read_batch(file)
+    assert [(query.id, query.text) for query in batch if not query.problem] == [("a", "cat"), ("5", "dog")]
+    assert [query.id for query in batch if query.problem] == [f"{file}:1", f"{file}:3"]
+    assert [(query.id, query.text) for query in read_batch(_file(tmp_path, b"cat\n{dog"))] == [
+        ("1", "cat"),
+        ("2", "{dog"),
+    ]
 
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

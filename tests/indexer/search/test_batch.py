@@ -51,6 +51,16 @@ def test_similar_documents_of_a_batch_equal_single_searches(filled: Collection) 
     assert "cannot be compared" in (rankings[3].problem or "")
 
 
+@pytest.mark.parametrize("rank", ["wmd", "pwmd:gamma=1", "wmd+bm25", "bm25+cosine"])
+def test_a_budget_does_not_pay_for_what_is_loaded_once(filled: Collection, rank: str) -> None:
+    """The first search by a ranking ends as the second does: where the time limit lets it, after one pass."""
+    with Collection.open(filled.path) as collection:
+        first, second = (collection.search("ant bee", k=3, rank=rank, budget=1e-9) for _ in range(2))
+        assert [hit.key for hit in first.hits] == [hit.key for hit in second.hits]
+        assert (first.counts, first.largest_error) == (second.counts, second.largest_error)
+        assert collection.search("ant bee", k=3, rank=rank, budget=1e9).certified
+
+
 def test_an_abandoned_batch_leaves_the_collection_usable(filled: Collection) -> None:
     rankings = filled.search_many(QUERIES, k=2)
     first = next(rankings)
