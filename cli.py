@@ -23,6 +23,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )

@@ -59,6 +59,12 @@ def test_without_a_command_the_help_is_shown(call: Call) -> None:
 
 
 HEAVY = {"alembic", "faiss", "filelock", "gensim", "numba", "numpy", "ot", "scipy", "sqlalchemy"}
+
+
+def test_minus_h_is_help(call: Call) -> None:
+    assert call("-h").out == call("--help").out
+
+
 LIGHT = {"moverank", "moverank.cli", "moverank.indexer", "moverank.indexer.commands", "moverank.indexer.options"}
 
 

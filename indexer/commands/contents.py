@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Where
 
 app = typer.Typer()
@@ -46,7 +47,7 @@ def list_documents(
 
 @app.command(epilog="Examples: `moverank show thread-17`  `moverank show thread-17 --json`")
 def show(
-    keys: Annotated[list[str], typer.Argument(help="Keys of documents.")],
+    keys: Annotated[list[str], typer.Argument(help="Keys of documents.", autocompletion=complete_key)],
     index: Index = DEFAULT_INDEX,
     as_json: Json = False,
 ) -> None:

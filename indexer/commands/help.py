@@ -1,30 +1,61 @@
-"""The command `help`: shows the manual."""
+"""The command `help`: shows the manual, or the options of a command."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from moverank.indexer.commands.completion import complete_topic
 
 app = typer.Typer()
 
 
-@app.command("help", epilog="Examples: `moverank help`  `moverank help formats`")
+@app.command("help", epilog="Examples: `moverank help`  `moverank help formats`  `moverank help evaluate knn`")
 def show_help(
+    context: typer.Context,
     topic: Annotated[
-        str | None, typer.Argument(help="Topic of the manual. [default: list the topics]", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Topic of the manual, or a command. [default: list the topics]",
+            show_default=False,
+            autocompletion=complete_topic,
+        ),
     ] = None,
 ) -> None:
-    """Show a page of the manual, or list its topics."""
-    from moverank.indexer.manual import page, topics
+    """Show a page of the manual, or the options of a command, or list the topics."""
+    from moverank.indexer.manual import TOPICS, topics
 
-    if topic is None:
+    name = " ".join(topic or ())
+    if not topic:
         summaries = topics()
         width = max(map(len, summaries))
-        for name, summary in summaries.items():
-            typer.echo(f"{name:<{width}}  {summary}")
-        typer.echo("\n`moverank help TOPIC` shows a page, `moverank COMMAND --help` the options of a command.")
-        return
-    text = page(topic)
+        for each, summary in summaries.items():
+            typer.echo(f"{each:<{width}}  {summary}")
+        typer.echo("\n`moverank help TOPIC` shows a page, `moverank COMMAND --help` or `-h` the options of a command.")
+    elif name not in TOPICS and _is_command(context, topic):
+        root = context.find_root()
+        root.command.main([*topic, "--help"], root.info_name, standalone_mode=False)
+    else:
+        _show_page(name)
+
+
+def _is_command(context: typer.Context, words: list[str]) -> bool:
+    """Return whether words name a command, or one of a group of commands."""
+    command: Any = context.find_root().command
+    for word in words:
+        command = getattr(command, "commands", {}).get(word)
+    return command is not None
+
+
+def _show_page(topic: str) -> None:
+    """Show a page of the manual; UsageError if there is none on this topic."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.manual import page
+
+    try:
+        text = page(topic)
+    except UsageError as error:
+        raise UsageError(f"{error}; or a command: `moverank --help` lists them") from error
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
@@ -86,7 +87,9 @@ def search(  # over 40 lines: most of them are its options
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
 def similar(
-    keys: Annotated[list[str], typer.Argument(help="Keys of documents in the collection.")],
+    keys: Annotated[
+        list[str], typer.Argument(help="Keys of documents in the collection.", autocompletion=complete_key)
+    ],
     index: Index = DEFAULT_INDEX,
     k: K = SEARCH_DEFAULTS.k,
     depth: Depth = SEARCH_DEFAULTS.depth,
@@ -118,7 +121,7 @@ def similar(
 @app.command(epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `... --html why.html`')
 def explain(
     query: Annotated[str, typer.Argument(help="A text.")],
-    key: Annotated[str, typer.Argument(help="The key of a document.")],
+    key: Annotated[str, typer.Argument(help="The key of a document.", autocompletion=complete_key)],
     index: Index = DEFAULT_INDEX,
     rank: Rank = None,
     gamma: Gamma = None,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from moverank.indexer.commands.completion import complete_field, complete_format, complete_rank, complete_source
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 DEFAULT_INDEX = Path("moverank.index")
@@ -45,7 +46,10 @@ def with_wait_limit(arguments: list[str]) -> list[str]:
 # ---- index and threads
 
 Paths = Annotated[list[str], typer.Argument(help="Files, directories, glob patterns, or - for standard input.")]
-Format = Annotated[str | None, typer.Option("--format", help="Format of the files. [default: detected]")]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Format of the files. [default: detected]", autocompletion=complete_format),
+]
 Embedding = Annotated[
     str | None,
     typer.Option(
@@ -103,6 +107,7 @@ OwnRank = Annotated[
         "--rank",
         metavar="SPEC",
         help="The collection's ranking, by which it is searched without --rank; see `moverank help ranking`.",
+        autocompletion=complete_rank,
     ),
 ]
 Prune = Annotated[
@@ -125,6 +130,7 @@ Replaces = Annotated[
     typer.Option(
         metavar="SOURCE",
         help="The path was moved: the documents of SOURCE, as `info --source` prints it, belong to it from now on.",
+        autocompletion=complete_source,
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]
@@ -158,9 +164,13 @@ Rank = Annotated[
         help="What to rank by: a distance (wmd, pwmd, rwmd, chamfer, cover, wcd), a scorer (bm25:stem=english), an "
         "encoder, or a sum of these (wmd:weights=tfidf+0.5*bm25); see `moverank help ranking`. "
         "[default: the collection's]",
+        autocompletion=complete_rank,
     ),
 ]
-Distance = Annotated[str | None, typer.Option("--distance", metavar="SPEC", help="The same as --rank.")]
+Distance = Annotated[
+    str | None,
+    typer.Option("--distance", metavar="SPEC", help="The same as --rank.", autocompletion=complete_rank),
+]
 Gamma = Annotated[
     float | None, typer.Option(min=0, help="Sensitivity to rank: 0 ignores ranks. [default: the collection's]")
 ]
@@ -170,6 +180,7 @@ Where = Annotated[
         metavar="CONDITION",
         help="Only documents with this label or metadata: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
         "repeatable, see `moverank help filters`.",
+        autocompletion=complete_field,
     ),
 ]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]
@@ -193,7 +204,10 @@ WithoutSelf = Annotated[bool, typer.Option("--without-self", help="Exclude the d
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        "--method", metavar="NAME[:KEY=VALUE,...]", help="A row of the table; repeatable. [default: the usual methods]"
+        "--method",
+        metavar="NAME[:KEY=VALUE,...]",
+        help="A row of the table; repeatable. [default: the usual methods]",
+        autocompletion=complete_rank,
     ),
 ]
 Proximity = Annotated[

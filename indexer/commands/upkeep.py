@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait, Where
 
@@ -15,11 +16,18 @@ app = typer.Typer()
 
 @app.command(epilog="Examples: `moverank remove thread-17 thread-18`  `moverank remove --where 'year<2010' --dry-run`")
 def remove(
-    keys: Annotated[list[str] | None, typer.Argument(help="Keys of documents.", show_default=False)] = None,
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Keys of documents.", show_default=False, autocompletion=complete_key)
+    ] = None,
     index: Index = DEFAULT_INDEX,
     where: Where = None,
     source: Annotated[
-        str | None, typer.Option(metavar="SOURCE", help="All documents of a source, as `info --source` prints it.")
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="All documents of a source, as `info --source` prints it.",
+            autocompletion=complete_source,
+        ),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Remove nothing; report how many documents would be removed.")

@@ -170,6 +170,11 @@ class Reader(DocumentReader, FieldReader):
         """Return the ids of documents removed after a revision."""
         return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)))
 
+    def keys_beginning(self, prefix: str, limit: int) -> list[str]:
+        """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""
+        statement = select(DOCUMENTS.c.key).where(DOCUMENTS.c.key >= prefix, DOCUMENTS.c.key < prefix + "\U0010ffff")
+        return list(self._connection.scalars(statement.order_by(DOCUMENTS.c.key).limit(limit)))
+
     def ids(self) -> Iterator[int]:
         """Iterate over all document ids."""
         return (row.id for row in self._stream(select(DOCUMENTS.c.id)))

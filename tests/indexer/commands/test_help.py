@@ -16,6 +16,24 @@ def test_without_a_topic_all_are_listed(call: Call) -> None:
     assert "`moverank COMMAND --help`" in lines[-1]
 
 
+@pytest.mark.parametrize("command", [["index"], ["evaluate"], ["evaluate", "knn"], ["help"]])
+def test_a_command_shows_its_options(call: Call, command: list[str]) -> None:
+    answer = call("help", *command)
+    assert (answer.code, answer.err) == (0, "")
+    assert f"Usage: moverank {' '.join(command)} " in answer.out
+    assert answer.out == call(*command, "--help").out == call(*command, "-h").out
+
+
+def test_a_topic_precedes_the_command_of_its_name(call: Call) -> None:
+    assert call("help", "search").out.startswith("# Search: ")
+
+
+def test_a_command_that_does_not_exist_is_no_page(call: Call) -> None:
+    answer = call("help", "evaluate", "nope")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.sentence.startswith("the manual has no page 'evaluate nope'")
+
+
 @pytest.mark.parametrize("topic", topics())
 def test_a_page_is_raw_markdown_without_a_terminal(call: Call, topic: str) -> None:
     answer = call("help", topic)
