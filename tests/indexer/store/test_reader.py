@@ -47,3 +47,21 @@ def test_changes_since_a_revision(store: Store) -> None:
         assert [part.document_id for part in writer.counted_parts()] == ids
         assert [part.document_id for part in writer.counted_parts(2)] == ids[2:]
         assert next(writer.counted_parts(2)) == (ids[2], 0, b"\1\0\0\0", b"\2\0\0\0")
+
+
+def test_keys_are_found_by_their_beginning(store: Store) -> None:
+    with store.writing() as writer:
+        writer.add_documents([document_row(key) for key in ("b2", "a_b", "a%b", "B3", "b1", "aé", "b1\U0001f600")])
+    with store.reading() as reader:
+        assert reader.keys_beginning("b", 9) == ["b1", "b1\U0001f600", "b2"]
+        assert reader.keys_beginning("a_", 9) == ["a_b"]
+        assert reader.keys_beginning("", 2) == ["B3", "a%b"]
+
+
+def test_words_occur_while_a_document_has_them(store: Store) -> None:
+    with store.writing() as writer:
+        cat, dog, _ = writer.add_words({"cat": 5, "dog": -1, "none": 3})
+        writer.count_words({cat: 1, dog: 2})
+        writer.count_words({cat: -1})
+    with store.reading() as reader:
+        assert reader.occurring(["cat", "dog", "none", "nowhere"]) == ["dog"]
