@@ -64,7 +64,7 @@ def solve_all(
     jobs = _jobs(table, wanted, symmetric=symmetric)
     total, done = sum(len(columns) for _, columns in jobs), 0
     if total >= LONG:
-        _log.warning("%s distances by %s are computed, and cached", f"{total:,}", distance.upper())
+        _log.warning("%s distances by %s are to be computed", f"{total:,}", distance.upper())
     with _solver(inputs, total if distance in ("wmd", "pwmd") else 0) as solve:
         for row, columns, distances in solve(distance, jobs):
             table.store(row, columns, distances, symmetric=symmetric)
