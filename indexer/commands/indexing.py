@@ -14,16 +14,23 @@ from moverank.indexer.commands.shared_options import (
     CollectionGamma,
     DryRun,
     Embedding,
+    Encoding,
+    Exclude,
     Faiss,
     FirstStage,
     FirstStageOption,
     Format,
+    Include,
     Index,
     Json,
+    NoIgnore,
     Normalize,
     OwnRank,
     Paths,
+    Pre,
     Prefix,
+    PreGlob,
+    PreTimeout,
     Prune,
     Replaces,
     StopWords,
@@ -53,6 +60,13 @@ def index(
     title_field: Annotated[str | None, typer.Option(help="Field of its title.")] = None,
     text_field: Annotated[str | None, typer.Option(help="Field of its text.")] = None,
     label_field: Annotated[str | None, typer.Option(help="Field of its label.")] = None,
+    include: Include = None,
+    exclude: Exclude = None,
+    no_ignore: NoIgnore = False,
+    encoding: Encoding = None,
+    pre: Pre = None,
+    pre_glob: PreGlob = None,
+    pre_timeout: PreTimeout = 60.0,
     embedding: Embedding = None,
     train_option: TrainOption = None,
     normalize: Normalize = None,
@@ -74,15 +88,25 @@ def index(
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Add or update documents: text files, lines, JSONL, CSV/TSV, mbox; .gz too."""
+    """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
     from moverank.indexer.commands.update import RunSources
-    from moverank.indexer.readers import Fields, read_documents
+    from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
 
     encoder = (first_stage, first_stage_option)
     words = (stop_words, title_weight)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     fields = Fields(key_field, title_field, text_field, label_field)
-    read = partial(read_documents, paths, fields=fields, format=format)
+    selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
+    conversion = Conversion(pre or "", tuple(pre_glob or ()), pre_timeout) if pre is not None or pre_glob else None
+    read = partial(
+        read_documents,
+        paths,
+        fields=fields,
+        format=format,
+        selection=selection,
+        encoding=encoding,
+        conversion=conversion,
+    )
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     _run(read, sources, index, choices, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
@@ -92,6 +116,10 @@ def threads(  # over 40 lines: most of them are its options
     paths: Paths,
     index: Index = DEFAULT_INDEX,
     format: Format = None,  # noqa: A002 - the option's name
+    include: Include = None,
+    exclude: Exclude = None,
+    no_ignore: NoIgnore = False,
+    encoding: Encoding = None,
     embedding: Embedding = None,
     train_option: TrainOption = None,
     normalize: Normalize = None,
@@ -113,16 +141,17 @@ def threads(  # over 40 lines: most of them are its options
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Add or update forum threads: JSONL, Stack Exchange's Posts.xml, mbox; posts are weighted by rank."""
+    """Add or update forum threads: JSON, Stack Exchange's Posts.xml, mbox, Maildir; posts are weighted by rank."""
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
-    from moverank.indexer.readers import read_threads
+    from moverank.indexer.readers import Selection, read_threads
     from moverank.indexer.titles import THREAD_TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option)
     words = (stop_words, title_weight)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
-    read = partial(read_threads, paths, format=format)
+    selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
+    read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
     defaults = {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
@@ -179,9 +208,10 @@ def _run(
     from moverank.indexer.formatters.dry_run import Planned
     from moverank.indexer.formatters.output import note, print_changes
     from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.rejection_notes import RejectionNotes
 
     planned = Planned() if sources.dry_run else None
-    with interruptible(NOTHING_CHANGED), Bars() as bars:
+    with interruptible(NOTHING_CHANGED), Bars() as bars, RejectionNotes() as rejected:
         updated = update(
             path,
             read,
@@ -190,7 +220,7 @@ def _run(
             defaults=defaults or {},
             trust_pickle=trust_pickle,
             strict=strict,
-            rejected=lambda rejection: note(str(rejection)),
+            rejected=rejected,
             changed=planned.add if planned else lambda _, __: None,
             wait=wait,
             progress=bars,

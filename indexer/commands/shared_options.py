@@ -134,6 +134,31 @@ Replaces = Annotated[
     ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")]
+Include = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="In directories, read only files which match, such as *.md; repeatable."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Leave out files and directories which match, such as drafts/; repeatable."),
+]
+NoIgnore = Annotated[bool, typer.Option("--no-ignore", help="Read also what a .gitignore leaves out.")]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Encoding of the texts, such as latin-1. [default: utf-8]")
+]
+Pre = Annotated[
+    str | None,
+    typer.Option(metavar="COMMAND", help="Extract the text of other files: 'pdftotext {} -'; {} is the file."),
+]
+PreGlob = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN", help="Files for --pre, such as *.pdf; repeatable. [default: all which are no text]"
+    ),
+]
+PreTimeout = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0.1, help="Stop --pre when it takes longer for one file.")
+]
 
 # ---- search, similar and explain
 

@@ -25,8 +25,6 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, StoredState, Writer
 
 BATCH = 2000
-SHOWN = 20
-"""How many documents are reported one by one because another source holds their key: there may be a whole forum."""
 
 _log = logging.getLogger("moverank")
 
@@ -68,7 +66,6 @@ class Sync:
         self._strict, self._rejected, self._changed = strict, rejected, changed
         self._tally: Counter[str] = Counter()
         self._seen: set[int] = set()
-        self._held = 0
         self._protection = Protection()
         with store.reading() as reader:
             self._ownership = Ownership(reader, scope)
@@ -96,8 +93,6 @@ class Sync:
             if prune:
                 with self._transaction(whole) as writer:
                     self._prune(writer, confirmed=confirmed, dry_run=dry_run)
-        if self._held > SHOWN:
-            _log.warning("%s more documents have keys that other sources hold", f"{self._held - SHOWN:,}")
         return Changes(**self._tally, revision=self._revision())
 
     def _prune(self, writer: Writer, *, confirmed: bool, dry_run: bool) -> None:
@@ -140,13 +135,12 @@ class Sync:
                 continue
             self._reject(record)
 
-    def _reject(self, record: Rejection, *, shown: bool = True) -> None:
+    def _reject(self, record: Rejection) -> None:
         self._tally["rejected"] += 1
         if self._strict:
             raise RecordError(f"{record}; nothing was written: the run is strict")
         self._protection.add(record)
-        if shown:
-            self._rejected(record)
+        self._rejected(record)
 
     def _write(self, writer: Writer, batch: Sequence[Document]) -> None:
         """Compare one batch with the store, and write the difference."""
@@ -163,8 +157,7 @@ class Sync:
                 if origin != {"source": before.source, "file": before.file}:
                     claimed.append({"id": before.id, **origin})
             elif refusal := self._ownership.refusal(document, before):
-                self._held += 1
-                self._reject(refusal, shown=self._held <= SHOWN)
+                self._reject(refusal)
             else:
                 fresh.append(_Fresh(document, parts, digest, before, origin))
         writer.set_origins(claimed)

@@ -26,7 +26,7 @@ def read_table(stream: Stream, build: Build, delimiter: str | None = None) -> It
             if not row:
                 continue
             if header is None:
-                header = _checked(row)
+                header = _checked(row, build)
             else:
                 yield line, build(_record(header, row), f"{stream.source.key}:{line}")
         except StopIteration:
@@ -72,11 +72,17 @@ def _delimiter(head: bytes) -> str:
     return max(",;\t", key=lambda delimiter: header.count(delimiter.encode()))
 
 
-def _checked(header: list[str]) -> list[str]:
+def _checked(header: list[str], build: Build) -> list[str]:
+    """Return the names of the columns; raises `BadRecord` if one is repeated, or if one that is needed is missing."""
     names = [name.strip() for name in header]
     repeated = sorted({name for name in names if name and names.count(name) > 1})
     if repeated:
         raise BadRecord(f"the header names {repeated[0]!r} twice: rename one of the two columns")
+    try:
+        # Otherwise every single row would be rejected.
+        build(dict.fromkeys(filter(None, names), ""), "")
+    except BadRecord as bad:
+        raise BadRecord(bad.reason) from bad
     return names
 
 

@@ -1,13 +1,20 @@
 """Format detection: by the extension of a source's name, else by its first bytes."""
 
+import codecs
 import re
 from pathlib import PurePath
 
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.sources import STDIN, Source
 
-_TEXT = {".txt", ".text", ".md", ".markdown", ".rst"}
+_TEXT = {".txt", ".text", ".rst"}
 _DOCUMENTS = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".ipynb": "notebook",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "jsonl",
@@ -18,6 +25,18 @@ _DOCUMENTS = {
 }
 _THREADS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".mbox": "mbox", ".xml": "stackexchange"}
 
+_NO_TEXTS = {
+    b"%PDF-": "a PDF file",
+    b"%!PS": "a PostScript file",
+    b"{\\rtf": "an RTF file",
+    b"PK\x03\x04": "a zip archive or an office document",
+}
+"""The first bytes of files that may hold no NUL bytes, and yet are no text."""
+_CONVERT = "extract its text by --pre COMMAND"
+
+_PAGE = re.compile(
+    rb"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE
+)
 _HEADER = re.compile(rb"([!-9;-~]+):")
 _TYPICAL_HEADERS = {b"from", b"subject", b"newsgroups"}
 
@@ -31,8 +50,14 @@ def document_format(source: Source, head: bytes) -> str:
     extension = _extension(source)
     if extension in _DOCUMENTS:
         return _DOCUMENTS[extension]
-    _refuse_binary(head)
+    kind = next((kind for start, kind in _NO_TEXTS.items() if head.startswith(start)), None)
+    if kind:
+        raise BadRecord(f"it is {kind}, and no text: leave it out, or {_CONVERT}")
+    if b"\0" in head:
+        raise BadRecord(f"it holds NUL bytes, so it is no text: leave it out, or {_CONVERT}")
     if extension not in _TEXT:
+        if _PAGE.match(head):
+            return "html"
         if _is_json(head):
             return "jsonl"
         if head.startswith(b"From "):
@@ -49,7 +74,8 @@ def thread_format(source: Source, head: bytes) -> str:
     extension = _extension(source)
     if extension in _THREADS:
         return _THREADS[extension]
-    _refuse_binary(head)
+    if b"\0" in head:
+        raise BadRecord("it holds NUL bytes, so it holds no threads: leave it out")
     if _is_json(head):
         return "jsonl"
     if head.startswith(b"From "):
@@ -59,23 +85,25 @@ def thread_format(source: Source, head: bytes) -> str:
     raise BadRecord("it does not look like threads (JSONL, Posts.xml or mbox): leave it out, or name its format")
 
 
-def refuse_utf16(head: bytes) -> None:
-    """Raise `BadRecord` on a byte order mark of UTF-16 or UTF-32, instead of rejecting every line."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise BadRecord("it is UTF-16 or UTF-32: convert it, for example with iconv -f UTF-16 -t UTF-8")
+def is_text(source: Source, head: bytes) -> bool:
+    """Return whether `source`, whose first bytes are `head`, is in a known format or at least a text."""
+    extension = _extension(source)
+    if extension in _DOCUMENTS or extension in _TEXT:
+        return True
+    try:
+        # The last character of the head may be cut off.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in head and not head.startswith(tuple(_NO_TEXTS))
 
 
 def _extension(source: Source) -> str:
     return PurePath(source.name.removesuffix(".gz")).suffix.lower()
 
 
-def _refuse_binary(head: bytes) -> None:
-    if b"\0" in head:
-        raise BadRecord("it holds NUL bytes, so it is no text: leave it out, or extract its text first")
-
-
 def _is_json(head: bytes) -> bool:
-    return re.match(rb'\s*\{[ \t]*"', head) is not None
+    return re.match(rb'\s*(\{|\[\s*\{)\s*"', head) is not None
 
 
 def _is_message(head: bytes) -> bool:

@@ -1,14 +1,17 @@
-"""Newsgroup and mailing list threads: the messages of an mbox, grouped by their references to each other."""
+"""Newsgroup and mailing list threads: the messages of an mbox or a Maildir, grouped by their references."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
+from pathlib import PurePath
 
 from moverank.indexer.documents import Document
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
-from moverank.indexer.readers.messages import Mail, mails
+from moverank.indexer.readers.messages import Mail, mail_metadata, mails, parse_mail
+from moverank.indexer.readers.source_faults import results_of
+from moverank.indexer.readers.sources import Source
 from moverank.indexer.readers.spill import Spill
-from moverank.indexer.readers.streams import Stream
+from moverank.indexer.readers.streams import Meter, Stream
 from moverank.indexer.readers.threads import Comment, thread_parts
 
 
@@ -38,17 +41,43 @@ def read_mail_threads(stream: Stream) -> Iterator[ReadResult]:
     start of the thread is not in the file. The ids are held in memory, the texts in temporary files; the order of the
     threads is unspecified.
     """
+    return _threads(mails(stream), "line {}".format, lambda line: f"{stream.source.key}:{line}")
+
+
+def read_maildir_threads(source: Source, meter: Meter) -> Iterator[ReadResult]:
+    """Read every thread of a Maildir and its folders; see `read_mail_threads`. `meter` counts the bytes."""
+    files = ["", *(str(PurePath(message.name).relative_to(source.name)) for message in source.messages)]
+    keys = ["", *(message.key for message in source.messages)]
+
+    def parsed(stream: Stream) -> Iterator[tuple[int, Mail]]:
+        yield 0, parse_mail(stream.whole())
+
+    numbered = (
+        (number, mail)
+        for number, message in enumerate(source.messages, start=1)
+        for _, mail in results_of(message, meter, parsed)
+    )
+    for number, result in _threads(numbered, files.__getitem__, keys.__getitem__):
+        if isinstance(result, BadRecord):
+            result = BadRecord(f"{files[number]}: {result.reason}", result.key)
+        yield 0, result
+
+
+def _threads(
+    numbered: Iterable[tuple[int, Mail | BadRecord]], place: Callable[[int], str], default_key: Callable[[int], str]
+) -> Iterator[ReadResult]:
+    """Group messages, each with its line or number, of which `place` makes a name and `default_key` a key."""
     damage: Exception | None = None
     with Spill(1) as messages, Spill() as threads:
         connected, lines = _UnionFind(), dict[str, int]()
         try:
-            for line, mail in mails(stream):
+            for line, mail in numbered:
                 if isinstance(mail, BadRecord):
                     yield line, mail
                     continue
                 id_ = _id(line, mail)
                 if id_ in lines:
-                    yield line, BadRecord(f"its Message-ID is that of line {lines[id_]} too", mail.id)
+                    yield line, BadRecord(f"its Message-ID is that of {place(lines[id_])} too", mail.id)
                     continue
                 lines[id_] = line
                 connected.find(id_)
@@ -60,7 +89,7 @@ def read_mail_threads(stream: Stream) -> Iterator[ReadResult]:
         for line, *fields in messages.records():
             threads.add(connected.find(_id(line, Mail(*fields))), [line, *fields])
         for records in threads.groups():
-            yield _thread([(line, Mail(*fields)) for line, *fields in records], stream.source.key)
+            yield _thread([(line, Mail(*fields)) for line, *fields in records], default_key)
     if damage is not None:
         raise damage
 
@@ -70,14 +99,14 @@ def _id(line: int, mail: Mail) -> str:
     return mail.id or f" {line}"
 
 
-def _thread(numbered: list[tuple[int, Mail]], file: str) -> ReadResult:
+def _thread(numbered: list[tuple[int, Mail]], default_key: Callable[[int], str]) -> ReadResult:
     if all(mail.date is not None for _, mail in numbered):
         numbered.sort(key=lambda item: item[1].date or 0.0)
     line, opening = next((item for item in numbered if not item[1].references), numbered[0])
     replies = [Comment(_own_text(mail.body, quotes=False)) for _, mail in numbered if mail is not opening]
     parts = thread_parts(opening.subject, _own_text(opening.body, quotes=True), replies)
-    key = next(iter(opening.references), opening.id) or f"{file}:{line}"
-    return line, Document(key, opening.subject, parts, opening.group)
+    key = next(iter(opening.references), opening.id) or default_key(line)
+    return line, Document(key, opening.subject, parts, opening.group, mail_metadata(opening))
 
 
 def _own_text(body: str, *, quotes: bool) -> str:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
-from email.utils import mktime_tz, parsedate_tz
+from email.utils import mktime_tz, parseaddr, parsedate_tz
 
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
+from moverank.indexer.readers.dates import date_of_timestamp
 from moverank.indexer.readers.markup import text_of_html
 from moverank.indexer.readers.mbox import split_mbox
 from moverank.indexer.readers.records import one_line, parts_of
@@ -28,7 +29,8 @@ class Mail:
     """The parsed fields of a message.
 
     `id` is its Message-ID without brackets ("" if it has none); `references` are the ids of its ancestors, the oldest
-    first; `group` is the last of its newsgroups; `date` in seconds since 1970, None if unknown.
+    first; `group` is the last of its newsgroups; `date` in seconds since 1970, None if unknown; `author` is the name of
+    the sender, without one the address.
     """
 
     id: str
@@ -37,6 +39,7 @@ class Mail:
     references: tuple[str, ...] = ()
     group: str | None = None
     date: float | None = None
+    author: str = ""
 
 
 def read_message(stream: Stream) -> Iterator[ReadResult]:
@@ -62,7 +65,13 @@ def read_mbox(stream: Stream) -> Iterator[ReadResult]:
 
 
 def _document(mail: Mail, default_key: str, label: str | None = None) -> Document:
-    return Document(mail.id or default_key, mail.subject, parts_of(mail.body), label or mail.group)
+    return Document(mail.id or default_key, mail.subject, parts_of(mail.body), label or mail.group, mail_metadata(mail))
+
+
+def mail_metadata(mail: Mail) -> Metadata:
+    """Return the date and the author of a message, as far as they are known."""
+    date = None if mail.date is None else date_of_timestamp(mail.date)
+    return {name: value for name, value in (("date", date), ("author", mail.author)) if value}
 
 
 def mails(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
@@ -89,6 +98,7 @@ def parse_mail(data: bytes) -> Mail:
             references=tuple(references),
             group=re.split(r"[,\s]+", _header(message, "Newsgroups").strip(", \t\r\n"))[-1] or None,
             date=_date(message),
+            author=_author(message),
         )
     except _MALFORMED as error:
         raise BadRecord(f"the message is malformed: {error}") from error
@@ -96,8 +106,15 @@ def parse_mail(data: bytes) -> Mail:
 
 def _header(message: Message, name: str) -> str:
     """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Latin-1."""
+    return _decoded_words(_raw_header(message, name))
+
+
+def _raw_header(message: Message, name: str) -> str:
     # Message.get would replace bytes beyond ASCII.
-    raw = next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
+    return next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
+
+
+def _decoded_words(raw: str) -> str:
     text = _decoded(raw.encode("ascii", "surrogateescape"))
     if "=?" not in text:
         return text
@@ -138,6 +155,12 @@ def _decoded(data: bytes, charset: str | None = None) -> str:
             except (LookupError, ValueError):
                 pass
     return data.decode("latin-1")
+
+
+def _author(message: Message) -> str:
+    # Only the first: what decodes to a comma would be taken for the next address.
+    name, address = parseaddr(_raw_header(message, "From"))
+    return one_line(_decoded_words(name) or address)
 
 
 def _date(message: Message) -> float | None:

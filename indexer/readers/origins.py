@@ -1,12 +1,13 @@
 """The origin of every file that is read: the source that it belongs to, and its path within that source."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from moverank.indexer.documents import STREAM, NamedSource, Origin
 from moverank.indexer.errors import UsageError
-from moverank.indexer.readers.sources import Source
+from moverank.indexer.readers.sources import MAILDIR, Source
 from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, listed_place, place_of, upwards
 
 
@@ -80,7 +81,8 @@ class Origins:
     def locate(self, source: Source) -> tuple[Source, Origin] | None:
         """Return a file with the key that it has in the collection, and its origin; None if it was located before.
 
-        A file is read once, even if two of the paths hold it.
+        A file is read once, even if two of the paths hold it. The path of a message in a Maildir is its key, without
+        what changes when it is read.
         """
         path = self._path(source)
         if path == STREAM:
@@ -89,19 +91,33 @@ class Origins:
             return None
         self._met.add(path)
         origin = self._holder(path) or Origin(NamedSource(path, as_text(source.key)))
-        spelled = Path(source.name).as_posix()
         # A name that is not UTF-8 is no key; the document is rejected for it.
-        if source.key == spelled == as_text(spelled):
-            source = replace(source, key=origin.source.name_of(origin.file))
+        if source.key == as_text(source.key):
+            source = _with_key(source, origin.source.name_of(origin.file))
         return source, origin
 
     def _path(self, source: Source) -> str:
         if source.name in self._places:
             return self._places[source.name]
-        if source.explicit and not Path(source.name).is_file():
+        if source.format == MAILDIR or _is_no_file(source):
             return place_of(source.name)
-        name = Path(source.name)
+        name = Path(source.key)
         folder = str(name.parent)
         if folder not in self._folders:
             self._folders[folder] = str(name.parent.resolve())
         return as_text(f"{self._folders[folder].rstrip('/')}/{name.name}")
+
+
+def _is_no_file(source: Source) -> bool:
+    """Return whether a source is a directory that cannot be read, or a pipe."""
+    if source.explicit:
+        return not Path(source.name).is_file()
+    return source.fault is not None and os.path.isdir(source.name)  # noqa: PTH112 - Path.is_dir raises
+
+
+def _with_key(source: Source, key: str) -> Source:
+    """Return a file with another key, or a Maildir also with the keys of its messages below that."""
+    below = (PurePosixPath(message.key).relative_to(source.key) for message in source.messages)
+    keys = (PurePosixPath(key, path).as_posix() for path in below)
+    messages = tuple(replace(message, key=own) for message, own in zip(source.messages, keys, strict=True))
+    return replace(source, key=key, messages=messages)

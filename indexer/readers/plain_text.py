@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.records import first_line, parts_of
 from moverank.indexer.readers.streams import Stream, decode
@@ -13,7 +13,7 @@ def read_text(stream: Stream) -> Iterator[ReadResult]:
     """Read the whole file as one document; its key is its path, its title its first line; see `first_line`."""
     try:
         text = decode(stream.whole()).replace("\r\n", "\n")
-        yield 0, _document(stream.source.key, text)
+        yield 0, text_document(stream.source.key, text)
     except BadRecord as bad:
         bad.key = stream.source.key
         yield 0, bad
@@ -22,7 +22,7 @@ def read_text(stream: Stream) -> Iterator[ReadResult]:
 def read_lines(stream: Stream) -> Iterator[ReadResult]:
     """Read one document per line; blank lines are skipped."""
     for line, text in _lines(stream):
-        yield line, text if isinstance(text, BadRecord) else _document(f"{stream.source.key}:{line}", text)
+        yield line, text if isinstance(text, BadRecord) else text_document(f"{stream.source.key}:{line}", text)
 
 
 def read_labelled_lines(stream: Stream) -> Iterator[ReadResult]:
@@ -33,7 +33,7 @@ def read_labelled_lines(stream: Stream) -> Iterator[ReadResult]:
             continue
         label, tab, rest = text.partition("\t")
         if tab and label.strip():
-            yield line, _document(f"{stream.source.key}:{line}", rest, label.strip())
+            yield line, text_document(f"{stream.source.key}:{line}", rest, label.strip())
         else:
             yield line, BadRecord("the line must be a label, a tab and the text: its label or its tab is missing")
 
@@ -46,7 +46,11 @@ def _lines(stream: Stream) -> Iterator[tuple[int, str | BadRecord]]:
             yield stream.line, text.rstrip("\r\n")
 
 
-def _document(key: str, text: str, label: str | None = None) -> Document:
-    title = first_line(text)
+def text_document(
+    key: str, text: str, label: str | None = None, *, title: str = "", metadata: Metadata | None = None
+) -> Document:
+    """Make a document of a text; without a `title`, it is the first line."""
+    line = title or first_line(text)
     # A title cut within a word is only shown: part of a word must not count.
-    return Document(key, title, parts_of(text), label, title_counts=begins_with_title(text, title))
+    title_counts = bool(title) or begins_with_title(text, line)
+    return Document(key, line, parts_of(text), label, metadata or {}, title_counts)

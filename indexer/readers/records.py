@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from moverank.indexer.documents import Document, Part, Value
@@ -34,20 +35,25 @@ class Fields:
     label: str | None = None
 
 
-def document_of(record: Record, default_key: str, fields: Fields) -> Document:
+def document_of(record: Record, default_key: str, fields: Fields, *, any_case: bool = False) -> Document:
     """Make a document of `record`; its other fields, except the posts of a thread, become metadata.
 
-    `default_key` is the key of a record without one; `fields` names the fields to use. Raises `BadRecord` if a field
-    is missing or has the wrong type.
+    `default_key` is the key of a record without one; `fields` names the fields to use. `any_case`: the case of a field
+    name does not matter where no field has this very name. Raises `BadRecord` if a field is missing or has the wrong
+    type.
     """
-    key_field = choose_field(record, fields.key, KEY_FIELDS)
+    names = {name.lower(): name for name in list(record)[::-1]} if any_case else {}
+    key_field = choose_field(record, fields.key, KEY_FIELDS, names)
     key = key_of(record, key_field, default_key)
     with attached_key(key):
-        title_field = choose_field(record, fields.title, TITLE_FIELDS)
-        text_field = choose_field(record, fields.text, TEXT_FIELDS)
-        label_field = choose_field(record, fields.label, LABEL_FIELDS)
+        title_field = choose_field(record, fields.title, TITLE_FIELDS, names)
+        text_field = choose_field(record, fields.text, TEXT_FIELDS, names)
+        label_field = choose_field(record, fields.label, LABEL_FIELDS, names)
         if text_field is None:
-            raise BadRecord(f"there is no field for the text ({', '.join(TEXT_FIELDS)}): {field_names(record)}")
+            usual = ", ".join(TEXT_FIELDS)
+            raise BadRecord(
+                f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another"
+            )
         title = string_of(record, title_field)
         text = string_of(record, text_field)
         metadata = metadata_of(record, {key_field, title_field, text_field, label_field})
@@ -64,13 +70,20 @@ def attached_key(key: str) -> Iterator[None]:
         raise
 
 
-def choose_field(record: Record, named: str | None, defaults: tuple[str, ...]) -> str | None:
-    """Return `named`, which `record` must have, or without it the first of `defaults` that `record` has, else None."""
-    if named is None:
-        return next((name for name in defaults if name in record), None)
-    if named not in record:
+def choose_field(
+    record: Record, named: str | None, defaults: tuple[str, ...], any_case: Mapping[str, str] = MappingProxyType({})
+) -> str | None:
+    """Return `named`, which `record` must have, or without it the first of `defaults` that `record` has, else None.
+
+    `any_case`: the names of fields by their lower-case forms, if case does not matter.
+    """
+    candidates = defaults if named is None else (named,)
+    found = next((name for name in candidates if name in record), None)
+    if found is None:
+        found = next((any_case[name.lower()] for name in candidates if name.lower() in any_case), None)
+    if found is None and named is not None:
         raise BadRecord(f"there is no field {named!r}: {field_names(record)}")
-    return named
+    return found
 
 
 def field_names(record: Record) -> str:

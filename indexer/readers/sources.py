@@ -3,22 +3,26 @@
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from moverank.indexer.errors import ReadError, UsageError
-from moverank.indexer.files.directory import holds_database, is_own
+from moverank.indexer.readers.file_pattern import fixed_part, is_directory, is_regular, matches
+from moverank.indexer.readers.maildir import PARTS, is_maildir, message_files
+from moverank.indexer.readers.selection import EVERYTHING, Rules, Selection
 
 STDIN = "-"
+MAILDIR = "maildir"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file to read.
+    """One file to read, or one Maildir.
 
     `name` is shown in messages; `key` is the normalised path, used in the keys of its documents. `folder` is the name
     of the file's directory if that is a subdirectory of the given one. `explicit`: the file itself was given, not a
-    directory that holds it. `size` in bytes, None if unknown.
+    directory that holds it. `size` in bytes, None if unknown. `format`: that of the file, if its directory determines
+    it. `messages`: those of a Maildir. `fault`: why the file or directory cannot be read, if that is known already.
     """
 
     name: str
@@ -26,14 +30,18 @@ class Source:
     folder: str | None = None
     explicit: bool = True
     size: int | None = None
+    format: str | None = None
+    messages: tuple["Source", ...] = ()
+    fault: str | None = None
 
 
-def find_sources(paths: Sequence[str]) -> list[Source]:
+def find_sources(paths: Sequence[str], selection: Selection = EVERYTHING) -> list[Source]:
     """Return the files of `paths` in order: files, directories, patterns, `-` for standard input.
 
-    A directory is searched recursively in sorted order, without hidden files, links to directories, collections, and
-    anything that is not a regular file. A pattern matches as in the shell. Raises `UsageError` for an invalid list of
-    paths, `ReadError` if a path is missing or unreadable, or holds no file.
+    A directory is searched recursively in sorted order, without hidden files, links to directories, collections,
+    anything that is not a regular file, and what `selection` leaves out. A pattern matches as in the shell. A file or
+    directory that cannot be read becomes a source with a `fault`. Raises `UsageError` for an invalid list of paths or
+    an invalid selection, `ReadError` if a path is missing or holds no file.
     """
     if isinstance(paths, str):
         raise UsageError(f"the paths must be a list, not one string: write [{paths!r}]")
@@ -41,67 +49,103 @@ def find_sources(paths: Sequence[str]) -> list[Source]:
         raise UsageError("no path is named: name a file, a directory, a pattern or - for standard input")
     if list(paths).count(STDIN) > 1:
         raise UsageError("- (standard input) is named twice: it can be read only once")
-    return [source for path in paths for source in _sources_of(path)]
+    return [source for path in paths for source in _sources_of(path, selection)]
 
 
-def _sources_of(path: str) -> Iterator[Source]:
+def _sources_of(path: str, selection: Selection) -> Iterator[Source]:
+    try:
+        exists = path == STDIN or Path(path).exists()
+    except PermissionError as error:
+        yield _unreadable(path, error)
+        return
+    except OSError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror}") from error
     if path == STDIN:
         yield Source(STDIN, STDIN)
-    elif _exists(path):
-        yield from _existing(path)
+    elif exists:
+        yield from _existing(path, selection)
     elif glob.has_magic(path):
-        # Path.glob neither skips hidden files nor accepts an absolute pattern.
-        matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
-        matches = [match for match in matches if not _in_collection(Path(match))]
-        if not matches:
-            raise ReadError(f"{path}: no file matches this pattern")
-        for match in matches:
-            yield from _existing(match)
+        yield from _matching(path, selection)
     else:
         raise ReadError(f"{path}: there is no such file or directory")
 
 
-def _exists(path: str) -> bool:
-    try:
-        return Path(path).exists()
-    except OSError as error:
-        raise ReadError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _existing(path: str) -> Iterator[Source]:
-    if Path(path).is_dir():
-        yield from _below(Path(path))
+def _existing(path: str, selection: Selection) -> Iterator[Source]:
+    if is_directory(Path(path)):
+        rules = Rules(Path(path), selection)
+        yield from _some(_below(Path(path), rules), rules, path, "there is no file in this directory")
     else:
-        _check_readable(path)
+        yield _file(path)
+
+
+def _matching(pattern: str, selection: Selection) -> Iterator[Source]:
+    """Yield the files that match a pattern, and those in directories that match."""
+    rules, faults = Rules(fixed_part(pattern), selection), list[OSError]()
+    found = [
+        source
+        for path in matches(pattern, rules, faults.append)
+        for source in (_below(path, rules) if is_directory(path) else [_file(str(path))])
+    ]
+    found += [_unreadable(str(Path(error.filename)), error) for error in faults]
+    yield from _some(found, rules, pattern, "no file matches this pattern")
+
+
+def _some(found: list[Source], rules: Rules, path: str, nothing: str) -> list[Source]:
+    """Return the sources that were found at `path`; raises `ReadError` if there are none."""
+    if not found:
+        raise ReadError(
+            f"{path}: every file is left out by a .gitignore, --include or --exclude: see --no-ignore"
+            if rules.left_out
+            else f"{path}: {nothing}"
+        )
+    return found
+
+
+def _below(root: Path, rules: Rules) -> list[Source]:
+    """Return the files below `root` in sorted order, then the directories that cannot be read."""
+    faults: list[OSError] = []
+    found: list[tuple[Path, bool]] = []
+    for folder, subfolders, names in os.walk(root, onerror=faults.append):
+        is_mail = is_maildir(subfolders)
+        shown = [name for name in subfolders if not name.startswith(".") and not (is_mail and name in PARTS)]
+        subfolders[:] = [name for name in shown if rules.keeps_directory(Path(folder, name))]
+        if is_mail:
+            found.append((Path(folder), True))
+        else:
+            files = [Path(folder, name) for name in names if not name.startswith(".")]
+            found += [(file, False) for file in files if is_regular(file) and rules.keeps_file(file)]
+    sources = []
+    for path, is_mail in sorted(found):
+        label = path.relative_to(root).parent.name or None
+        source = _maildir(root, path, rules, faults) if is_mail else _file(str(path), label, explicit=False)
+        if source.messages or not is_mail:
+            sources.append(source)
+    return [*sources, *(_unreadable(str(Path(error.filename)), error) for error in faults)]
+
+
+def _file(name: str, folder: str | None = None, *, explicit: bool = True) -> Source:
+    path = Path(name)
+    try:
         # A pipe (`<(zcat posts.gz)`) has no size.
-        yield Source(path, Path(path).as_posix(), size=Path(path).stat().st_size if Path(path).is_file() else None)
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        return _unreadable(name, error)
+    fault = None if os.access(path, os.R_OK) else "cannot be read: permission denied"
+    return Source(name, path.as_posix(), folder, explicit, size, fault=fault)
 
 
-def _below(root: Path) -> Iterator[Source]:
-    def refuse(error: OSError) -> None:
-        raise ReadError(f"{error.filename}: cannot be read: {error.strerror}") from error
-
-    files: list[Path] = []
-    for folder, subfolders, names in os.walk(root, onerror=refuse):
-        own = is_own if holds_database(Path(folder)) else lambda _: False
-        shown = [Path(folder, name) for name in subfolders if not name.startswith(".")]
-        subfolders[:] = [path.name for path in shown if not own(path) and not holds_database(path)]
-        files += [path for path in (Path(folder, name) for name in names if not name.startswith(".")) if not own(path)]
-    files = sorted(file for file in files if file.is_file())
-    if not files:
-        raise ReadError(f"{root}: there is no file in this directory")
-    for file in files:
-        _check_readable(str(file))
-        folder_name = file.relative_to(root).parent.name or None
-        yield Source(str(file), file.as_posix(), folder_name, explicit=False, size=file.stat().st_size)
+def _maildir(root: Path, path: Path, rules: Rules, faults: list[OSError]) -> Source:
+    """Return a Maildir with its messages; the label of one is its Maildir++ folder, else the Maildir below `root`."""
+    label = path.name if path != root else None
+    messages = tuple(
+        replace(_file(str(file.path), file.folder or label, explicit=False), key=file.key, format="message")
+        for file in message_files(path, faults.append)
+        if rules.keeps_file(file.path)
+    )
+    size = sum(message.size or 0 for message in messages)
+    return Source(str(path), path.as_posix(), label, False, size, MAILDIR, messages)
 
 
-def _in_collection(match: Path) -> bool:
-    """Return whether a match of a pattern is a collection, or one of its files."""
-    folders = (match, *match.parents[:-1])
-    return any(map(holds_database, folders)) or (is_own(match) and holds_database(match.parent))
-
-
-def _check_readable(path: str) -> None:
-    if not os.access(path, os.R_OK):
-        raise ReadError(f"{path}: cannot be read: permission denied")
+def _unreadable(name: str, error: OSError) -> Source:
+    """Return a file or directory that cannot be read."""
+    return Source(name, Path(name).as_posix(), explicit=False, fault=f"cannot be read: {error.strerror or error}")

@@ -25,7 +25,7 @@ class Spill:
                 self._files.append(self._stack.enter_context(tempfile.TemporaryFile()))  # noqa: SIM115 - by the stack
         except OSError as error:
             self._stack.close()
-            raise _unwritable(error) from error
+            raise unwritable(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -43,7 +43,7 @@ class Spill:
         try:
             self._files[bucket].write(line)
         except OSError as error:
-            raise _unwritable(error) from error
+            raise unwritable(error) from error
 
     def records(self) -> Iterator[Any]:
         """Yield every record, bucket by bucket, each bucket in the order of insertion."""
@@ -64,11 +64,12 @@ def _lines(file: IO[bytes]) -> Iterator[Any]:
     try:
         file.seek(0)
     except OSError as error:
-        raise _unwritable(error) from error
+        raise unwritable(error) from error
     yield from map(json.loads, file)
 
 
-def _unwritable(error: OSError) -> ReadError:
+def unwritable(error: OSError) -> ReadError:
+    """Return the error for temporary files that cannot be written."""
     try:
         where = f" in {tempfile.gettempdir()}"
     except OSError:  # there is none

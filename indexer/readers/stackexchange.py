@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 
-from moverank.indexer.documents import Document, Metadata
+from moverank.indexer.documents import Document, Value
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
+from moverank.indexer.readers.dates import date_of_text
 from moverank.indexer.readers.markup import text_of_html
 from moverank.indexer.readers.records import one_line
 from moverank.indexer.readers.spill import Spill
@@ -30,14 +31,15 @@ class _Post:
     tags: str
     score: int
     accepted: str
+    date: str
+    author: str
 
 
 def read_stackexchange(stream: Stream) -> Iterator[ReadResult]:
     """Read every question with its answers: the accepted one first, the others by votes, ties in file order.
 
     Answers may be anywhere in the file, so all posts are written to temporary files as large as their texts; the order
-    of the threads is unspecified. Raises `ReadError` on a DTD: no dump needs one, and its entities can exhaust
-    memory.
+    of the threads is unspecified.
     """
     damage: Exception | None = None
     with Spill() as spill:
@@ -71,7 +73,8 @@ def _thread(posts: list[_Post]) -> Iterator[ReadResult]:
     for post in questions:
         comments = [Comment(answer.text, None, answer.score, answer.id == post.accepted) for answer in answers]
         title = one_line(post.title)
-        metadata: Metadata = {"tags": _TAG.findall(post.tags), "score": post.score}
+        metadata: dict[str, Value | list[Value]] = {"tags": _TAG.findall(post.tags), "score": post.score}
+        metadata |= {name: value for name, value in (("date", post.date), ("author", post.author)) if value}
         yield post.line, Document(post.id, title, thread_parts(title, post.text, comments), None, metadata)
         answers = []  # a second question of the same id is a duplicate, and gets no answers
 
@@ -93,6 +96,8 @@ def _post(line: int, row: Row) -> _Post | None:
         row.get("Tags", ""),
         int(_number(row, "Score", "0")),
         row.get("AcceptedAnswerId", ""),
+        date_of_text(row.get("CreationDate", "")) or "",
+        one_line(row.get("OwnerDisplayName", "")) or row.get("OwnerUserId", ""),
     )
 
 

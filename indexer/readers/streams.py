@@ -11,6 +11,7 @@ from moverank.indexer.errors import ReadError
 from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.encodings import Recoded
 from moverank.indexer.readers.sources import STDIN, Source
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ LIMIT = 64 << 20
 _BUFFER = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 _CONVERT = "convert the file, for example with iconv -t UTF-8"
+NAME_ENCODING = "name the encoding of the file, such as --encoding latin-1"
 
 
 class Meter:
@@ -41,6 +43,10 @@ class Meter:
         self._done += count
         if self._done - self._reported >= self._step:
             self.report()
+
+    def reach(self, count: int) -> None:
+        """Count up to `count` bytes, also those that were not read."""
+        self.add(max(0, count - self._done))
 
     def report(self) -> None:
         """Report the current count."""
@@ -68,7 +74,7 @@ class _FullReads(io.RawIOBase):
             while filled < len(view) and self._error is None:
                 try:
                     data = self._read(len(view) - filled)
-                except (OSError, *DAMAGED) as error:
+                except (OSError, BadRecord, *DAMAGED) as error:
                     self._error = error
                     break
                 if not data:
@@ -85,19 +91,25 @@ class _FullReads(io.RawIOBase):
 class Stream:
     """The bytes of one source, without a byte order mark; `line` is the number of the last line read.
 
+    `recoded`: they are UTF-8 whatever the file itself says.
+
     `read(n)` returns up to n bytes, none at the end.
     """
 
     def __init__(self, source: Source, read: Callable[[int], bytes]) -> None:
         self.source = source
         self.line = 0
-        self._data = io.BufferedReader(_FullReads(read), _BUFFER)
-        if self._data.peek(1).startswith(_BOM):
-            self._data.read(len(_BOM))
+        self.recoded = False
+        self._data = _without_mark(read)
 
     def head(self) -> bytes:
         """Return the next bytes, up to 64 KiB, without advancing."""
         return self._data.peek(1)
+
+    def recode(self, encoding: str) -> None:
+        """Decode the bytes as `encoding`: from now on the stream is UTF-8."""
+        self._data = _without_mark(Recoded(self._data.read1, encoding).read)
+        self.recoded = True
 
     def chunks(self) -> Iterator[bytes]:
         """Yield all bytes in pieces."""
@@ -129,20 +141,27 @@ class Stream:
         """Yield each line as text with its line end, or as a `BadRecord` if it is not text."""
         for line in self.lines():
             try:
-                text: str | BadRecord = decode_line(line)
+                text: str | BadRecord = decode_line(line, NAME_ENCODING)
             except BadRecord as bad:
                 text = bad
             yield text
 
 
-def decode_line(line: bytes | None) -> str:
-    """Decode one of `Stream.lines`; raises `BadRecord` if it is too long or not UTF-8."""
+def _without_mark(read: Callable[[int], bytes]) -> "io.BufferedReader[_FullReads]":
+    data = io.BufferedReader(_FullReads(read), _BUFFER)
+    if data.peek(1).startswith(_BOM):
+        data.read(len(_BOM))
+    return data
+
+
+def decode_line(line: bytes | None, remedy: str = _CONVERT) -> str:
+    """Decode one of `Stream.lines`; raises `BadRecord`, with a `remedy`, if it is too long or not UTF-8."""
     if line is None:
         raise BadRecord(f"the line is longer than {LIMIT:,} bytes: split it")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {_CONVERT}") from error
+        raise BadRecord(f"byte {error.start + 1} of the line is not UTF-8: {remedy}") from error
 
 
 def decode(data: bytes) -> str:
@@ -151,7 +170,7 @@ def decode(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BadRecord(f"byte {error.start + 1} of the file, in line {line}, is not UTF-8: {_CONVERT}") from error
+        raise BadRecord(f"byte {error.start + 1} of the file, in line {line}, is not UTF-8: {NAME_ENCODING}") from error
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from itertools import chain
 from typing import NoReturn
 from xml.parsers import expat
 
-from moverank.indexer.errors import ReadError
 from moverank.indexer.readers import streams
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.streams import Stream
@@ -16,12 +15,11 @@ Row = dict[str, str]
 class _Handlers:
     """Callbacks of the parser: they collect rows, and reject another root element and a DTD."""
 
-    def __init__(self, stream: Stream, root: str) -> None:
+    def __init__(self, root: str, encoding: str | None) -> None:
         self.rows: list[tuple[int, Row]] = []
-        self._source = stream.source.name
         self._root = root
         self._inside = False
-        self.parser = expat.ParserCreate()
+        self.parser = expat.ParserCreate(encoding)
         self.parser.StartElementHandler = self._start
         self.parser.StartDoctypeDeclHandler = self._refuse_dtd
 
@@ -34,18 +32,16 @@ class _Handlers:
             self.rows.append((self.parser.CurrentLineNumber, attributes))
 
     def _refuse_dtd(self, *_: object) -> NoReturn:
-        raise ReadError(
-            f"{self._source}:{self.parser.CurrentLineNumber}: the file has a DTD, which is not safe to read: take the"
-            " line <!DOCTYPE ...> out"
-        )
+        raise BadRecord("the file has a DTD, which is not safe to read: take the line <!DOCTYPE ...> out")
 
 
 def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, Row | BadRecord]]:
-    """Yield the line and the attributes of each row of the table `root`; broken XML ends the rows with a `BadRecord`.
+    """Yield the line and the attributes of each row of the table `root`.
 
-    Raises `ReadError` on a DTD: no data dump needs one, and its entities can exhaust memory.
+    Broken XML ends the rows with a `BadRecord`, and so does a DTD: no data dump needs one, and its entities can exhaust
+    memory.
     """
-    handlers = _Handlers(stream, root)
+    handlers = _Handlers(root, "utf-8" if stream.recoded else None)
     parser, fed, bad = handlers.parser, 0, None
     for chunk in chain(stream.chunks(), [b""]):
         try:

@@ -12,7 +12,7 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
     ("index nowhere*.txt -i {new}", 1, "nowhere*.txt: no file matches this pattern"),
     ("index {empty} -i {new}", 1, "there is no file in this directory"),
     ("index - - -i {new}", 2, "- (standard input) is named twice"),
-    ("index {docs} -i {new} --format nope", 2, "there is no format 'nope': choose one of text, lines"),
+    ("index {docs} -i {new} --format nope", 2, "there is no format 'nope': choose one of text, markdown, html"),
     ("index {docs} -i {new} --embedding nowhere.txt", 1, "nowhere.txt cannot be read: No such file"),
     ("index {docs} -i {new} --embedding lsi --train-option dim=x", 2, "'dim=x': dim must be a whole number"),
     ("index {docs} -i {new} --embedding {vec} --train-option dim=3", 2, "options of training need --embedding train"),

@@ -62,7 +62,11 @@ def test_the_good_records_of_a_bad_file_are_indexed(
     ("name", "content", "message"),
     [
         ("picture.png", b"\x89PNG\0\0", "picture.png: it holds NUL bytes, so it is no text"),
-        ("wide.txt", "cat".encode("utf-16"), "wide.txt: it is UTF-16 or UTF-32: convert it"),
+        (
+            "paper.pdf",
+            b"%PDF-1.4 cat",
+            "paper.pdf: it is a PDF file, and no text: leave it out, or extract",
+        ),
         ("latin.txt", b"caf\xe9", "latin.txt: byte 4 of the file, in line 1, is not UTF-8"),
         ("empty.txt", b"", "empty.txt: there is no text"),
         ("plain.jsonl.gz", GOOD.encode(), "plain.jsonl.gz: from here on the gzip data are damaged"),

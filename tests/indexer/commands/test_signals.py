@@ -101,6 +101,25 @@ def test_a_second_signal_does_not_stop_the_end_of_the_workers(make_collection: M
     assert (process.returncode, out, err.replace(_COMPILING, b"")) == (1, b"", sentence)
 
 
+def test_ctrl_c_stops_the_command_that_converts_a_file(tmp_path: Path, factory: CollectionFactory) -> None:
+    script, pid = tmp_path / "script.sh", tmp_path / "pid"
+    script.write_text(f"#!/bin/sh\nsleep 300 & echo $! > {pid}.new; mv {pid}.new {pid}; wait\n")
+    script.chmod(0o755)
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4")
+    command = [*_COMMAND, "index", str(tmp_path / "a.pdf"), "-i", str(tmp_path / "new"), "--pre", str(script)]
+    with subprocess.Popen([*command, "--embedding", str(factory.vectors)], stderr=subprocess.PIPE) as process:
+        while not pid.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 1
+    assert err.startswith(b"moverank: interrupted")
+    status = Path(f"/proc/{pid.read_text().strip()}/stat")
+    while status.exists() and status.read_text().split()[2] != "Z":
+        time.sleep(0.02)
+
+
 def test_a_new_collection_that_stays_empty_is_removed(tmp_path: Path, factory: CollectionFactory) -> None:
     vectors = str(factory.vectors)
     done = _stopped(signal.SIGTERM, tmp_path / "new", "--embedding", vectors)

@@ -255,7 +255,7 @@ def test_many_held_keys_are_counted(run: Run) -> None:
     refused = run("index", "b.jsonl", "--json")
     assert changes(refused) == {"rejected": 50}
     assert len(refused.err.splitlines()) == 21
-    assert refused.err.endswith("30 more documents have keys that other sources hold\n")
+    assert refused.err.endswith("b.jsonl: 30 more records were rejected\n")
 
 
 def test_a_strict_run_stops_at_a_key_of_another_source(run: Run) -> None:

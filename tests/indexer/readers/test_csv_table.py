@@ -107,3 +107,28 @@ def test_files_written_by_the_csv_module_are_read_back(tmp_path: Path, rows: lis
     path = tmp_path / "a.csv"
     path.write_bytes(buffer.getvalue().encode())
     assert list(read_documents([str(path)])) == [Document(str(i), "", (Part(row),)) for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("header", ["ID,Title,Text,Label", "Id,TITLE,text,label", "KEY,Subject,Body,Category"])
+def test_the_case_of_a_column_does_not_matter(write: Write, documents: Read, header: str) -> None:
+    ((document,), rejected) = documents(write("a.csv", f"{header}\n1,t,x,l\n"))
+    assert rejected == []
+    assert (document.key, document.title, document.parts[0].text, document.label) == ("1", "t", "x", "l")
+    assert document.metadata == {}
+
+
+def test_a_column_of_the_very_name_comes_first(write: Write, documents: Read) -> None:
+    ((document,), _) = documents(write("a.csv", "Text,text,Remark\none,two,three\n"))
+    assert (document.parts[0].text, document.metadata) == ("two", {"Text": "one", "Remark": "three"})
+    ((document,), _) = documents("a.csv", fields=Fields(text="remark"))
+    assert document.parts[0].text == "three"
+
+
+@pytest.mark.parametrize("field", [None, "remark"])
+def test_a_missing_column_is_reported_once(write: Write, documents: Read, field: str | None) -> None:
+    rows = "".join(f"{i},x\n" for i in range(50))
+    found, (rejection,) = documents(write("a.csv", f"id,note\n{rows}"), fields=Fields(text=field))
+    assert found == []
+    assert str(rejection).startswith("a.csv:1: there is no field ")
+    assert "the record has 'id', 'note'" in rejection.reason
+    assert field or rejection.reason.endswith("--text-field names another")

@@ -1,7 +1,7 @@
 import pytest
 
 from moverank.indexer.readers.bad_record import BadRecord
-from moverank.indexer.readers.detect import document_format, refuse_utf16, thread_format
+from moverank.indexer.readers.detect import document_format, is_text, thread_format
 from moverank.indexer.readers.sources import Source
 
 MESSAGE = b"From: a@b.c\nSubject: x\n folded\nLines: 2\n\nbody"
@@ -19,7 +19,17 @@ MBOX = b"From a@b Mon Jan 1\nSubject: x\n\nbody\n"
         ("a.mbox", b"", "mbox"),
         ("a.eml", b"", "message"),
         ("a.txt", b'{"id": 1}', "text"),
-        ("a.md", MESSAGE, "text"),
+        ("a.md", MESSAGE, "markdown"),
+        ("a.rst", MESSAGE, "text"),
+        ("a.HTM", b"", "html"),
+        ("a.ipynb.gz", b"", "notebook"),
+        ("page", b"<!DOCTYPE html>\n<p>x", "html"),
+        ("page", b" <!-- saved -->\n<HTML lang=en>", "html"),
+        ("page", b"<?xml version='1.0'?><!DOCTYPE html PUBLIC 'x'>", "html"),
+        ("a.py", b"# <html>", "text"),
+        ("a", b'[{"id": 1}]', "jsonl"),
+        ("a", b'{\n  "id": 1}', "jsonl"),
+        ("a", b"[1, 2]", "text"),
         ("49960", MESSAGE, "message"),
         ("49960", MESSAGE.replace(b"\n", b"\r\n"), "message"),
         ("a", b"Note: this\nand that\n\nbody", "text"),
@@ -62,11 +72,27 @@ def test_thread_format(name: str, head: bytes, expected: str) -> None:
     assert thread_format(Source(name, name), head) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "expected"),
+    [
+        ("a.txt", b"\0", True),
+        ("a.html", b"", True),
+        ("a", b"plain", True),
+        ("a", b"", True),
+        ("a", "é".encode()[:1], True),
+        ("a", b"caf\xe9 ", False),
+        ("a", b"\0", False),
+        ("a.pdf", b"%PDF-1.7", False),
+        ("a.docx", b"PK\x03\x04", False),
+    ],
+)
+def test_is_text(name: str, head: bytes, expected: bool) -> None:
+    assert is_text(Source(name, name), head) == expected
+
+
 def test_files_without_a_format() -> None:
     for head in (b"plain text", b"\0\0"):
         with pytest.raises(BadRecord):
             thread_format(Source("a", "a"), head)
     with pytest.raises(BadRecord, match="NUL"):
         document_format(Source("a", "a"), b"ELF\0")
-    with pytest.raises(BadRecord, match="UTF-16"):
-        refuse_utf16("x".encode("utf-16"))

@@ -34,8 +34,10 @@ def test_replies_follow_the_opening_post_by_date(write: Write, threads: Read) ->
     assert not bad
     by_key = {document.key: document for document in good}
     parts = (Part("> a motto\nsays a"), Part("says b", 1), Part("says c", 2), Part("says d", 3))
-    assert by_key.pop("a") == Document("a", "Plugs", parts, "alt.y")
-    assert by_key == {"other": Document("other", "Plugs", (Part("says other"),))}
+    assert by_key.pop("a") == Document("a", "Plugs", parts, "alt.y", {"date": "2001-03-01T12:00:00Z"})
+    assert by_key == {
+        "other": Document("other", "Plugs", (Part("says other"),), metadata={"date": "2001-03-09T12:00:00Z"})
+    }
 
 
 def test_any_order_of_the_file_gives_the_same_threads(write: Write, threads: Read) -> None:

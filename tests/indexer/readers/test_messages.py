@@ -36,6 +36,7 @@ def test_the_parsed_fields_of_a_message() -> None:
         references=("a@b", "c@d"),
         group="misc.forsale",
         date=725842800.0,
+        author="Some One",
     )
 
 
@@ -123,9 +124,15 @@ def test_message_files_are_labelled_by_directory(write: Write, documents: Read) 
     write("news/54", b"Subject: Re:\n\n \n")
     good, bad = documents("news")
     assert good == [
-        Document("news/53", "", (Part("no subject"),), "b"),
-        Document("1@example.org", "Fast modems", (Part("Hello there.\n> quoted\n"),), "comp.sys.mac"),
-        Document("news/sci.med/52", "Hip", (Part("Hip bones"),), "sci.med"),
+        Document("news/53", "", (Part("no subject"),), "b", {"author": "x"}),
+        Document(
+            "1@example.org",
+            "Fast modems",
+            (Part("Hello there.\n> quoted\n"),),
+            "comp.sys.mac",
+            {"date": "1992-12-31T23:00:00Z", "author": "Some One"},
+        ),
+        Document("news/sci.med/52", "Hip", (Part("Hip bones"),), "sci.med", {"author": "x"}),
     ]
     assert str(bad[0]).startswith("news/54: there is no text")
 

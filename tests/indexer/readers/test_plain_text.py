@@ -65,7 +65,8 @@ def test_labelled_lines(write: Write, documents: Read) -> None:
         (b"", "there is no text"),
         (b" \n\n", "there is no text"),
         (b"\x89PNG\r\n\0\0", "NUL"),
-        ("text".encode("utf-16"), "UTF-16"),
+        (b"\xff\xfe\0\xd8", "byte 3 of the file is not utf-16"),
+        (b"%PDF-1.4 text", "it is a PDF file, and no text: leave it out, or extract its text by --pre COMMAND"),
         (b"x" * 100_000 + b"\0", "NUL character"),
     ],
 )

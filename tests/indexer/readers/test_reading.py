@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.errors import IndexerError, ReadError, UsageError
+from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
 
 Write = Callable[[str, str | bytes], str]
@@ -25,6 +25,9 @@ ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], dead
 
 SAMPLES: dict[str, bytes] = {
     "text": b"some text\n",
+    "markdown": b"---\ntitle: t\ntags: [a, b]\n---\n# t\ntext\n",
+    "html": b"<title>t</title><p>text<br>more<script>x</script>",
+    "notebook": b'{"cells": [{"cell_type": "markdown", "source": ["# t\\n", "x"]}], "metadata": {}}',
     "lines": b"one\ntwo\n\nthree",
     "labelled-lines": b"a\tone\nb\ttwo\n",
     "jsonl": b'{"id": 1, "text": "x", "comments": [{"text": "y"}]}\n{"id": 2, "text": 5, "comments": 7}\n',
@@ -55,7 +58,14 @@ def test_gzip_and_standard_input_make_no_difference(
 
 @pytest.mark.parametrize(("read", "name"), FORMATS)
 def test_the_format_is_detected(write: Write, read: Reader, name: str) -> None:
-    extension = {"text": "txt", "stackexchange": "xml", "labelled-lines": "txt", "message": "eml"}.get(name, name)
+    extension = {
+        "text": "txt",
+        "stackexchange": "xml",
+        "labelled-lines": "txt",
+        "message": "eml",
+        "markdown": "md",
+        "notebook": "ipynb",
+    }.get(name, name)
     path = write(f"a.{extension}.gz", gzip.compress(SAMPLES[name]))
     if name != "lines":
         assert list(read([path])) == list(read([path], format=name))
@@ -121,11 +131,13 @@ def test_an_unknown_format_is_a_usage_error(write: Write, read: Reader, name: st
         read([write("a", "x")], format=name)
 
 
-def test_a_file_that_vanishes_is_an_error(write: Write) -> None:
-    found = read_documents([write("a.txt", "x")])
+def test_a_file_that_vanishes_is_rejected_and_the_others_are_read(write: Write) -> None:
+    found = read_documents([write("a.txt", "x"), write("b.txt", "x")])
     Path("a.txt").unlink()
-    with pytest.raises(ReadError, match=r"a\.txt: cannot be read: No such file or directory"):
-        list(found)
+    bad, good = found
+    assert isinstance(bad, Rejection)
+    assert (str(bad), bad.key) == ("a.txt: cannot be read: No such file or directory", "a.txt")
+    assert isinstance(good, Document)
 
 
 def test_progress_counts_the_bytes_on_the_disk(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from moverank.indexer.errors import ReadError, UsageError
 from moverank.indexer.readers import read_documents
+from moverank.indexer.readers.selection import Selection
 from moverank.indexer.readers.sources import Source, find_sources
 
 Write = Callable[[str, str | bytes], str]
@@ -83,24 +84,117 @@ def test_invalid_lists_of_paths(paths: list[str], message: str) -> None:
         find_sources(paths)
 
 
-@pytest.mark.parametrize("path", ["a.txt", "d"])
-def test_a_file_without_permission_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+@pytest.mark.parametrize("path", ["a.txt", "d", "*.txt"])
+def test_a_file_without_permission_is_a_fault(write: Write, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     write("a.txt", "x")
     write("d/a.txt", "x")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may read everything
-    with pytest.raises(ReadError, match=r"a\.txt: cannot be read: permission denied"):
-        find_sources([path])
+    (source,) = find_sources([path])
+    assert source.name.endswith("a.txt")
+    assert source.fault == "cannot be read: permission denied"
 
 
-def test_a_directory_without_permission_is_an_error(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    write("d/e/a.txt", "x")
+@pytest.mark.parametrize("path", ["d", "d/*", "d/**/*.txt"])
+def test_a_directory_without_permission_is_a_fault(write: Write, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    write("d/a.txt", "x")
+    write("d/e/b.txt", "x")
+    scandir = os.scandir
 
-    def scandir(path: object) -> object:
-        raise PermissionError(13, "Permission denied", str(path))
+    def denied(path: Path | str) -> object:
+        if Path(path).name == "e":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", scandir)
-    with pytest.raises(ReadError, match="d: cannot be read: Permission denied"):
-        find_sources(["d"])
+    monkeypatch.setattr(os, "scandir", denied)
+    readable, unreadable = sorted(find_sources([path]), key=lambda source: source.name)
+    assert (readable.name, readable.fault) == ("d/a.txt", None)
+    assert (unreadable.name, unreadable.fault) == ("d/e", "cannot be read: Permission denied")
+
+
+def test_files_that_cannot_be_examined_are_faults(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("d/a.txt", "x")
+    stat = Path.stat
+
+    def denied(path: Path, **options: bool) -> os.stat_result:
+        if path.name == "a.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", denied)
+    for path in ("d", "d/a.txt", "d/*.txt"):
+        assert [(each.name, each.fault) for each in find_sources([path])] == [
+            ("d/a.txt", "cannot be read: Permission denied")
+        ]
+
+
+@pytest.mark.parametrize("pattern", ["g/**/*.txt", "g/**/*", "g/**", "g/*", "g/../g/**/*.txt"])
+def test_a_pattern_follows_no_links_to_directories_and_finds_each_file_once(write: Write, pattern: str) -> None:
+    for path in ("g/a.txt", "g/b/c.txt", "g/b/d/e.txt", "g/.h/i.txt"):
+        write(path, "x")
+    for link in ("g/loop", "g/b/loop"):
+        Path(link).symlink_to(Path("g").absolute(), target_is_directory=True)
+    Path("g/link.txt").symlink_to(Path("g/a.txt").absolute())
+    assert sorted(map(os.path.normpath, keys(pattern))) == ["g/a.txt", "g/b/c.txt", "g/b/d/e.txt", "g/link.txt"]
+
+
+def test_a_link_to_a_directory_that_is_named_is_followed(write: Write) -> None:
+    write("e/b.txt", "x")
+    Path("link").symlink_to("e", target_is_directory=True)
+    assert keys("link") == keys("link/*.txt") == ["link/b.txt"]
+
+
+@pytest.mark.parametrize("pattern", ["**/*.txt", "*/*.txt", "d/*.t?t", "d/[ab].txt", "/{}/d/*.txt"])
+def test_relative_and_absolute_patterns(write: Write, tmp_path: Path, pattern: str) -> None:
+    write("d/b.txt", "x")
+    pattern = pattern.replace("/{}", str(tmp_path))
+    assert [str(Path(key).absolute()) for key in keys(pattern)] == [str(tmp_path / "d/b.txt")]
+
+
+def test_ignored_files_are_left_out_unless_they_are_named(write: Write) -> None:
+    for path in ("d/a.txt", "d/b.log", "d/out/c.txt", "d/e/f.log", "d/e/keep.log"):
+        write(path, "x")
+    write("d/.gitignore", "*.log\nout/\n")
+    write("d/e/.gitignore", "!keep.log\n")
+    assert keys("d") == keys("d/*") == keys("d/**") == ["d/a.txt", "d/e/keep.log"]
+    assert keys("d/**/*.log") == ["d/e/keep.log"]
+    assert keys("d/b.log", "d/out") == ["d/b.log", "d/out/c.txt"]
+    every = find_sources(["d"], Selection(gitignore=False))
+    assert [source.key for source in every] == ["d/a.txt", "d/b.log", "d/e/f.log", "d/e/keep.log", "d/out/c.txt"]
+
+
+def test_nothing_but_ignored_files_is_an_error_that_says_so(write: Write) -> None:
+    write("d/a.log", "x")
+    write("d/.gitignore", "*.log\n")
+    for path in ("d", "d/*"):
+        with pytest.raises(ReadError, match=r"every file is left out by a \.gitignore, --include or --exclude"):
+            find_sources([path])
+
+
+def test_a_maildir_is_one_source(write: Write) -> None:
+    for path in ("m/cur/1.a:2,S", "m/new/2.b", "m/tmp/3.c", "m/.Sent/cur/4.d:2,", "m/.Sent/tmp/x", "m/.x/cur/y"):
+        write(path, "Subject: x\n\n")
+    write("m/dovecot.index", "x")
+    Path("m/.Sent/new").mkdir()
+    (box,) = find_sources(["m"])
+    assert (box.name, box.format, box.folder, box.size) == ("m", "maildir", None, 36)
+    assert [(each.name, each.key, each.folder) for each in box.messages] == [
+        ("m/cur/1.a:2,S", "m/1.a", None),
+        ("m/new/2.b", "m/2.b", None),
+        ("m/.Sent/cur/4.d:2,", "m/.Sent/4.d", "Sent"),
+    ]
+
+
+def test_maildirs_below_a_directory_have_their_names_as_labels(write: Write) -> None:
+    for name in ("inbox", "sent"):
+        for part in ("cur", "new", "tmp"):
+            Path("mail", name, part).mkdir(parents=True)
+        write(f"mail/{name}/cur/1:2,", "x")
+    write("mail/note.txt", "x")
+    assert [(source.name, source.folder) for source in find_sources(["mail"])] == [
+        ("mail/inbox", "inbox"),
+        ("mail/note.txt", None),
+        ("mail/sent", "sent"),
+    ]
 
 
 def test_a_pipe_has_no_size(write: Write) -> None:
