@@ -30,11 +30,11 @@ def marked_encoding(head: bytes) -> str | None:
 
 
 class Recoded:
-    """The bytes that `read(n)` returns, decoded as `encoding`, as UTF-8."""
+    """The bytes that `read(n)` returns, decoded as `encoding`, as UTF-8; `remedy` is for bytes that are not."""
 
-    def __init__(self, read: Callable[[int], bytes], encoding: str) -> None:
+    def __init__(self, read: Callable[[int], bytes], encoding: str, remedy: str) -> None:
         self._read = read
-        self._encoding = encoding
+        self._encoding, self._remedy = encoding, remedy
         self._decoder = codecs.getincrementaldecoder(encoding)()
         self._rest = b""
         self._count = 0
@@ -56,12 +56,12 @@ class Recoded:
         try:
             text = self._decoder.decode(data, final=not data)
         except UnicodeError as error:
-            good = max(0, getattr(error, "start", 0) - len(state[0]))
+            good = getattr(error, "start", 0) - len(state[0])
             self._decoder.setstate(state)
-            text = self._decoder.decode(data[:good])
+            text = self._decoder.decode(data[: max(0, good)])
             self._end = BadRecord(
-                f"byte {self._count + good + 1} of the file is not {self._encoding}, and the rest is not read:"
-                " --encoding names another encoding"
+                f"byte {self._count + good + 1} of the file is not {self._encoding}, and the rest is not read: "
+                + self._remedy
             )
         self._count += len(data)
         # Half of a surrogate pair is rejected later, by name.

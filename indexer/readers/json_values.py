@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from moverank.indexer.readers import streams
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
-from moverank.indexer.readers.jsonl import DECODER, explained_faults, read_jsonl
+from moverank.indexer.readers.jsonl import CANNOT_BE_STORED, DECODER, explained, read_jsonl
 from moverank.indexer.readers.records import Build, Record
 from moverank.indexer.readers.streams import Stream
 
@@ -67,8 +67,7 @@ class _Text:
         size = 1
         while True:
             try:
-                with explained_faults():
-                    value, end = DECODER.raw_decode(self._text, self._at)
+                value, end = DECODER.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 if len(self._text) - self._at > streams.LIMIT:
                     self._fail(f"the record is longer than {streams.LIMIT:,} bytes: split it", self._at)
@@ -76,9 +75,10 @@ class _Text:
                     self._fail(f"broken JSON: {error.msg}", error.pos)
                 size = 2 * len(self._text)  # with a constant size, parsing again would take quadratic time
                 continue
-            except BadRecord as bad:
+            except (BadRecord, *CANNOT_BE_STORED) as error:
+                bad = error if isinstance(error, BadRecord) else explained(error)
                 self._advance(self._end_of_value(bad))
-                raise
+                raise bad from None
             if end < len(self._text) or not self._more(1):  # a number could go on
                 self._advance(end)
                 return value

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
@@ -26,27 +25,22 @@ def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
 def parse_object(text: str) -> Record:
     """Parse one JSON object; `BadRecord` names the error and its column."""
     try:
-        with explained_faults():
-            record = DECODER.decode(text.rstrip())
+        record = DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON at column {error.pos + 1}: {error.msg}") from error
+    except CANNOT_BE_STORED as error:
+        raise explained(error) from error
     if not isinstance(record, dict):
         raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")
     return record
 
 
-@contextmanager
-def explained_faults() -> Iterator[None]:
-    """Raise a `BadRecord` for JSON which is well-formed, but cannot be stored; syntax errors remain what they are."""
-    try:
-        yield
-    except json.JSONDecodeError:
-        raise
-    except RecursionError as error:
-        raise BadRecord("the JSON is nested too deeply: flatten it") from error
-    except ValueError as error:
-        # An integer with more digits than Python parses.
-        raise BadRecord("a number has too many digits: write it as a string") from error
+def explained(error: Exception) -> BadRecord:
+    """Return the fault of JSON that is well-formed, but cannot be stored."""
+    if isinstance(error, RecursionError):
+        return BadRecord("the JSON is nested too deeply: flatten it")
+    # An integer with more digits than Python parses.
+    return BadRecord("a number has too many digits: write it as a string")
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -54,3 +48,6 @@ def _refuse(constant: str) -> NoReturn:
 
 
 DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+CANNOT_BE_STORED = (RecursionError, ValueError)
+"""Errors of `DECODER` beside those of syntax; JSONDecodeError, which is a ValueError, must be caught before them."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from moverank.indexer.documents import Metadata
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
-from moverank.indexer.readers.jsonl import DECODER, explained_faults
+from moverank.indexer.readers.jsonl import CANNOT_BE_STORED, DECODER, explained
 from moverank.indexer.readers.markdown import without_heading_mark
 from moverank.indexer.readers.plain_text import text_document
 from moverank.indexer.readers.streams import Stream, decode
@@ -39,10 +39,11 @@ def read_notebook(stream: Stream) -> Iterator[ReadResult]:
 
 def _parsed(text: str) -> Any:
     try:
-        with explained_faults():
-            return DECODER.decode(text)
+        return DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON in line {error.lineno}: {error.msg}") from error
+    except CANNOT_BE_STORED as error:
+        raise explained(error) from error
 
 
 def _cells(notebook: Any) -> list[Any]:

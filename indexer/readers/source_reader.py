@@ -52,10 +52,10 @@ class SourceReader:
     def _read_text(self, source: Source, stream: Stream, encoding: str | None) -> Iterator[ReadResult]:
         marked = marked_encoding(stream.head())
         if marked:
-            stream.recode(marked)
+            stream.recode(marked, "it is damaged or cut off")
         name = source.format or self.detect(source, _head(stream, encoding))
         if encoding and not stream.recoded and name not in OWN_ENCODING:
-            stream.recode(encoding)
+            stream.recode(encoding, "--encoding names another encoding")
         yield from self.readers[name](stream)
 
 

@@ -106,9 +106,9 @@ class Stream:
         """Return the next bytes, up to 64 KiB, without advancing."""
         return self._data.peek(1)
 
-    def recode(self, encoding: str) -> None:
-        """Decode the bytes as `encoding`: from now on the stream is UTF-8."""
-        self._data = _without_mark(Recoded(self._data.read1, encoding).read)
+    def recode(self, encoding: str, remedy: str) -> None:
+        """Decode the bytes as `encoding`: from now on the stream is UTF-8. `remedy` is for bytes that are not."""
+        self._data = _without_mark(Recoded(self._data.read1, encoding, remedy).read)
         self.recoded = True
 
     def chunks(self) -> Iterator[bytes]:

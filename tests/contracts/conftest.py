@@ -1,5 +1,6 @@
 """A directory with the files of the examples."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -25,4 +26,5 @@ def runner(
     place = tmp_path / "examples"
     shutil.copytree(example_files, place)
     monkeypatch.chdir(place)
+    monkeypatch.setenv("PATH", f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}")
     return Runner(place, program(monkeypatch, capsys))

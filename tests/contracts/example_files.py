@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -30,6 +31,8 @@ BAD_FILES: dict[str, bytes] = {
     "cut.jsonl.gz": gzip.compress(GOOD)[:-4],
     "rank.jsonl": b'{"id": "good", "title": "cat dog", "comments": []}\n'
     b'{"id": "x", "title": "cat", "comments": [{"text": "dog", "rank": -1}]}\n',
+    "cut.json": b"[" + GOOD + b',{"id": "x",',
+    "colon.md": b"---\ntitle: cat: dog\n---\n",
     "pictures/cat.png": b"\x89PNG\0\0",
     "pictures/cat.txt": b"a cat on a mat",
     "hole.vec": b"2 2\ncat 1 2\ndog 1\n",
@@ -40,12 +43,36 @@ BAD_FILES: dict[str, bytes] = {
 }
 """Malformed files by name: those of the table on the page `safety`."""
 
+SITE: dict[str, bytes] = {
+    "site/.gitignore": b"*.log\n",
+    "site/note.md": b"---\ntitle: Warm plug\ndate: 2021-03-05\ntags: [power]\n---\n# Warm plug\n\nThe plug gets hot.\n",
+    "site/page.html": b"<!DOCTYPE html><title>Late train</title><script>x</script><p>The train was late again.",
+    "site/notebook.ipynb": b'{"cells": [{"cell_type": "code", "source": ["train.wait()"]}], "metadata": {}}',
+    "site/plug.py": b"def hot(plug):\n    return plug.heat\n",
+    "site/drafts/later.md": b"later",
+    "site/build.log": b"built",
+    "site/paper.pdf": b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>> endobj\n"
+    b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>> endobj\n"
+    b"3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>/MediaBox[0 0 612 792]>> endobj\n"
+    b"4 0 obj<</Length 40>>stream\nBT /F1 24 Tf 72 720 Td (Hot plugs) Tj ET\nendstream endobj\n"
+    b"5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>> endobj\ntrailer<</Root 1 0 R/Size 6>>\n",
+    "latin.csv": "ID,Text\n1,ein Stecker f\u00fcr den Ofen\n".encode("latin-1"),
+}
+"""A directory as it may be found, and a table which is not UTF-8."""
+
+PDFTOTEXT = b"#!/bin/sh\necho Hot plugs\n"
+"""Prints what pdftotext does for the only PDF file of the examples, where that is not installed."""
+
 KINDS = ("heating", "wiring", "bicycle", "car")
 EACH = 9
 
 
 def write_files(directory: Path) -> None:
     """Write every file that an example names: threads of the demo in all formats, vectors, judgments, bad files."""
+    if shutil.which("pdftotext") is None:
+        (directory / "bin").mkdir()
+        (directory / "bin" / "pdftotext").write_bytes(PDFTOTEXT)
+        (directory / "bin" / "pdftotext").chmod(0o755)
     threads = _threads()
     _write_documents(directory, threads)
     _write_posts(directory / "Posts.xml", threads)
@@ -59,8 +86,8 @@ def write_files(directory: Path) -> None:
     queries = [{"id": f"q{i}", "text": threads[i]["title"]} for i in range(4)]
     (directory / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
     (directory / "labels.tsv").write_text("".join(f"{thread['id']}\t{thread['label']},home\n" for thread in threads))
-    for name, content in BAD_FILES.items():
-        (directory / name).parent.mkdir(exist_ok=True)
+    for name, content in {**SITE, **BAD_FILES}.items():
+        (directory / name).parent.mkdir(exist_ok=True, parents=True)
         (directory / name).write_bytes(content)
 
 

@@ -64,7 +64,7 @@ def test_any_pieces_are_recoded(text: str, sizes: list[int], encoding: str) -> N
     text = text.encode("utf-8", "ignore").decode()
     pieces = itertools.cycle(sizes)
     data = io.BytesIO(text.encode(encoding))
-    recoded = Recoded(lambda _: data.read(next(pieces)), encoding)
+    recoded = Recoded(lambda _: data.read(next(pieces)), encoding, "")
     assert b"".join(iter(lambda: recoded.read(next(pieces)), b"")).decode() == text
 
 
