@@ -68,3 +68,6 @@ EXACT_UP_TO = 2_000_000
 
 DEFAULT_DEPTH = 20_000
 """Number of candidates of a search without `depth` in a larger collection."""
+
+CONVERSION_SECONDS = 60.0
+"""How long a command that converts a file to text may run, unless the user names another time."""

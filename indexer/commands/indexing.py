@@ -42,6 +42,7 @@ from moverank.indexer.commands.shared_options import (
     Weights,
     Yes,
 )
+from moverank.indexer.options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
     from moverank.indexer.commands.update import Read, RunSources
@@ -66,7 +67,7 @@ def index(
     encoding: Encoding = None,
     pre: Pre = None,
     pre_glob: PreGlob = None,
-    pre_timeout: PreTimeout = 60.0,
+    pre_timeout: PreTimeout = CONVERSION_SECONDS,
     embedding: Embedding = None,
     train_option: TrainOption = None,
     normalize: Normalize = None,

@@ -15,11 +15,11 @@ from typing import IO
 from pathspec import GitIgnoreSpec
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.options import CONVERSION_SECONDS
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.selection import compiled
 from moverank.indexer.readers.spill import unwritable
 
-DEFAULT_SECONDS = 60.0
 OUTPUT_LIMIT = 1 << 30
 """The maximum size in bytes of the output for one file."""
 
@@ -37,7 +37,7 @@ class Conversion:
 
     command: str
     globs: tuple[str, ...] = ()
-    seconds: float = DEFAULT_SECONDS
+    seconds: float = CONVERSION_SECONDS
 
 
 class Converter:
