@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
+
+_STAR = "[^/]*"
+_LIMIT = 1 << 20
+"""How many bytes of a `.gitignore` are read."""
 
 
 class _Rule(NamedTuple):
@@ -30,7 +35,7 @@ class IgnoreRules:
         """Return what the last rule for `path` itself, not for a directory above it, decides; None without one."""
         for regex, ignores, directories_only in self._rules:
             if is_directory or not directories_only:
-                match = regex.match(path)
+                match = regex.search(path)
                 # This group of pathspec's matches the slash after a directory above.
                 if match and match.groupdict().get("ps_d") is None:
                     return ignores
@@ -41,10 +46,23 @@ def _rules(line: str) -> list[_Rule]:
     line = line.rstrip(" \t\r") if not line.endswith("\\ ") else line
     directories_only = line.endswith("/") and line.strip("!") != "/"
     return [
-        _Rule(pattern.regex, pattern.include, directories_only)
+        _Rule(re.compile(_without_backtracking(pattern.regex.pattern)), pattern.include, directories_only)
         for pattern in GitIgnoreSpec.from_lines([line.removesuffix("/") if directories_only else line]).patterns
         if pattern.regex is not None and pattern.include is not None
     ]
+
+
+def _without_backtracking(regex: str) -> str:
+    """Return a regular expression of pathspec's for which malicious names do not take exponential time.
+
+    A star that another one follows in the same part of the path may stop at the first match of what is between them.
+    """
+    first, *pieces = regex.split(_STAR)
+    changed = [first]
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        is_last = following is None or "/" in piece.replace("[^/]", "")
+        changed.append(f"{_STAR}{piece}" if is_last else f"(?>{_STAR}?{piece})")
+    return "".join(changed)
 
 
 Chain = tuple[tuple[Path, IgnoreRules], ...]
@@ -53,8 +71,12 @@ Chain = tuple[tuple[Path, IgnoreRules], ...]
 
 def rules_in(directory: Path) -> Chain:
     """Return the rules of the `.gitignore` in a directory, if it has one; like Git, skip lines that are no pattern."""
+    path = directory / ".gitignore"
     try:
-        text = (directory / ".gitignore").read_text(encoding="utf-8-sig", errors="surrogateescape")
+        if not path.is_file():
+            return ()
+        with path.open("rb") as file:
+            text = file.read(_LIMIT).decode("utf-8-sig", errors="surrogateescape")
     except OSError:
         return ()
     return ((directory, IgnoreRules(_valid(text.split("\n")))),)

@@ -22,7 +22,7 @@ RULES = st.lists(
         "{}{}{}{}".format,
         st.sampled_from(["", "", "!"]),
         st.sampled_from(["", "", "/", "**/", "a/", "b/**/"]),
-        st.sampled_from([*NAMES, "*", "*.log", "?", "[ab]", "a*"]),
+        st.sampled_from([*NAMES, "*", "*.log", "?", "[ab]", "a*", "*.*", "*a*", "*?*.*", "a*.*t*", "*[a-m]*d"]),
         st.sampled_from(["", "", "/", "/*", "/**"]),
     )
     | st.sampled_from(["# a comment", "", "!", "\\", "a.txt  ", "\\!a"]),
@@ -101,6 +101,19 @@ def test_an_invalid_pattern_is_a_usage_error(write: Write, option: str, selectio
     write("d/a.txt", "x")
     with pytest.raises(UsageError, match=f"--{option}: '!' is no pattern as in a .gitignore"):
         find_sources(["d"], selection)
+
+
+def test_malicious_patterns_end(write: Write) -> None:
+    write(f"d/{'a' * 200}", "x")
+    for pattern in ("*a" * 60 + "b", "*?" * 60 + "b", "**/" * 60 + "b", "*[ab]" * 60 + "/b"):
+        write("d/.gitignore", f"{pattern}\n")
+        assert read("d", Selection()) == [f"d/{'a' * 200}"]
+
+
+def test_an_ignore_file_that_is_no_regular_file(write: Write) -> None:
+    write("d/a.txt", "x")
+    os.mkfifo("d/.gitignore")
+    assert read("d", Selection()) == ["d/a.txt"]
 
 
 def test_an_ignore_file_that_is_not_utf8_is_followed(write: Write) -> None:
