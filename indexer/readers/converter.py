@@ -80,7 +80,7 @@ class Converter:
         except OSError as error:
             raise BadRecord(f"{name} cannot be run: {error.strerror or error}") from error
         try:
-            code = self._wait(process, output)
+            code = self._wait(process, (output, errors))
         finally:
             _stop(process)
         if code:
@@ -89,13 +89,13 @@ class Converter:
             reason = next((line.strip()[:300] for line in lines if line.strip()), "it gave no reason")
             raise BadRecord(f"{name} failed with {_exit(code)}: {reason}")
 
-    def _wait(self, process: "subprocess.Popen[bytes]", output: IO[bytes]) -> int:
+    def _wait(self, process: "subprocess.Popen[bytes]", files: tuple[IO[bytes], ...]) -> int:
         end = monotonic() + self._seconds
         code = None
         while code is None:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(_STEP)
-            if os.fstat(output.fileno()).st_size > OUTPUT_LIMIT:
+            if any(os.fstat(file.fileno()).st_size > OUTPUT_LIMIT for file in files):
                 raise BadRecord(f"{self._arguments[0]} writes more than {OUTPUT_LIMIT:,} bytes: leave the file out")
             if code is None and monotonic() > end:
                 raise BadRecord(

@@ -138,12 +138,13 @@ def _wait_for_end(pid: int) -> None:
         sleep(0.01)
 
 
-def test_endless_output_is_stopped(write: Write, documents: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("file", ["stdout", "stderr"])
+def test_endless_output_is_stopped(write: Write, documents: Read, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
     monkeypatch.setattr(converter, "OUTPUT_LIMIT", 1 << 20)
     write("a.pdf", PDF)
-    _, (rejection,) = documents(
-        "a.pdf", conversion=Conversion(f"{sys.executable} -c 'while True: print(\"x\" * 9999)'")
-    )
+    endless = f"import sys\nwhile True: print('x' * 9999, file=sys.{file})"
+    Path("endless.py").write_text(endless)
+    _, (rejection,) = documents("a.pdf", conversion=Conversion(f"{sys.executable} endless.py"))
     assert "writes more than 1,048,576 bytes: leave the file out" in rejection.reason
 
 
