@@ -63,6 +63,11 @@ def _first_line(error: Exception) -> str:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, list):
+    """Return a value as JSON has it; null for one that JSON cannot hold, such as binary data."""
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return iso_date(value) if isinstance(value, date) else value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, date):
+        return iso_date(value)
+    return value if isinstance(value, str | int | float) else None

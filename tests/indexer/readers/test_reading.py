@@ -136,7 +136,11 @@ def test_a_file_that_vanishes_is_rejected_and_the_others_are_read(write: Write) 
     Path("a.txt").unlink()
     bad, good = found
     assert isinstance(bad, Rejection)
-    assert (str(bad), bad.key) == ("a.txt: cannot be read: No such file or directory", "a.txt")
+    assert str(bad) == "a.txt: cannot be read: No such file or directory"
+    # Any document of the file may be affected, so the file is protected, not a key.
+    assert bad.key is None
+    assert bad.origin is not None
+    assert bad.origin.source.path_of(bad.origin.file) == str(Path("a.txt").resolve())
     assert isinstance(good, Document)
 
 
