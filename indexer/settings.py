@@ -22,13 +22,17 @@ AUTO_RANK = "auto"
 """The default ranking of a new collection, see `default_rank`."""
 
 
+DEFAULT_K1 = 1.6
+"""The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
+
+
 def default_rank(gamma: float, *, english: bool) -> str:
     """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
 
     It is the best of a grid on eight judged collections: see the manual's page `ranking`.
     """
-    name, stem = "pwmd" if gamma else "wmd", ":stem=english" if english else ""
-    return f"{name}:mu=20,weights=tfidf+0.5*cover+1.5*bm25{stem}+cosine"
+    name, stem = "pwmd" if gamma else "wmd", ",stem=english" if english else ""
+    return f"{name}:mu=20,weights=tfidf+0.5*cover+1.5*bm25:k1={DEFAULT_K1}{stem}+cosine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ MAX_TITLE_WEIGHT = 100
 """The largest title weight: with a larger one the rest of a text would hardly count."""
 
 
-THREAD_TITLE_WEIGHT = 3
-"""The default title weight of threads, which is best on three forums: see tests/benchmarks/title_weights.py."""
+TITLE_WEIGHT = 3
+"""The title weight of collections made by the command line: see the figures in the manual's page `ranking`."""
 
 
 def begins_with_title(text: str, title: str) -> bool:

@@ -92,6 +92,7 @@ def index(
     """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
+    from moverank.indexer.titles import TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option)
     words = (stop_words, title_weight)
@@ -109,7 +110,8 @@ def index(
         conversion=conversion,
     )
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
-    _run(read, sources, index, choices, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
+    defaults = {"title_weight": TITLE_WEIGHT}
+    _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
@@ -146,14 +148,14 @@ def threads(  # over 40 lines: most of them are its options
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.readers import Selection, read_threads
-    from moverank.indexer.titles import THREAD_TITLE_WEIGHT
+    from moverank.indexer.titles import TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option)
     words = (stop_words, title_weight)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
-    defaults = {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
+    defaults = {"gamma": PAPER_GAMMA, "title_weight": TITLE_WEIGHT}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
@@ -197,7 +199,7 @@ def _run(
     sources: "RunSources",
     path: Path,
     choices: Mapping[str, Any],
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any],
     *,
     trust_pickle: bool,
     strict: bool,
@@ -218,7 +220,7 @@ def _run(
             read,
             sources,
             choices,
-            defaults=defaults or {},
+            defaults=defaults,
             trust_pickle=trust_pickle,
             strict=strict,
             rejected=rejected,

@@ -18,6 +18,7 @@ from moverank.indexer.search.known_parts import known_parts
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.sum_weights import typical_distance
 from moverank.indexer.search.view import View
+from moverank.indexer.settings import DEFAULT_K1
 from moverank.rerank.distance.relaxed import sides_floor
 from moverank.rerank.runtime.look_ahead import map_ahead
 
@@ -58,9 +59,9 @@ class Weighting:
     @property
     def ranking(self) -> RankingSpec:
         """Return a ranking that has all terms."""
-        stem = f":stem={self.stem}" if self.stem else ""
+        stem = f",stem={self.stem}" if self.stem else ""
         own = own_ranking("", self.gamma, self.weights)
-        return resolve(f"{'pwmd' if self.gamma else 'wmd'}+cover+cosine+bm25{stem}", None, own)
+        return resolve(f"{'pwmd' if self.gamma else 'wmd'}+cover+cosine+bm25:k1={DEFAULT_K1}{stem}", None, own)
 
 
 def components_of(

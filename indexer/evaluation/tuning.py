@@ -18,6 +18,7 @@ from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.trial import Trial, best_of
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
+from moverank.indexer.settings import DEFAULT_K1
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures, measure
@@ -43,9 +44,13 @@ class Setting:
     def rank(self) -> str:
         """Return the specification of the ranking; its gamma is that of the collection."""
         mu = f"mu={self.mu:g}," if self.mu else ""
-        stem = f":stem={self.stem}" if self.stem else ""
+        stem = f",stem={self.stem}" if self.stem else ""
         terms = [f"{'pwmd' if self.gamma else 'wmd'}:{mu}weights={self.weights}"]
-        for weight, term in ((self.cover, "cover"), (self.bm25, f"bm25{stem}"), (self.cosine, "cosine")):
+        for weight, term in (
+            (self.cover, "cover"),
+            (self.bm25, f"bm25:k1={DEFAULT_K1}{stem}"),
+            (self.cosine, "cosine"),
+        ):
             if weight:
                 terms.append(f"{weight:g}*{term}" if weight != 1 else term)
         return "+".join(terms)
@@ -150,16 +155,20 @@ class Tuner:
         return grid
 
     def _search(self, start: Setting, grid: Mapping[str, Sequence[object]], used: NDArray[np.bool_]) -> Setting:
-        """Return the best setting for the sampled queries that are `used` (s,), one coordinate at a time."""
-        best, figure = start, float(self.estimated(start)[used].mean())
+        """Return the best setting for the sampled queries that are `used` (s,), one coordinate at a time.
+
+        A coordinate changes only if the gain is at least its standard error: smaller ones are mostly chance.
+        """
+        best = start
         for _ in range(_ROUNDS):
             before = best
             for name, values in grid.items():
-                for value in values:
-                    candidate = replace(best, **{name: value})  # type: ignore[arg-type]  # a value of that field
-                    found = float(self.estimated(candidate)[used].mean())
-                    if found > figure + 1e-9:
-                        best, figure = candidate, found
+                candidates = [replace(best, **{name: value}) for value in values]  # type: ignore[arg-type]  # of that field
+                gains = [(self.estimated(each) - self.estimated(best))[used] for each in candidates]
+                means = [float(gain.mean()) for gain in gains]
+                top = int(np.argmax(means))
+                if means[top] > max(1e-9, float(gains[top].std() / np.sqrt(len(gains[top])))):
+                    best = candidates[top]
             if best == before:
                 break
         return best

@@ -88,9 +88,9 @@ class LiveSegment:
 
     @property
     def lengths(self) -> NDArray[np.float64]:
-        """Return the number of tokens with a vector (n,) of each document, those of titles weighted."""
+        """Return the number of tokens with a vector (n,) of each document, those of titles counted once."""
         if self._lengths is None:
-            self._lengths = self.segment.counts.lengths(self.title_weight)
+            self._lengths = self.segment.counts.lengths(1.0)
         return self._lengths
 
     def encoded(self, encoder: Encoder, rows: NDArray[np.int64], gamma: float, weights: Weights) -> NDArray[np.float32]:

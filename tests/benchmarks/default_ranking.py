@@ -26,7 +26,7 @@ from moverank.indexer.readers.judgments import read_qrels
 from moverank.indexer.readers.queries import read_queries
 from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.settings import default_rank
-from moverank.indexer.titles import THREAD_TITLE_WEIGHT
+from moverank.indexer.titles import TITLE_WEIGHT
 from moverank.rerank.evaluation.judgments import Judgments
 from tests.benchmarks.common import argument_parser, real, show, vectors
 
@@ -48,9 +48,10 @@ def _collection(work: Path, name: str) -> Path:
     if Collection.exists(path):
         return path
     settings: dict[str, Any] = {"embedding": str(vectors()), "stop_words": choose_stop_words(None)}
+    settings["title_weight"] = TITLE_WEIGHT
     threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
     if threads.exists():
-        settings |= {"gamma": PAPER_GAMMA, "title_weight": THREAD_TITLE_WEIGHT}
+        settings["gamma"] = PAPER_GAMMA
     with Collection.create(path, Settings(**settings)) as collection:
         collection.index(read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)]))
     return path
@@ -91,7 +92,7 @@ def leave_one_out(work: Path) -> None:
     figures = []
     for name, qrels in SETS.values():
         is_forum = (real("data", name) / "threads.jsonl.gz").exists()
-        start = Setting(PAPER_GAMMA, THREAD_TITLE_WEIGHT) if is_forum else Setting()
+        start = Setting(PAPER_GAMMA if is_forum else 0.0, TITLE_WEIGHT)
         tuner = _tuner(work, name, qrels)
         # A judged query without a text counts as 0, as in `evaluate`.
         figures.append([float(tuner.estimated(replace(start, **choice)).mean()) for choice in grid])

@@ -47,9 +47,9 @@ def test_the_title_weight_of_a_collection_can_change(call: Call, documents: Path
         return float(next(hit["distance"] for hit in hits if hit["title"] == "Dog story"))
 
     before = distance()
-    answer = call("index", documents, "-i", collection, "--title-weight", "3", "--json")
+    answer = call("index", documents, "-i", collection, "--title-weight", "9", "--json")
     assert (answer.code, answer.json["unchanged"]) == (0, 10)
-    assert call("info", "-i", collection, "--json").json["title_weight"] == 3
+    assert call("info", "-i", collection, "--json").json["title_weight"] == 9
     assert distance() < before
 
 
