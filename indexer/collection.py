@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings, open_collection
@@ -24,8 +24,10 @@ from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
+from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.neighbours import Neighbours
+from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.index_choice import IndexInUse
@@ -280,6 +282,35 @@ class Collection(StoredDocuments):
         """
         chosen = SearchOptions.of(options, fields)
         return self._view.run(lambda searcher: searcher.why_not(query, key, chosen))
+
+    def pairs(
+        self,
+        within: float | None = None,
+        k: int | None = None,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+        progress: Progress = silent,
+    ) -> Pairs:
+        """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
+
+        `rank`: "wmd" or "pwmd" with options; by default with the collection's gamma and word weights. `gamma` and
+        `where` as in `SearchOptions`. `progress` is called after each document; an interrupted run continues at the
+        next call with the same arguments. Raises UsageError for other rankings, and without `within` and `k`.
+        """
+        if within is None and k is None:
+            raise UsageError("give the largest distance of a pair, the number of pairs, or both")
+        if (within is not None and not within >= 0) or (k is not None and k < 1):
+            raise UsageError(f"the largest distance must be 0 or more, and k 1 or more, not {within} and {k}")
+        if rank is None:
+            own = self.settings.ranking
+            used = own.gamma if gamma is None else gamma
+            rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
+            gamma = used or None
+        options = SearchOptions(rank=rank, gamma=gamma, where=where)
+        limit = float("inf") if within is None else within
+        return self._view.run(lambda searcher: searcher.pairs(limit, k, options, progress))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.

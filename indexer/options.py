@@ -27,6 +27,9 @@ class SearchOptions:
     `where`: the filter, a list of conditions such as "year>=2019", or a mapping of field names to accepted values; only
     documents that pass it are candidates. The manual's page `filters` has the grammar.
 
+    `max_distance`: leave out hits with a larger distance, or a larger total of a sum: then no hit at all may be left.
+    None: no limit.
+
     `explained`: include the flows of each hit.
 
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
@@ -40,6 +43,7 @@ class SearchOptions:
     distance: str | None = None
     gamma: float | None = None
     where: Where | None = None
+    max_distance: float | None = None
     explained: bool = False
     budget: float | None = None
 

@@ -32,7 +32,7 @@ def default_rank(gamma: float, *, english: bool) -> str:
     It is the best of a grid on eight judged collections: see the manual's page `ranking`.
     """
     name, stem = "pwmd" if gamma else "wmd", ",stem=english" if english else ""
-    return f"{name}:mu=20,weights=tfidf+0.5*cover+1.5*bm25:k1={DEFAULT_K1}{stem}+cosine"
+    return f"{name}:mu=20,weights=tfidf+0.5*cover+2*bm25:k1={DEFAULT_K1}{stem}+cosine"
 
 
 @dataclass(frozen=True, slots=True)

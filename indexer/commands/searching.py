@@ -22,6 +22,7 @@ from moverank.indexer.commands.shared_options import (
     Index,
     Json,
     K,
+    MaxDistance,
     Rank,
     Where,
 )
@@ -49,6 +50,7 @@ def search(  # over 40 lines: most of them are its options
     distance: Distance = SEARCH_DEFAULTS.distance,
     gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
+    max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     queries: Annotated[
@@ -71,7 +73,9 @@ def search(  # over 40 lines: most of them are its options
     if format == "trec" and (queries is None or as_json):
         raise UsageError("--format trec needs --queries, and goes without --json")
     explained = explain or not (as_json or format == "trec")
-    options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
+    options = search_options(
+        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
+    )
     batch = read_batch(queries) if queries is not None else []
     with Collection.open(index) as collection:
         _prepare(collection, options)
@@ -98,6 +102,7 @@ def similar(
     distance: Distance = SEARCH_DEFAULTS.distance,
     gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
+    max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     as_json: Json = False,
@@ -107,7 +112,9 @@ def similar(
     from moverank.indexer.formatters.output import print_ranking
 
     explained = explain or not as_json
-    options = search_options(k, depth, exact, (rank, distance), gamma, where, budget, explained=explained)
+    options = search_options(
+        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
+    )
     with Collection.open(index) as collection:
         _prepare(collection, options)
         if len(keys) == 1 and not as_json:
@@ -178,7 +185,7 @@ def search_options(
     ranking: tuple[str | None, str | None],
     gamma: float | None,
     where: Sequence[str] | None,
-    budget: float | None,
+    limits: tuple[float | None, float | None],
     *,
     explained: bool,
 ) -> SearchOptions:
@@ -195,7 +202,8 @@ def search_options(
         gamma=gamma,
         where=where,
         explained=explained,
-        budget=budget,
+        max_distance=limits[0],
+        budget=limits[1],
     )
 
 

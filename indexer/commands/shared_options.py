@@ -181,6 +181,14 @@ Budget = Annotated[
         metavar="SECONDS", help="Stop after SECONDS and report how far the result may be off. [default: no limit]"
     ),
 ]
+MaxDistance = Annotated[
+    float | None,
+    typer.Option(
+        "--max-distance",
+        metavar="D",
+        help="Leave out hits with a larger distance, or a larger total of a sum. [default: no limit]",
+    ),
+]
 Rank = Annotated[
     str | None,
     typer.Option(

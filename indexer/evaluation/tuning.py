@@ -37,7 +37,7 @@ class Setting:
     stem: str | None = "english"
     mu: float = 20.0
     cover: float = 0.5
-    bm25: float = 1.5
+    bm25: float = 2.0
     cosine: float = 1.0
 
     @property

@@ -18,6 +18,7 @@ _TEMPORARY = (
     ".normalisers.*",
     ".stems-*",
     ".sample-*",
+    ".pairs-*",
     "removed-snapshot-*",
     "new-snapshot-*",
 )

@@ -71,7 +71,7 @@ def _verdict(ranking: Ranking, seconds: float) -> str:
     if not counts.candidates:
         verdict = "No document to compare: none has a word with a vector, or none passes --where"
     elif not ranking.hits:
-        verdict = "Nothing found: no candidate has a word of the query"
+        verdict = "Nothing found: no candidate has a word of the query, or none is near enough"
     elif ranking.certified:
         verdict = f"Certified: no other document is {better}"
     elif ranking.scope == "collection":

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
 
@@ -41,6 +41,11 @@ class _Found:
         components = np.concatenate([self.components, other.components])[best]
         return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components)
 
+    def within(self, limit: float) -> "_Found":
+        """Return those whose values are not above `limit`."""
+        few = int(np.searchsorted(self.values, limit, side="right"))
+        return replace(self, ids=self.ids[:few], values=self.values[:few], components=self.components[:few])
+
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
 
@@ -60,15 +65,15 @@ def search_by_distance(view: View, query: Query) -> Outcome:
         found = rank(some)
         if not (query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")):
             floor = 0.0
-        if query.prove and not _proven(found, floor, query.k):
+        if query.prove and not _proven(found.within(query.within), floor, query):
             rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
             found = found.merged(rank(rest, found), query.k)
             floor = np.inf
     if weights is not None:
         found = found.merged(_without_bag(view, query, weights), query.k)
-    proven = _proven(found, floor, query.k)
-    unsolved_bounds = np.append(found.unsolved_bounds, np.full(query.k if np.isfinite(floor) else 0, floor))
-    error = 0.0 if proven else largest_error(found.values, unsolved_bounds, query.k)
+    found = found.within(query.within)
+    proven = _proven(found, floor, query)
+    error = 0.0 if proven else _error(found, floor, query)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
     seconds = time.monotonic() - began
     if weights is None:
@@ -83,10 +88,22 @@ def _over(deadline: float) -> bool:
     return time.monotonic() > deadline
 
 
-def _proven(found: _Found, floor: float, k: int) -> bool:
+def _proven(found: _Found, floor: float, query: Query) -> bool:
     """Return whether no other document can be better than the last hit; the value of none is below `floor`."""
-    complete = np.isinf(floor) or (len(found.values) == k and floor >= found.values[-1])
-    return bool(complete and largest_error(found.values, found.unsolved_bounds, k) == 0.0)
+    full = len(found.values) == query.k
+    complete = np.isinf(floor) or (floor >= found.values[-1] if full else floor > query.within)
+    return bool(complete and _error(found, np.inf, query) == 0.0)
+
+
+def _error(found: _Found, floor: float, query: Query) -> float:
+    """Return how much farther the last hit may be than the true one, or, with few hits, how near a missing one may be.
+
+    The latter is measured from the largest distance of a hit.
+    """
+    unsolved_bounds = np.append(found.unsolved_bounds, np.full(query.k if np.isfinite(floor) else 0, floor))
+    if len(found.values) == query.k or np.isinf(query.within):
+        return largest_error(found.values, unsolved_bounds, query.k)
+    return max(0.0, query.within - float(unsolved_bounds.min(initial=query.within)))
 
 
 def _best(
@@ -103,7 +120,7 @@ def _best(
         if not len(rows):
             continue
         known = before.merged(found, query.k).values
-        within = float(known[-1]) if len(known) == query.k else np.inf
+        within = min(query.within, float(known[-1]) if len(known) == query.k else np.inf)
         bags = part.bags(rows, ranking.gamma, ranking.weights)
         bag, vectors = query.words.over(part.segment), part.segment.vectors
         total = weights.of_rows(part, rows, bag) if weights else None

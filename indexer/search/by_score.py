@@ -24,6 +24,8 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     gamma = query.ranking.terms[0].gamma or 0.0
     scores = view.scores.score(scorer, gamma, query.words.terms[gamma])
     ids, nearness = scores.best(query.k, allowed, query.without)
+    if np.isfinite(query.within):  # of a scorer that is a distance
+        ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
     seconds = time.monotonic() - began
@@ -51,6 +53,8 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     ids = ids[ids != query.without] if query.without is not None else ids
     totals = offsets(parts, ids)
     best, totals = best_first(totals, ids, query.k)
+    few = int(np.searchsorted(totals, query.within, side="right"))
+    best, totals = best[:few], totals[:few]
     names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
     shown = {names[term]: nothing for term in query.ranking.terms}
     shown |= {names[part.term]: part.shown(ids[best]) for part in parts}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -89,7 +90,8 @@ class Query:
     `joined` is a scorer whose best documents are candidates, too. `priors` are the values of the fields that the
     ranking names. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as those
     of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be hits,
-    None for all; `without` is an excluded id. After `budget` seconds the search ends with the hits found so far.
+    None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the search
+    ends with the hits found so far.
     """
 
     words: QueryWords
@@ -100,6 +102,7 @@ class Query:
     prove: bool = False
     allowed: NDArray[np.int64] | None = None
     without: int | None = None
+    within: float = inf
     budget: float | None = None
     joined: ScorerChoice | None = None
     priors: Mapping[str, Prior] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.scorers import WordVectors
+from moverank.rerank.scorers import SCORERS, WordVectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -41,6 +42,8 @@ class QueryParser:
         _check(options)
         ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
         scorer = ranking.single_scorer
+        if scorer and options.max_distance is not None and not SCORERS[scorer.name].ascending:
+            raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
         if scorer and options.budget is not None:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
         if ranking.weights == "tfidf":
@@ -57,6 +60,7 @@ class QueryParser:
             bounded=ranking.weights == own.weights == "tf" and ranking.gamma == own.gamma,
             prove=options.exact,
             allowed=self._matching(options.where) if options.where else None,
+            within=inf if options.max_distance is None else options.max_distance,
             budget=options.budget,
             joined=self._joined(options, ranking),
             priors={field: self._prior(field) for field in prior_fields([ranking])},
@@ -195,6 +199,8 @@ def _check(options: SearchOptions) -> None:
     """Raise UsageError for a number out of its range."""
     if options.k < 1:
         raise UsageError(f"k must be 1 or more, not {options.k}")
+    if options.max_distance is not None and not options.max_distance >= 0:
+        raise UsageError(f"the largest distance must be a number of 0 or more, not {options.max_distance}")
     if options.budget is not None and not options.budget > 0:
         raise UsageError(f"the budget must be a number of seconds above 0, not {options.budget}")
     if options.depth is not None and options.depth < options.k:

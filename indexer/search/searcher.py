@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from moverank.indexer.errors import UnknownKey
+import numpy as np
+
+from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranking_term import VECTOR
@@ -11,6 +13,7 @@ from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
 from moverank.indexer.search.hits import ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
+from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
@@ -65,6 +68,20 @@ class Searcher:
         rank = "pwmd" if used else "wmd"
         query = self._parser.resolve(SearchOptions(k=k, exact=True, rank=rank, gamma=used or None))
         return find_neighbours(self._reader, self._view, query, progress)
+
+    def pairs(self, within: float, k: int | None, options: SearchOptions, progress: Progress) -> Pairs:
+        """Find the nearest pairs of documents; see `Collection.pairs`."""
+        query = self._parser.resolve(options)
+        if query.ranking.plain not in ("wmd", "pwmd"):
+            raise UsageError(f"pairs are compared by wmd or pwmd, not by {query.ranking}: both sides count alike there")
+        found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
+        shown = self._reader.shown(np.union1d(found.first, found.second).tolist())
+        ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
+        pairs = tuple(
+            Pair((shown[one].key, shown[other].key), (shown[one].title, shown[other].title), distance)
+            for one, other, distance in ids
+        )
+        return Pairs(pairs, found.compared, found.counts, str(query.ranking))
 
     def explain(self, text: str, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""

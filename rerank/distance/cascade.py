@@ -79,7 +79,7 @@ class Cascade:
         """Search, and return the nearest rows."""
         rows = np.arange(len(self._bags))
         with single_threaded_blas():
-            if len(rows) > self._k:
+            if len(rows) > self._k or np.isfinite(self._limit):
                 self._prune(rows)
             return self._solve_in_order_of_bounds(rows)
 
@@ -174,6 +174,8 @@ class Cascade:
 
     def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
         """Compute Sinkhorn's bounds of the most promising rows that lack them: their upper bounds lower the limit."""
+        if self._k >= len(self._lower):  # then the limit is the given one
+            return
         new = rows[(self._stage[rows] < SINKHORN) & (self._lower[rows] <= self._limit)]
         count = min(len(new), self._k + _SINKHORN_BLOCK // 2)
         if count:

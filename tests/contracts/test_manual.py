@@ -30,6 +30,7 @@ JSON_COMMANDS = {
     "threads": "threads.jsonl -i forum --embedding glove.6B.300d.txt.gz",
     "search": "plug -i forum --exact --explain --rank wmd+bm25 -k 3",
     "similar": "plug-hot -i forum --explain -k 3",
+    "pairs": "-i docs.index -k 3 --clusters",
     "explain": "plug plug-hot -i forum --why-not",
     "evaluate retrieval": "-i forum --qrels duplicates.tsv --method bow --method wmd --folds 0",
     "evaluate knn": "-i docs.index --method bow --times 1 -k 1",
@@ -48,6 +49,7 @@ JSON_COMMANDS = {
 """Arguments for each command that has `--json`, in the order of execution."""
 
 MORE_JSON = (
+    "pairs -i docs.index -k 3",
     "remove --where label=car -i docs.index --dry-run",
     "evaluate bounds -i docs.index --sample 2 --depths",
     "search --queries queries.jsonl -i forum --budget 1",

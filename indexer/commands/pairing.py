@@ -1,0 +1,62 @@
+"""The command `pairs`: near duplicates of a collection."""
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from moverank.indexer.commands.failures import interruptible
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Where
+
+app = typer.Typer()
+
+
+@app.command(epilog="Examples: `moverank pairs --within 0.3`  `moverank pairs -k 100 --format csv`  `... --clusters`")
+def pairs(
+    index: Index = DEFAULT_INDEX,
+    within: Annotated[
+        float | None, typer.Option(metavar="D", help="All pairs whose distance is at most D.", show_default=False)
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="Only so many pairs, the nearest. [default: all within D]")
+    ] = None,
+    clusters: Annotated[
+        bool, typer.Option("--clusters", help="Print groups of documents that are connected by such pairs.")
+    ] = False,
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            "--rank", metavar="SPEC", help="wmd or pwmd with options. [default: with the collection's weights]"
+        ),
+    ] = None,
+    gamma: Gamma = None,
+    where: Where = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")
+    ] = "text",
+    as_json: Json = False,
+) -> None:
+    """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.output import note, note_compiling, print_object
+    from moverank.indexer.formatters.pair_lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
+    from moverank.indexer.formatters.progress_bars import Bars
+
+    if format == "csv" and as_json:
+        raise UsageError("--format csv goes without --json")
+    with Collection.open(index) as collection, Bars() as bars:
+        note_compiling()
+        with interruptible():
+            found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)
+    if as_json:
+        for each in cluster_objects(found) if clusters else pair_objects(found):
+            print_object(each)
+        return
+    for line in (
+        csv_lines(found, clusters=clusters)
+        if format == "csv"
+        else lines(found, clusters=clusters, aligned=sys.stdout.isatty())
+    ):
+        typer.echo(line)
+    note(summary_line(found))

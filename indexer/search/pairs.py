@@ -1,0 +1,187 @@
+"""The nearest pairs of documents of a collection, and clusters of them."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.files.checksums import checksum
+from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.encoded_documents import whole_documents
+from moverank.indexer.search.view import View
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.near_pairs import Limit, NearPairs
+from moverank.rerank.ranking import StageCounts
+
+_SAVE_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundPairs:
+    """Ids of the documents of each pair, `first` (p,) < `second` (p,), and distances (p,), increasing.
+
+    `counts` are those of the cascade, over the `compared` pairs.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    distances: NDArray[np.float64]
+    compared: int
+    counts: StageCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two documents, by their `keys` and `titles`, and their distance."""
+
+    keys: tuple[str, str]
+    titles: tuple[str, str]
+    distance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The nearest `pairs` of a collection, nearest first; all others are proven to be farther.
+
+    `compared` is the number of all pairs, `counts` are those of the cascade, `ranked_by` is the distance.
+    """
+
+    pairs: tuple[Pair, ...]
+    compared: int
+    counts: StageCounts
+    ranked_by: str
+
+    @property
+    def clusters(self) -> tuple[tuple[str, ...], ...]:
+        """Return the keys of each group that the pairs connect, the largest group first."""
+        return tuple(tuple(group) for group in _connected([pair.keys for pair in self.pairs]))
+
+
+def find_pairs(
+    view: View,
+    ranking: RankingSpec,
+    within: float,
+    k: int | None,
+    allowed: NDArray[np.int64] | None,
+    progress: Progress,
+) -> FoundPairs:
+    """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them.
+
+    The distance is WMD with the gamma and the weights of `ranking`. `allowed` are the ids of documents considered,
+    None: all. `progress` is called after each document. An interrupted run continues where it stopped, from a file in
+    the collection's directory.
+    """
+    ids, bags, vectors = _documents(view, ranking, allowed)
+    name = checksum(
+        repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k)).encode() + ids.tobytes()
+    )
+    path = view.directory / f"pairs-{name}" if view.directory else None
+    state = _State.read(path)
+    search, limit = NearPairs(bags, vectors), Limit(within, k)
+    if k is not None and not state.done:
+        limit.value = min(within, search.smallest_distance_of(k))
+    elif k is not None:
+        limit.value = state.limit
+        limit.add(state.distances)
+    saved = time.monotonic()
+    try:
+        for found in search.run(state.done, limit):
+            state.add(found.row, found.others, found.distances, found.counts, limit.value)
+            progress("Comparing", state.done, len(ids), "documents")
+            if time.monotonic() - saved > _SAVE_SECONDS:
+                state.write(path)
+                saved = time.monotonic()
+    except BaseException:
+        state.write(path)
+        raise
+    if path:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+    return state.result(ids, k)
+
+
+def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Return the keys of each group connected by `pairs`, the largest group first, then in the order of the pairs."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    number = {key: i for i, key in enumerate(dict.fromkeys(key for pair in pairs for key in pair))}
+    rows, columns = ([number[pair[side]] for pair in pairs] for side in (0, 1))
+    links = coo_array((np.ones(len(rows)), (rows, columns)), shape=(len(number), len(number)))
+    _, labels = connected_components(links, directed=False)
+    groups = dict[int, list[str]]()
+    for key, label in zip(number, labels.tolist(), strict=True):
+        groups.setdefault(label, []).append(key)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _documents(
+    view: View, ranking: RankingSpec, allowed: NDArray[np.int64] | None
+) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32]]:
+    """Return the ids (n,), increasing, of the allowed documents, their bags, and the vectors of all words."""
+    if not view.segments:
+        return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32)
+    documents = whole_documents(view, ranking.gamma, ranking.weights)
+    ids = np.concatenate([part.segment.ids[part.live] for part in view.segments])
+    rows = np.argsort(ids)
+    if allowed is not None:
+        rows = rows[np.isin(ids[rows], allowed)]
+    return ids[rows], documents.bags.take(rows), documents.vectors
+
+
+class _State:
+    """The pairs found so far, of the first `done` documents, and the limit that they set."""
+
+    def __init__(self, rows: NDArray[np.int64], distances: NDArray[np.float64], numbers: NDArray[np.float64]) -> None:
+        self._rows, self._distances = [rows], [distances]
+        self.done, self.limit = int(numbers[0]), float(numbers[1])
+        self._counts = StageCounts(*(int(count) for count in numbers[2:]))
+
+    @classmethod
+    def read(cls, path: Path | None) -> "_State":
+        """Return the state in a file; that of the beginning if there is none, or if it is damaged."""
+        with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
+            content = path.read_bytes() if path else b""
+            if content[:32] == checksum(content[32:]).encode():
+                with np.load(BytesIO(content[32:])) as stored:
+                    return cls(stored["rows"], stored["distances"], stored["numbers"])
+        return cls(np.empty((0, 2), np.int64), np.empty(0), np.array([0, np.inf, 0, 0, 0, 0, 0]))
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """Return the distances (p,) of all pairs."""
+        return np.concatenate(self._distances)
+
+    def add(
+        self, row: int, others: NDArray[np.int64], distances: NDArray[np.float64], counts: StageCounts, limit: float
+    ) -> None:
+        """Add the pairs of a row."""
+        if len(others):
+            self._rows.append(np.column_stack([np.full(len(others), row), others]))
+            self._distances.append(distances)
+        self.done, self.limit, self._counts = row + 1, limit, self._counts + counts
+
+    def write(self, path: Path | None) -> None:
+        """Write the state to a file; without a path, or if it is not writable, nothing is kept."""
+        if path is None or not self.done:
+            return
+        numbers = np.array([self.done, self.limit, *self._counts.as_dict().values()], np.float64)
+        buffer = BytesIO()
+        np.savez(buffer, rows=np.concatenate(self._rows), distances=self.distances, numbers=numbers)
+        with suppress(OSError), atomic_file(path) as file:
+            file.write(checksum(buffer.getvalue()).encode() + buffer.getvalue())
+
+    def result(self, ids: NDArray[np.int64], k: int | None) -> FoundPairs:
+        """Return the pairs, at most `k`, by distance, equal ones in the order of the documents."""
+        rows, distances = np.concatenate(self._rows), self.distances
+        order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
+        first, second = ids[rows[order, 0]], ids[rows[order, 1]]
+        return FoundPairs(first, second, distances[order], len(ids) * (len(ids) - 1) // 2, self._counts)

@@ -1,0 +1,122 @@
+"""The nearest pairs of many bags by the exact Word Mover's Distance.
+
+WCD, a matrix product of centroids, excludes nearly all pairs: the limit is far below a typical distance. The others
+of a bag pass the cascade, with the limit as the largest distance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.bounds import wcd_from_squares
+from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.ranking import StageCounts
+from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.threads import single_threaded_blas
+
+_BLOCK = 128  # bags whose distances from all others are bounded by one matrix product
+_PER_PAIR = 2  # pairs solved for each pair wanted, to begin with a small limit
+
+_Rows = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+
+class PairsOfRow(NamedTuple):
+    """The pairs of one `row` with later rows, `others` (m,), and their distances (m,); `counts` of all later rows."""
+
+    row: int
+    others: _Rows
+    distances: _Floats
+    counts: StageCounts
+
+
+@dataclass(slots=True, eq=False)
+class Limit:
+    """The largest distance of a pair that is wanted: at most `value`, and with `k`, not above the k-th smallest."""
+
+    value: float
+    k: int | None = None
+    best: _Floats | None = None
+
+    def add(self, distances: _Floats) -> None:
+        """Take the distances (m,) of new pairs into account."""
+        if self.k is not None:
+            known = distances if self.best is None else np.append(self.best, distances)
+            self.best = np.sort(known)[: self.k]
+            if len(self.best) == self.k:
+                self.value = min(self.value, float(self.best[-1]))
+
+
+class NearPairs:
+    """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it."""
+
+    def __init__(self, bags: Bags, vectors: NDArray[np.float32]) -> None:
+        self._bags, self._vectors, self._norms = bags, vectors, vector_norms(vectors)
+        self._centroids = centroids(bags, vectors)
+        self._lengths = np.linalg.norm(self._centroids, axis=1)
+
+    def smallest_distance_of(self, k: int) -> float:
+        """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.
+
+        It is the k-th smallest among the distances of the pairs with the smallest WCD.
+        """
+        count = _PER_PAIR * k
+        rows, others, bounds = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        for row, lower in self._bounds(0):
+            chosen = np.arange(len(lower))
+            if len(bounds) == count:
+                chosen = np.flatnonzero(lower < bounds.max())
+            if len(chosen):
+                rows, others = np.append(rows, np.full(len(chosen), row)), np.append(others, row + 1 + chosen)
+                bounds = np.append(bounds, lower[chosen])
+            if len(bounds) > count:
+                least = np.argpartition(bounds, count - 1)[:count]
+                rows, others, bounds = rows[least], others[least], bounds[least]
+        if len(bounds) < k:
+            return float("inf")
+        order = np.argsort(rows, kind="stable")
+        pairs = np.split(others[order], np.flatnonzero(np.diff(rows[order])) + 1)
+        work = partial(self._distances, within=float("inf"))
+        solved = map_ahead(work, zip(np.unique(rows).tolist(), pairs, strict=True))
+        return float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
+
+    def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
+        """Yield the pairs of each row from `first` on, in order, whose distances are not above the limit by then."""
+
+        def work(item: tuple[int, _Rows]) -> PairsOfRow:
+            return self._distances(item, limit.value)
+
+        near = ((row, row + 1 + np.flatnonzero(lower <= limit.value)) for row, lower in self._bounds(first))
+        for _, found in map_ahead(work, near):
+            limit.add(found.distances)
+            yield found
+
+    def _bounds(self, first: int) -> Iterator[tuple[int, _Floats]]:
+        """Yield each row from `first` on, and lower bounds (m,) of its distances from all later rows."""
+        for start in range(first, len(self._bags), _BLOCK):
+            stop = min(start + _BLOCK, len(self._bags))
+            products = self._centroids[start:stop] @ self._centroids[start:].T
+            for row in range(start, stop):
+                later = slice(row + 1, None)
+                lengths, own = self._lengths[later], self._lengths[row]
+                squares = np.square(lengths) + np.square(own) - 2 * products[row - start, row + 1 - start :]
+                yield row, wcd_from_squares(squares, lengths, own, self._centroids.shape[1])
+
+    def _distances(self, item: tuple[int, _Rows], within: float) -> PairsOfRow:
+        row, others = item
+        if not len(others):
+            return PairsOfRow(row, others, np.empty(0), StageCounts())
+        bag = self._bags[row]
+        query = QueryBag(bag, self._vectors[bag.words])
+        with single_threaded_blas():
+            found = nearest(query, self._bags.take(others), self._vectors, len(others), "wmd", within, self._norms)
+        wanted = found.distances <= within
+        return PairsOfRow(row, others[found.rows[wanted]], found.distances[wanted], found.counts)

@@ -1,0 +1,77 @@
+"""The command `pairs` as users call it."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import Call
+
+
+@pytest.fixture
+def doubled(call: Call, vectors: Path, tmp_path: Path) -> Path:
+    texts = {"a": "dog cat", "b": "dog cat", "c": "cat dog dog", "d": "wine", "e": "wine", "f": "river"}
+    file = tmp_path / "docs.jsonl"
+    file.write_text(
+        "".join(json.dumps({"id": key, "title": f"About {key}", "text": text}) + "\n" for key, text in texts.items())
+    )
+    assert call("index", file, "-i", tmp_path / "pairs", "--embedding", vectors).code == 0
+    return tmp_path / "pairs"
+
+
+def test_pairs_are_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
+    found = call("pairs", "-i", doubled, "--within", "0", "--rank", "wmd")
+    assert found.code == 0
+    assert found.out.splitlines() == ["0.0000\ta\tb\tAbout a | About b", "0.0000\td\te\tAbout d | About e"]
+    assert "2 of 15 pairs by wmd" in found.err
+    objects = [json.loads(line) for line in call("pairs", "-i", doubled, "-k", "3", "--json").out.splitlines()]
+    assert [(each["key"], each["other"]) for each in objects[:2]] == [("a", "b"), ("d", "e")]
+    assert len(objects) == 3
+    rows = list(csv.DictReader(call("pairs", "-i", doubled, "-k", "3", "--format", "csv").out.splitlines()))
+    assert [(row["key"], row["other"], float(row["distance"])) for row in rows] == [
+        (each["key"], each["other"], each["distance"]) for each in objects
+    ]
+
+
+def test_clusters_are_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
+    arguments = ("pairs", "-i", doubled, "-k", "4", "--clusters")
+    objects = [json.loads(line) for line in call(*arguments, "--json").out.splitlines()]
+    assert [(each["cluster"], each["size"], each["keys"]) for each in objects] == [
+        (1, 3, ["a", "b", "c"]),
+        (2, 2, ["d", "e"]),
+    ]
+    lines = call(*arguments).out.splitlines()
+    assert lines[0] == "1\ta\tAbout a"
+    rows = list(csv.DictReader(call(*arguments, "--format", "csv").out.splitlines()))
+    assert [(row["cluster"], row["key"]) for row in rows] == [
+        ("1", "a"),
+        ("1", "b"),
+        ("1", "c"),
+        ("2", "d"),
+        ("2", "e"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "give the largest distance of a pair"),
+        (("--within", "-1"), "must be 0 or more"),
+        (("-k", "2", "--rank", "bm25"), "compared by wmd or pwmd"),
+        (("-k", "2", "--json", "--format", "csv"), "--format csv goes without --json"),
+    ],
+)
+def test_wrong_options_are_one_sentence(call: Call, doubled: Path, options: tuple[str, ...], message: str) -> None:
+    answer = call("pairs", "-i", doubled, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
+
+
+def test_hits_within_a_distance(call: Call, doubled: Path) -> None:
+    near = call("search", "dog cat", "-i", doubled, "--rank", "wmd", "--max-distance", "0.0001", "--json")
+    assert [hit["key"] for hit in near.json["hits"]] == ["a", "b"]
+    assert near.json["certified"]
+    none = call("similar", "f", "-i", doubled, "--rank", "wmd", "--max-distance", "0")
+    assert none.code == 0
+    assert "none is near enough" in none.out

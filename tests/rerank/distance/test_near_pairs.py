@@ -1,0 +1,77 @@
+"""The nearest pairs are those of brute force through POT."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance import near_pairs
+from moverank.rerank.distance.near_pairs import Limit, NearPairs
+from tests import naive
+from tests.rerank.problems import make_bag, make_vectors
+
+
+def _input(seed: int, n: int, kind: str) -> tuple[Bags, np.ndarray, dict[tuple[int, int], float]]:
+    """Return bags, of which some are equal, their word vectors, and the distances of all pairs."""
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, 30, 6, kind, 1.0)
+    bags = [make_bag(rng, 30, "normal", 8) for _ in range(n)]
+    bags[n // 2 :: 5] = bags[0 : len(bags[n // 2 :: 5])]
+    distances = {
+        (i, j): naive.wmd(bags[i], vectors[bags[i].words], bags[j], vectors) for j in range(n) for i in range(j)
+    }
+    return Bags.of(bags), vectors, distances
+
+
+def _found(search: NearPairs, first: int, limit: Limit) -> dict[tuple[int, int], float]:
+    return {
+        (each.row, other): distance
+        for each in search.run(first, limit)
+        for other, distance in zip(each.others.tolist(), each.distances.tolist(), strict=True)
+    }
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "zeros"]), st.floats(0, 1), st.booleans())
+def test_all_pairs_within_a_distance_are_found(seed: int, kind: str, share: float, blocks: bool) -> None:
+    bags, vectors, distances = _input(seed, 24, kind)
+    within = float(np.quantile([*distances.values()], share)) + 1e-7
+    with pytest.MonkeyPatch.context() as patch:
+        if blocks:
+            patch.setattr(near_pairs, "_BLOCK", 5)
+        found = _found(NearPairs(bags, vectors), 0, Limit(within))
+    expected = {pair: distance for pair, distance in distances.items() if distance <= within}
+    assert found.keys() == expected.keys()
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("k", [1, 7, 60, 276, 1000])
+@pytest.mark.parametrize("kind", ["normal", "zeros"])
+def test_the_nearest_pairs_are_found(kind: str, k: int) -> None:
+    bags, vectors, distances = _input(5, 24, kind)
+    search, expected = NearPairs(bags, vectors), sorted(distances.values())[:k]
+    start = search.smallest_distance_of(k)
+    assert start >= expected[-1] - 1e-7
+    assert np.isinf(start) == (k > len(distances))
+    limit = Limit(start, k)
+    found = sorted(_found(search, 0, limit).values())[:k]
+    assert found == pytest.approx(expected, abs=1e-7)
+    if k < 100:
+        assert limit.value == pytest.approx(expected[-1], abs=1e-7)
+    rest = {pair: distance for pair, distance in distances.items() if pair[0] >= 9 and distance <= expected[-1] + 1e-7}
+    assert _found(search, 9, Limit(expected[-1] + 1e-7)).keys() == rest.keys()
+
+
+def test_few_problems_are_solved() -> None:
+    bags, vectors, distances = _input(6, 120, "normal")
+    search = NearPairs(bags, vectors)
+    limit = Limit(search.smallest_distance_of(20), 20)
+    solved = sum(each.counts.solved for each in search.run(0, limit))
+    assert solved < len(distances) / 20
+
+
+def test_without_bags_there_are_no_pairs() -> None:
+    search = NearPairs(Bags.of([]), np.zeros((0, 3), np.float32))
+    assert np.isinf(search.smallest_distance_of(1))
+    assert not _found(search, 0, Limit(1.0))
