@@ -47,7 +47,7 @@ def pairs(
         raise UsageError("--format csv goes without --json")
     with Collection.open(index) as collection, Bars() as bars:
         note_compiling()
-        with interruptible():
+        with interruptible("the same command continues where it stopped"):
             found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)
     if as_json:
         for each in cluster_objects(found) if clusters else pair_objects(found):
