@@ -28,6 +28,7 @@ class Ownership:
             if stored.id is not None and stored.source is not None:
                 self.sources[stored.id] = stored.source
         self._ids = {source.place: id_ for id_, source in self.sources.items()}
+        self._explained: set[tuple[str, str]] = set()
 
     def columns(self, writer: Writer, document: Document, before: StoredState | None) -> Mapping[str, Any]:
         """Return the columns `source` and `file` of a document, whose source is stored if it is new."""
@@ -53,7 +54,10 @@ class Ownership:
         return self.scope.covers(holder.path_of(before.file or ""))
 
     def refusal(self, document: Document, before: StoredState | None) -> Rejection | None:
-        """Return why a document must not replace the stored one of its key, `before`; None if it may."""
+        """Return why a document must not replace the stored one of its key, `before`; None if it may.
+
+        Two forums may have thousands of keys in common, so the remedy is given once for each pair of sources.
+        """
         origin = document.origin
         if origin is None or before is None or before.source is None or self._may_take(origin, before):
             return None
@@ -64,12 +68,15 @@ class Ownership:
             reason, remedy = f"{reason}, with another text", f"{remedy}, --replaces - updates the earlier one"
         else:
             remedy += f"; if that was moved here, give --replaces {shlex.quote(holder.place)}"
-        return Rejection(origin.source.name_of(origin.file), origin.line, f"{reason}: {remedy}", document.key, origin)
+        if (holder.place, origin.source.place) not in self._explained:
+            self._explained.add((holder.place, origin.source.place))
+            reason = f"{reason}: {remedy}"
+        return Rejection(origin.source.name_of(origin.file), origin.line, reason, document.key, origin)
 
-    def rename(self, writer: Writer) -> int:
+    def rename(self, writer: Writer, *, dry_run: bool) -> int:
         """Write the keys of the sources that get another prefix, and return their number.
 
-        Raises CollectionError if one of the new keys is taken.
+        Raises CollectionError if one of the new keys is taken. `dry_run`: it is going to be undone.
         """
         renamed = 0
         for source in self.scope.renamed:
@@ -83,8 +90,9 @@ class Ownership:
             writer.set_keys([{"id": of, "key": key} for of, key in keys.items()])
             self._id_of(writer, source)
             renamed += len(keys)
+            verb = "would get" if dry_run else "got"
             _log.warning(
-                "the keys of %s documents of %s got the prefix %r", f"{len(keys):,}", source.name, source.prefix
+                "the keys of %s documents of %s %s the prefix %r", f"{len(keys):,}", source.name, verb, source.prefix
             )
         return renamed
 

@@ -54,14 +54,14 @@ class Unseen:
         """Describe what is kept for want of knowledge, and the remedy."""
         if self.kept:
             first, others = next(iter(self.kept)), len(self.kept) - 1
-            files = f"{first} and {others:,} other files" if others else first
-            yield (
-                f"{_documents(self.kept.total())} of {files} kept: a rejected record may be one of them; mend it and "
-                "prune again"
-            )
+            more = "1 other file" if others == 1 else f"{others:,} other files"
+            kept = f"{_documents(self.kept.total())} of {first}{f' and {more}' if others else ''}"
+            verb, them = ("is", "it") if self.kept.total() == 1 else ("are", "them")
+            yield f"{kept} {verb} kept: what was rejected may hold {them}; mend that, and prune again"
         if self.unknown:
+            verb = "is kept, which was" if self.unknown == 1 else "are kept, which were"
             yield (
-                f"{_documents(self.unknown)} of an unknown source kept, which were indexed before sources were stored: "
+                f"{_documents(self.unknown)} of an unknown source {verb} indexed before sources were stored: "
                 "--replaces unknown prunes them, too"
             )
 

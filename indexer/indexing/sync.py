@@ -85,7 +85,7 @@ class Sync:
         """
         with self._whole_run(prune=prune, dry_run=dry_run) as whole:
             with self._transaction(whole) as writer:
-                if self._ownership.rename(writer):
+                if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
             for batch in _batches(self._accepted(records)):
                 with self._transaction(whole) as writer:

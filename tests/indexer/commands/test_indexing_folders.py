@@ -9,7 +9,9 @@ import pytest
 
 from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.readers import read_documents
+from moverank.indexer.readers.origins import Origins
 from tests.indexer.commands.program import Call
+from tests.indexer.world import MakeCollection
 
 NOBODY = 65534
 
@@ -129,3 +131,84 @@ def test_what_this_user_cannot_read_is_rejected(
         "listed/b.txt: cannot be read: permission denied",
         "locked: cannot be read: permission denied",
     ]
+
+
+def test_what_cannot_be_read_any_more_is_kept_by_prune(
+    make_collection: MakeCollection, folder: Path, monkeypatch: pytest.MonkeyPatch, as_nobody: Callable[[], None]
+) -> None:
+    collection = make_collection()
+    monkeypatch.chdir(folder)
+    (folder / "gone.txt").write_text("bus")
+    (folder / "build.log").unlink()  # nobody cannot read the .gitignore by its absolute path
+    scope = Origins(["."]).scope
+    assert collection.index(read_documents(["."]), scope=scope).added == 5
+    (folder / "gone.txt").unlink()
+    for name in ("cat.md", "deep"):
+        (folder / name).chmod(0)
+    as_nobody()
+    records = list(read_documents(["."]))
+    os.seteuid(0)
+    changes = collection.index(records, scope=scope, prune=True)
+    assert (changes.unchanged, changes.removed, changes.rejected, changes.kept) == (2, 1, 2, 2)
+    assert sorted(collection.keys()) == ["bird.html", "cat.md", "deep/bus.txt", "train.ipynb"]
+
+
+def test_files_that_are_ignored_from_now_on_are_pruned(call: Call, empty: Path, folder: Path) -> None:
+    call("index", folder, "-i", empty)
+    (folder / ".gitignore").write_text("deep/\n*.log\n")
+    planned = call("index", folder, "-i", empty, "--prune", "--dry-run", "--json").json
+    assert planned["keys"] == {"added": [], "updated": [], "removed": [f"{folder}/deep/bus.txt"]}
+    answer = call("index", folder, "-i", empty, "--prune", "--exclude", "*.ipynb", "--json")
+    assert (answer.code, answer.json["removed"], answer.json["unchanged"]) == (0, 2, 2)
+
+
+def test_converted_files_have_a_source_and_are_pruned(
+    call: Call, empty: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "plug.pdf").write_bytes(b"%PDF-1.4 cat\0")
+    (folder / "bus.pdf").write_bytes(b"%PDF-1.4 bus\0")
+    monkeypatch.chdir(folder.parent)
+    assert call("index", "folder", "-i", empty, "--json").json["added"] == 4
+    without = call("index", folder, "-i", empty, "--prune", "--json")
+    assert (without.code, without.json["unchanged"], without.json["rejected"]) == (0, 4, 2)
+    (folder / "strip.sh").write_text("#!/bin/sh\ntr -d '\\000' < \"$1\" | cut -c 9-\n")
+    pre = ("--pre", "sh folder/strip.sh", "--pre-glob", "folder/*.pdf", "--exclude", "*.sh")
+    assert call("index", "./folder/", "-i", empty, *pre, "--json").json["added"] == 2
+    without = call("index", "folder", "-i", empty, "--prune", "--exclude", "*.sh", "--json")
+    assert (without.code, without.json["kept"]) == (1, 2)
+    assert "are kept: what was rejected may hold them" in without.err
+    (folder / "bus.pdf").unlink()
+    pruned = call("index", "folder", "-i", empty, "--prune", *pre, "--json")
+    assert (pruned.code, pruned.err, pruned.json["removed"], pruned.json["unchanged"]) == (0, "", 1, 5)
+    shown = call("show", "folder/plug.pdf", "-i", empty, "--json").json
+    assert (shown["source"], shown["file"], shown["parts"]) == (
+        str(folder),
+        "plug.pdf",
+        [{"text": " cat\n", "rank": 0}],
+    )
+
+
+@pytest.mark.parametrize("command", ["index", "threads"])
+def test_a_maildir_is_one_source_whose_messages_may_be_read_and_flagged(
+    call: Call, empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for part in ("cur", "new", "tmp"):
+        (tmp_path / "mail" / part).mkdir(parents=True)
+    heads = {"1.a": "Message-ID: <a@x>\nSubject: cat", "2.b": "Subject: dog", "3.c": "Message-ID: <c@x>\nSubject: bus"}
+    for name, head in heads.items():
+        (tmp_path / "mail/new" / name).write_text(f"{head}\n\ntrain\n")
+    keys = {"a@x", "mail/2.b", "c@x"}
+    answer = call(command, "mail", "-i", empty, "--json")
+    assert (answer.err, answer.json["added"]) == ("", 3)
+    assert {each["key"] for each in call("list", "-i", empty, "--json").lines} == keys
+    for file in (tmp_path / "mail/new").iterdir():
+        file.rename(tmp_path / f"mail/cur/{file.name}:2,S")
+    for path in ("./mail/", str(tmp_path / "mail")):
+        answer = call(command, path, "-i", empty, "--prune", "--json")
+        assert (answer.code, answer.err, answer.json["unchanged"], answer.json["removed"]) == (0, "", 3, 0)
+    (tmp_path / "mail/cur/3.c:2,S").unlink()
+    monkeypatch.chdir(tmp_path / "mail")
+    assert call(command, ".", "-i", empty, "--prune", "--json").json["removed"] == 1
+    (listed,) = {each["source"] for each in call("list", "-i", empty, "--json").lines}
+    assert listed == str(tmp_path / "mail")

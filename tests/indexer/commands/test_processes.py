@@ -25,13 +25,18 @@ def test_results_and_notes_go_to_separate_streams(collection: Path) -> None:
     assert failed.stderr.startswith(b"moverank: there is no collection in ")
 
 
-@pytest.mark.parametrize("options", [("--json",), ()])
-def test_a_closed_pipe_is_no_failure(collection: Path, options: tuple[str, ...]) -> None:
-    """`| head` ends the program early: the result, 200 KB of it, was wanted only in part."""
+_SEARCH = ("search", "cat", "-k", "2000", "--rank", "bm25")
+
+
+@pytest.mark.parametrize(
+    "arguments", [_SEARCH, (*_SEARCH, "--json"), ("list",), ("list", "--json"), ("export",)], ids=" ".join
+)
+def test_a_closed_pipe_is_no_failure(collection: Path, arguments: tuple[str, ...]) -> None:
+    """`| head` ends the program early: the result, 100 KB of it or more, was wanted only in part."""
     text = (collection.parent / "cats.txt").absolute()
     text.write_text("cat\n" * 2000)
     assert _process("index", text, "--format", "lines", "-i", collection, capture_output=True).returncode == 0
-    command = [*_COMMAND, "search", "cat", "-i", str(collection), "-k", "2000", "--rank", "bm25", *options]
+    command = [*_COMMAND, *arguments, "-i", str(collection)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stderr

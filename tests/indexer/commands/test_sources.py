@@ -170,7 +170,7 @@ def test_a_rejected_file_protects_its_own_document_only(run: Run) -> None:
     Path("notes/3.pdf").write_bytes(b"%PDF\0")
     answer = run("index", "notes", "--prune", "--json")
     assert (answer.code, changes(answer)) == (1, {"removed": 1, "unchanged": 4, "rejected": 2, "kept": 1})
-    assert "1 document of notes/1.txt kept: a rejected record may be one of them" in answer.err
+    assert "1 document of notes/1.txt is kept: what was rejected may hold it; mend that, and prune again" in answer.err
     Path("notes/1.txt").unlink()
     answer = run("index", "notes", "--prune", "--json")
     assert (answer.code, changes(answer)) == (0, {"removed": 1, "unchanged": 4, "rejected": 1})
@@ -184,7 +184,7 @@ def test_a_record_without_a_known_key_protects_the_documents_of_its_file(run: Ru
     write("a/two.jsonl", records(TEXTS[3], first=3) + '{"id": "4", "text": 7}\n')
     answer = run("index", "a", "--prune", "--json")
     assert (answer.code, changes(answer)) == (1, {"removed": 1, "unchanged": 2, "rejected": 2, "kept": 2})
-    assert "2 documents of a/one.jsonl kept" in answer.err
+    assert "2 documents of a/one.jsonl are kept" in answer.err
     assert keys() == {"0", "1", "2", "3", "4"}
 
 
@@ -255,6 +255,7 @@ def test_many_held_keys_are_counted(run: Run) -> None:
     refused = run("index", "b.jsonl", "--json")
     assert changes(refused) == {"rejected": 50}
     assert len(refused.err.splitlines()) == 21
+    assert sum("--prefix NAME" in line for line in refused.err.splitlines()) == 1
     assert refused.err.endswith("b.jsonl: 30 more records were rejected\n")
 
 
@@ -271,7 +272,8 @@ def test_a_strict_run_stops_at_a_key_of_another_source(run: Run) -> None:
 def test_the_prefix_of_a_source_can_change(run: Run) -> None:
     folder()
     run("index", "notes", "--prefix", "one")
-    assert changes(run("index", "notes", "--prefix", "two", "--dry-run", "--json")) == {"unchanged": 6}
+    planned = run("index", "notes", "--prefix", "two", "--dry-run", "--json")
+    assert (changes(planned), planned.err.count("would get the prefix 'two'")) == ({"unchanged": 6}, 1)
     assert "one/notes/0.txt" in keys()
     assert changes(run("index", "notes", "--prefix", "two", "--json")) == {"unchanged": 6}
     assert "two/notes/0.txt" in keys()
@@ -404,7 +406,7 @@ def test_documents_of_an_unknown_source_belong_to_the_first_that_has_them(
     documents.write_text("".join(documents.read_text().splitlines(keepends=True)[:8]))
     answer = call("index", documents, "-i", collection, "--prune", "--json")
     assert changes(answer) == {"unchanged": 8}
-    assert answer.sentence.startswith("2 documents of an unknown source kept")
+    assert answer.sentence.startswith("2 documents of an unknown source are kept")
     assert listed() == [(None, 2), (str(documents.resolve()), 8)]
     answer = call("index", documents, "-i", collection, "--prune", "--replaces", "unknown", "--json")
     assert (answer.code, answer.err, changes(answer)) == (0, "", {"removed": 2, "unchanged": 8})
