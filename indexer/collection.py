@@ -13,12 +13,18 @@ from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import current_settings, open_collection
+from moverank.indexer.indexing.automatic_training import fit_vectors
+from moverank.indexer.indexing.collection_vectors import (
+    current_settings,
+    current_vectors,
+    open_collection,
+    remove_other_vectors,
+)
 from moverank.indexer.indexing.creation import create, remove_if_empty
 from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
 from moverank.indexer.indexing.settings_change import change_settings
 from moverank.indexer.indexing.sync import Sync
-from moverank.indexer.indexing.train_vectors import train_collection
+from moverank.indexer.indexing.vectors_change import change_vectors
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
@@ -30,6 +36,7 @@ from moverank.indexer.search.neighbours import Neighbours
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.coverage import coverage
 from moverank.indexer.snapshot.index_choice import IndexInUse
 from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
 from moverank.indexer.store import Reader, Store, StoredSource
@@ -56,7 +63,7 @@ class Collection(StoredDocuments):
     ) -> None:
         self.path, self.settings, self.wait = path, settings, wait
         self._store, self._embedding = store, embedding
-        self._view = CurrentView(store, path, lambda: (self.settings, self.embedding))
+        self._view = CurrentView(store, path, self._searchable_state)
 
     @staticmethod
     def exists(path: str | Path) -> bool:
@@ -126,6 +133,15 @@ class Collection(StoredDocuments):
             raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
         return self._embedding
 
+    @property
+    def coverage(self) -> float | None:
+        """Return the share of the running words that have a vector, 0 to 1; None if there are no words.
+
+        Stop words are left out. Words without a vector do not count in a distance.
+        """
+        with self._store.reading() as reader:
+            return coverage(reader, self.path, *self._state(reader)).share
+
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Open a consistent view of the database."""
@@ -169,9 +185,10 @@ class Collection(StoredDocuments):
         Unless it is `confirmed`, PruneRefused is raised, and nothing changes, if more than half would be removed.
         `dry_run`: change nothing, and return what would be changed; `changed` is called with "added", "updated" or
         "removed" and each key. Unchanged documents, recognised by a digest, are skipped. Bad records are passed to
-        `rejected`; a `strict` run raises RecordError at the first and writes nothing. If the collection has no word
-        vectors yet, they are trained on its texts, if there is enough text. `progress` is called during training and
-        compaction. Raises LockedError while another process writes.
+        `rejected`; a `strict` run raises RecordError at the first and writes nothing. Unless the word vectors were
+        imported, they are trained on the collection's texts if there are none yet, and again when the texts have grown
+        much: see the manual's page `settings`. `progress` is called during training and compaction. Raises LockedError
+        while another process writes.
         """
         with locked(self.path, self.wait):
             self.refresh()
@@ -181,9 +198,9 @@ class Collection(StoredDocuments):
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
-            if self._embedding is None and changes.documents:
-                trained = train_collection(self._store, self.path, self.settings, changes, progress)
-                self.settings, self._embedding, changes = trained
+            self._view.close()
+            fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
+            self.settings, self._embedding, changes = fitted
             self._compact(progress)
         return changes
 
@@ -218,17 +235,50 @@ class Collection(StoredDocuments):
             self._compact(progress)
         return changes
 
-    def refit(self, *, progress: Progress = silent) -> None:
+    def refit(
+        self,
+        *,
+        embedding: str | None = None,
+        vectors: bool = False,
+        train_options: Sequence[str] | None = None,
+        normalize: bool | None = None,
+        trust_pickle: bool = False,
+        progress: Progress = silent,
+    ) -> None:
         """Fit the first stage's encoder again, to the current documents; without it, the existing fit encodes new ones.
 
-        Raises LockedError while another process writes.
+        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by those of a file, by
+        "gensim:NAME", or by trained ones ("train", "lsi"); no text is read again for imported ones. `train_options`,
+        `normalize`, `trust_pickle`: as for a new collection; None: as before, or the default for vectors of another
+        kind. Searches see either the old vectors or the new ones. Raises LockedError while another process writes,
+        UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.
         """
+        given = {"embedding": embedding, "train_options": train_options and tuple(train_options)}
+        choices = {name: value for name, value in (given | {"normalize": normalize}).items() if value is not None}
+        if choices and not (vectors or embedding):
+            raise UsageError("options of word vectors need --vectors or --embedding")
         with locked(self.path, self.wait):
             self.refresh()
+            if vectors or embedding:
+                changed = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
+                self.settings, self._embedding = changed.settings, changed.embedding
             self._compact(progress, refit=True)
+
+    def _state(self, reader: Reader) -> tuple[Settings, Embedding | None]:
+        """Return the settings and word vectors of the state of `reader`, which another process may have changed."""
+        stored = reader.settings()
+        self.settings, self._embedding = (
+            Settings.restored(stored),
+            current_vectors(self.path, stored, self._embedding),
+        )
+        return self.settings, self._embedding
+
+    def _searchable_state(self, reader: Reader) -> tuple[Settings, Embedding]:
+        return self._state(reader)[0], self.embedding
 
     def _compact(self, progress: Progress, *, refit: bool = False) -> None:
         self._view.close()
+        remove_other_vectors(self._store, self.path)
         if self._embedding is not None:
             compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
@@ -321,13 +371,12 @@ class Collection(StoredDocuments):
 
     def index_in_use(self) -> IndexInUse | None:
         """Return the FAISS index of the first stage; None before there are enough documents for one."""
-        if self._embedding is None:
-            return None
         with self._store.reading() as reader:
-            base = newest_snapshot(reader, self.path, self.settings, self._embedding)
+            settings, embedding = self._state(reader)
+            base = newest_snapshot(reader, self.path, settings, embedding) if embedding else None
         return base.index if base else None
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
         with self._store.reading() as reader:
-            return summary(reader, self.path, self.settings, self._embedding, self.index_in_use())
+            return summary(reader, self.path, *self._state(reader), self.index_in_use())

@@ -98,7 +98,9 @@ class Changes:
     """The result of a run: numbers of documents, and the collection's revision after it.
 
     `wordless` counts the documents of this run without any known word, which are stored but never ranked; `kept` those
-    which were not pruned since a rejected record may be one of them.
+    which were not pruned since a rejected record may be one of them. Two figures that do not count in comparisons:
+    `coverage` is the share of the collection's running words that have a vector, None if there are no words, after a
+    removal or a dry run; `trained_seconds` is the time that training word vectors took, None if none were trained.
     """
 
     added: int = 0
@@ -109,6 +111,8 @@ class Changes:
     rejected: int = 0
     kept: int = 0
     revision: int = 0
+    coverage: float | None = field(default=None, compare=False)
+    trained_seconds: float | None = field(default=None, compare=False)
 
     @property
     def documents(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
+from moverank.indexer.commands.vector_notes import notes_of_run
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import PruneRefused
 from moverank.indexer.progress import Progress
@@ -86,6 +87,7 @@ def update(
         path, {} if sources.dry_run else choices, defaults, trust_pickle, wait, progress
     ) as collection:
         source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
+        words = len(collection.embedding.words) if collection.has_vectors else 0
         callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
         try:
@@ -96,7 +98,7 @@ def update(
         seconds = perf_counter() - began
         notes: tuple[str, ...] = refusal
         if not (refusal or sources.dry_run):
-            notes = (*_vector_notes(collection, source, changes), *_index_note(collection, factory))
+            notes = (*notes_of_run(collection, source, words, changes), *_index_note(collection, factory))
     failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
     return Updated(changes, seconds, notes, failed, bool(refusal))
 
@@ -151,26 +153,6 @@ def _open_or_create(
             yield collection
         finally:
             collection.discard()
-
-
-def _vector_notes(collection: Collection, source: str, changes: Changes) -> Iterator[str]:
-    """Report the origin of trained word vectors, and vectors that do not fit the texts.
-
-    `source`: the setting `embedding` before the run. `changes`: those of the run.
-    """
-    if source == "auto" and collection.settings.embedding != "auto":
-        info = collection.info()
-        yield (
-            f"no word vectors were named, so they were trained on these texts by {info['embedding']}: "
-            f"{info['vectors']:,} words, {info['dim']} dimensions (--embedding selects others)"
-        )
-    if changes.documents and not collection.has_vectors:
-        yield "there are too few words yet to train word vectors on: index more text before you search"
-    elif 2 * changes.wordless > changes.documents > 1:
-        yield (
-            f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
-            "found: make a new collection with word vectors that fit these texts (--embedding)"
-        )
 
 
 def _index_note(collection: Collection, previous: str) -> Iterator[str]:

@@ -9,7 +9,16 @@ import typer
 
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Wait, Where
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    Index,
+    Json,
+    Normalize,
+    TrainOption,
+    TrustPickle,
+    Wait,
+    Where,
+)
 
 app = typer.Typer()
 
@@ -59,22 +68,53 @@ def remove(
         typer.echo(f"{changes.removed:,} of {documents:,} documents would be removed")
 
 
-@app.command(epilog="Example: `moverank refit -i forum`")
-def refit(index: Index = DEFAULT_INDEX, wait: Wait = 0.0, as_json: Json = False) -> None:
-    """Fit the first stage to all current documents; new ones are encoded by the last fit until then."""
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+@app.command(epilog="Examples: `moverank refit -i forum --vectors`  `moverank refit -i forum --embedding glove.txt.gz`")
+def refit(
+    index: Index = DEFAULT_INDEX,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Train the word vectors again on all texts of the collection.")
+    ] = False,
+    embedding: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH|gensim:NAME|train|lsi",
+            help="Replace the word vectors: by those of a file, a model of gensim's downloader, or trained ones.",
+        ),
+    ] = None,
+    train_option: TrainOption = None,
+    normalize: Normalize = None,
+    trust_pickle: TrustPickle = False,
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Fit the first stage to all current documents, and with --vectors or --embedding first change the word vectors.
 
-    began = perf_counter()
-    with Collection.open(index, wait=wait) as collection, interruptible(NOTHING_CHANGED), Bars() as bars:
-        collection.refit(progress=bars)
+    New documents are encoded by the last fit.
+    """
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.commands.vector_notes import coverage_notes
+    from moverank.indexer.formatters.output import note, print_object
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.terminal import refit_lines
+
+    began, changed = perf_counter(), vectors or embedding is not None
+    with Collection.open(index, wait=wait) as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
+        collection.refit(
+            embedding=embedding,
+            vectors=vectors,
+            train_options=train_option,
+            normalize=normalize,
+            trust_pickle=trust_pickle,
+            progress=bars,
+        )
         info = collection.info()
+    for sentence in coverage_notes(collection, info["coverage"], trained_now=changed) if changed else ():
+        note(sentence)
     if as_json:
         print_object(info)
-    else:
-        seconds = perf_counter() - began
-        typer.echo(f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)")
+        return
+    for line in refit_lines(info, perf_counter() - began, changed=changed):
+        typer.echo(line)
 
 
 @app.command(epilog="Examples: `moverank info -i forum --json`  `moverank info -i forum --source`")

@@ -13,7 +13,7 @@ UNFINISHED = "new-collection.db"
 
 LOCK, LOCK_OWNER = "lock", "lock.owner"
 _TEMPORARY = (
-    f".{VECTORS}.*",
+    f".{VECTORS}[.-]*",
     ".snapshot-*",
     ".normalisers.*",
     ".stems-*",
@@ -26,7 +26,7 @@ _TEMPORARY = (
 
 
 _OWN = {DATABASE, VECTORS, "normalisers", "evaluation"}
-_OWN_PREFIXES = ("snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-")
+_OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-")
 
 
 def exists(directory: Path) -> bool:

@@ -14,7 +14,7 @@ from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Hit, Ranking
 
 
-def changes_object(changes: Changes) -> dict[str, int]:
+def changes_object(changes: Changes) -> dict[str, Any]:
     """Return the changes made by a run, by name."""
     return asdict(changes)
 

@@ -1,6 +1,6 @@
 """Results as text for a terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -12,6 +12,7 @@ from rich.text import Text
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.formatters.percentage import percentage
 from moverank.indexer.formatters.query_words import explanation_words, ranking_words
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.distance.explain import Explanation
@@ -131,7 +132,8 @@ def changes_line(changes: Changes, seconds: float) -> str:
     counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
     wordless = f"; {changes.wordless:,} without any known word, never ranked" if changes.wordless else ""
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
-    return f"{', '.join(counts) or 'no document found'}{wordless} ({seconds:.2f} s{rate}; revision {changes.revision})"
+    known = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
+    return f"{', '.join(counts) or 'no document found'}{wordless}{known} ({seconds:.2f} s{rate}; revision {changes.revision})"
 
 
 def info_view(info: Mapping[str, Any]) -> Table:
@@ -140,6 +142,16 @@ def info_view(info: Mapping[str, Any]) -> Table:
     for name, value in info.items():
         table.add_row(Text(name.replace("_", " "), style="dim"), Text(printable(_fact(name, value)) or "-"))
     return table
+
+
+def refit_lines(info: Mapping[str, Any], seconds: float, *, changed: bool) -> Iterator[str]:
+    """Yield what a refit did, which took `seconds`; `info` is that of the collection, `changed`: also its vectors."""
+    if changed:
+        covered = "" if info["coverage"] is None else f"; {percentage(info['coverage'])} of all words have a vector"
+        yield printable(
+            f"word vectors of {info['embedding']}: {info['vectors']:,} words, {info['dim']} dimensions{covered}"
+        )
+    yield f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)"
 
 
 def sources_view(sources: Sequence[Mapping[str, Any]]) -> Table:
@@ -160,6 +172,8 @@ def _fact(name: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return decimal(value) if name == "bytes" else f"{value:,}"
+    if isinstance(value, float) and name == "coverage":
+        return f"{percentage(value)} of the running words have a vector"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)

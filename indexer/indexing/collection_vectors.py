@@ -1,10 +1,17 @@
-"""Opens the store of a collection, and its stored settings and word vectors."""
+"""Opens the store of a collection, and its stored settings and word vectors.
 
+The word vectors are a folder in the collection's directory. New ones get a folder of their own, and the database names
+the current one: changing them is one transaction, and other processes keep the files that they have opened.
+"""
+
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.directory import DATABASE, VECTORS, exists
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store, sqlite_url
@@ -13,6 +20,11 @@ from moverank.rerank.words.embedding import Embedding
 
 FINGERPRINT = "fingerprint"
 """Name of the setting that stores the fingerprint of the word vectors; absent until there are any."""
+
+FOLDER = "vectors_folder"
+"""Name of the setting that stores the folder of the word vectors; absent for `VECTORS`."""
+
+_NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 
 
 def open_collection(directory: Path) -> tuple[Store, Settings, Embedding | None]:
@@ -36,9 +48,21 @@ def current_settings(
 
     `store` and `directory` are the collection's. Returns None for the vectors if there are none yet.
     """
+    stored = stored_settings(store)
+    while True:
+        try:
+            return Settings.restored(stored), current_vectors(directory, stored, opened)
+        except VectorsError:
+            store.reopen_if_changed()
+            before, stored = stored, stored_settings(store)
+            if stored.get(FINGERPRINT) == before.get(FINGERPRINT):  # else another process has just replaced them
+                raise
+
+
+def stored_settings(store: Store) -> dict[str, Any]:
+    """Return every setting that a store has, by name."""
     with store.reading() as reader:
-        stored = reader.settings()
-    return Settings.restored(stored), current_vectors(directory, stored, opened)
+        return reader.settings()
 
 
 def current_vectors(directory: Path, stored: Mapping[str, Any], opened: Embedding | None = None) -> Embedding | None:
@@ -51,8 +75,35 @@ def current_vectors(directory: Path, stored: Mapping[str, Any], opened: Embeddin
         return None
     if opened is not None and opened.fingerprint == stored[FINGERPRINT]:
         return opened
-    path = directory / VECTORS
+    path = vectors_folder(directory, stored)
     embedding = open_vectors(path)
     if embedding.fingerprint != stored[FINGERPRINT]:
         raise CollectionError(f"{path} holds other word vectors than the collection was made with: put those back")
     return embedding
+
+
+def vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
+    """Return the folder of the word vectors in a collection's `directory`; `stored` are its settings."""
+    return directory / Path(str(stored.get(FOLDER, VECTORS))).name
+
+
+def new_vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
+    """Return a folder for new word vectors, which does not exist; `stored` are the collection's settings."""
+    if FINGERPRINT in stored:
+        return directory / f"{VECTORS}-{token_hex(4)}"
+    path = vectors_folder(directory, stored)
+    shutil.rmtree(path, ignore_errors=True)  # left by a run that was killed before it stored their fingerprint
+    return path
+
+
+def remove_other_vectors(store: Store, directory: Path) -> None:
+    """Remove the word vectors that a change has replaced, or that a killed one has left behind.
+
+    The caller holds the writer's lock; open readers keep the files.
+    """
+    folders = [path for path in directory.glob(f"{VECTORS}*") if _NAME.fullmatch(path.name)]
+    if len(folders) > 1:
+        current = vectors_folder(directory, stored_settings(store))
+        for path in folders:
+            if path != current:
+                shutil.rmtree(path, ignore_errors=True)

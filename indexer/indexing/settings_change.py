@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.files.directory import VECTORS
+from moverank.indexer.errors import SettingsError
+from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store
@@ -23,8 +24,12 @@ def change_settings(
     chosen = dict(choices)
     source = chosen.pop("embedding", None)
     if source not in (None, settings.embedding):
-        same = source not in TRAINED and same_source(directory / VECTORS, source)  # perhaps by another path
-        chosen |= {} if same else {"embedding": source}
+        folder = vectors_folder(directory, stored_settings(store))
+        if source in TRAINED or not same_source(folder, source):  # else it is named by another path
+            raise SettingsError(
+                f"the collection was made with another embedding ({settings.embedding}): leave that option out, or "
+                f"replace its word vectors by `moverank refit --embedding {source}`"
+            )
     changed = settings.changed(chosen)
     if changed != settings:
         check_choices(changed, embedding.dim if embedding else None)

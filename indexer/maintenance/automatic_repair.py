@@ -7,8 +7,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.errors import CollectionError, DamagedFile, VectorsError
 from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.indexing.collection_vectors import current_settings
 from moverank.indexer.progress import silent
 from moverank.indexer.search.view import View, open_view
 from moverank.indexer.settings import Settings
@@ -42,26 +43,32 @@ class SnapshotRepairer:
         in_tail = 0 if view.snapshot else sum(len(part.segment.ids) for part in view.segments)
         if not damages and (in_tail <= compaction.SMALL_TAIL or self._without_snapshot):
             return view
-        self.repair(settings, embedding, damages)
+        self.repair(damages)
         return None
 
-    def repair(self, settings: Settings, embedding: Embedding, damages: Sequence[DamagedFile]) -> None:
+    def repair(self, damages: Sequence[DamagedFile]) -> None:
         """Rebuild the snapshot; if that fails, skip it from now on, and log why.
 
-        `settings` and `embedding` are the collection's; `damages` are the damaged files, none if there is no snapshot.
+        `damages` are the damaged files, none if there is no snapshot.
         """
         try:
             with locked(self._directory):
-                _rebuild(self._store, self._directory, settings, embedding)
-        except (CollectionError, OSError) as error:
+                _rebuild(self._store, self._directory)
+        except (CollectionError, VectorsError, OSError) as error:
             self._distrusted |= {damage.path.parent for damage in damages}
             self._without_snapshot = True
             for damage in damages:
                 _log.warning("%s: it is ignored, and the database is read instead (%s)", damage, error)
 
 
-def _rebuild(store: Store, directory: Path, settings: Settings, embedding: Embedding) -> None:
-    """Write the snapshot again unless it is intact; the caller holds the writer's lock."""
+def _rebuild(store: Store, directory: Path) -> None:
+    """Write the snapshot again unless it is intact; the caller holds the writer's lock.
+
+    It is that of the current state, whose settings and word vectors may be other ones than in the reader's state.
+    """
+    settings, embedding = current_settings(store, directory)
+    if embedding is None:
+        return
     damages: list[DamagedFile] = []
     with store.reading() as reader:
         base = newest_snapshot(reader, directory, settings, embedding, damages.append)

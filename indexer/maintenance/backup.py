@@ -3,11 +3,12 @@
 import shutil
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
-from moverank.indexer.files.directory import DATABASE, VECTORS, exists
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors
+from moverank.indexer.files.directory import DATABASE, exists
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, stored_settings, vectors_folder
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
@@ -35,14 +36,12 @@ def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int
 
 
 def _copied(directory: Path, partial: Path, progress: Progress) -> int:
-    with closing(Store(sqlite_url(directory / DATABASE))) as store:
-        store.copy_to(partial / DATABASE)
+    stored = _copy_state(directory, partial)
     with closing(Store(sqlite_url(partial / DATABASE))) as copy:
         with copy.reading() as reader:
-            stored, revision = reader.settings(), reader.revision()
+            revision = reader.revision()
         if FINGERPRINT in stored:
-            shutil.copytree(directory / VECTORS, partial / VECTORS)
-            check_vectors(partial / VECTORS)
+            check_vectors(vectors_folder(partial, stored))
             embedding = current_vectors(partial, stored)
             _copy_snapshots(directory, partial)
             if embedding:
@@ -50,6 +49,26 @@ def _copied(directory: Path, partial: Path, progress: Progress) -> int:
     for path in partial.rglob("*"):
         sync_path(path)
     return revision
+
+
+def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
+    """Copy the database and its word vectors, and return the stored settings; again if the vectors were replaced."""
+    with closing(Store(sqlite_url(directory / DATABASE))) as store:
+        while True:
+            store.copy_to(partial / DATABASE)
+            with closing(Store(sqlite_url(partial / DATABASE))) as copy:
+                stored = stored_settings(copy)
+            if FINGERPRINT not in stored:
+                return stored
+            folder = vectors_folder(directory, stored)
+            try:
+                shutil.copytree(folder, partial / folder.name)
+            except OSError:
+                if vectors_folder(directory, stored_settings(store)) == folder:
+                    raise
+                shutil.rmtree(partial / folder.name, ignore_errors=True)
+            else:
+                return stored
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

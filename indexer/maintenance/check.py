@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
-from moverank.indexer.files.directory import DATABASE, VECTORS, exists
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors
+from moverank.indexer.files.directory import DATABASE, exists
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
@@ -54,7 +54,7 @@ def _check(auditor: Auditor, directory: Path, report: Report) -> None:
 def _vectors(directory: Path, stored: Mapping[str, Any], report: Report) -> Embedding | None:
     """Check the word vectors, and open them; None if they are damaged or not the collection's."""
     try:
-        check_vectors(directory / VECTORS)
+        check_vectors(vectors_folder(directory, stored))
         return current_vectors(directory, stored)
     except (VectorsError, CollectionError) as error:
         report.vectors = True

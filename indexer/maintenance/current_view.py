@@ -5,12 +5,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.errors import CollectionError, DamagedFile, VectorsError
 from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Store, database_errors
+from moverank.indexer.store import Reader, Store, database_errors
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
@@ -22,10 +22,11 @@ _ATTEMPTS = 5  # after this many damaged states in a row, another process must b
 class CurrentView:
     """Runs searches on one consistent state of a collection; repairs a damaged snapshot, and repeats the search.
 
-    `store` and `directory` are the collection's; `state` returns its settings and word vectors.
+    `store` and `directory` are the collection's; `state` returns its settings and word vectors in the state of a
+    reader.
     """
 
-    def __init__(self, store: Store, directory: Path, state: Callable[[], tuple[Settings, Embedding]]) -> None:
+    def __init__(self, store: Store, directory: Path, state: Callable[[Reader], tuple[Settings, Embedding]]) -> None:
         self._store, self._directory, self._state = store, directory, state
         self._repairer = SnapshotRepairer(store, directory)
         self._searcher: Searcher | None = None
@@ -45,7 +46,7 @@ class CurrentView:
                     answer = search(searcher)
             except DamagedFile as damage:
                 self.close()
-                self._repairer.repair(*self._state(), [damage])
+                self._repairer.repair([damage])
                 continue
             except CollectionError:
                 if not self._store.reopen_if_changed():
@@ -63,10 +64,16 @@ class CurrentView:
 
     def _opened(self) -> Searcher:
         """Return the searcher of the current view, which is opened if necessary."""
-        settings, embedding = self._state()
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             if self._searcher is None:
                 reader = self._reading.enter_context(self._store.reading())
+                try:
+                    settings, embedding = self._state(reader)
+                except VectorsError:
+                    self.close()
+                    if attempt == _ATTEMPTS - 1:  # else another process may have just replaced them
+                        raise
+                    continue
                 view = self._repairer.open(reader, settings, embedding)
                 if view is None:
                     self.close()

@@ -1,15 +1,22 @@
 """Repairs data derived from the texts, and word vectors whose source still exists."""
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
-from moverank.indexer.files.directory import DATABASE, VECTORS
+from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_settings, current_vectors
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    current_settings,
+    current_vectors,
+    vectors_folder,
+)
 from moverank.indexer.indexing.settings_check import TRAINED
-from moverank.indexer.indexing.train_vectors import assign_rows, train
+from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.report import Report
@@ -54,7 +61,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
         stored = reader.settings()
     settings = Settings.restored(stored)
     if report.vectors:
-        _repair_vectors(store, directory, settings, stored[FINGERPRINT], progress)
+        _repair_vectors(store, directory, settings, stored, progress)
         report = check(directory)
     if report.texts:
         _count_again(store, directory, settings, report.texts)
@@ -81,19 +88,18 @@ def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[
         auditor.set_counts([{"id": id_, **counts._asdict()} for id_, counts in zip(texts, counted, strict=True)])
 
 
-def _repair_vectors(store: Store, directory: Path, settings: Settings, fingerprint: str, progress: Progress) -> None:
+def _repair_vectors(
+    store: Store, directory: Path, settings: Settings, stored: Mapping[str, Any], progress: Progress
+) -> None:
     """Import the vectors again, if their source still has the same content, or train them on the texts again."""
-    normalize = bool(settings.normalize)
     if settings.embedding in TRAINED:
-        _, trained = train(store, directory / VECTORS, settings, normalize=normalize, progress=progress)
-        with store.writing() as writer:
-            assign_rows(writer, trained)
-            writer.set_settings({FINGERPRINT: trained.fingerprint})
+        train_again(store, directory, settings, progress)
         return
-    with atomic_directory(directory / VECTORS) as new:
-        embedding = import_vectors(settings.embedding, new, normalize=normalize, progress=progress)
-        if embedding.fingerprint != fingerprint:
+    folder = vectors_folder(directory, stored)
+    with atomic_directory(folder) as new:
+        embedding = import_vectors(settings.embedding, new, normalize=bool(settings.normalize), progress=progress)
+        if embedding.fingerprint != stored[FINGERPRINT]:
             raise VectorsError(
-                f"{settings.embedding} holds other word vectors than the collection was made with: put {VECTORS}/ back "
-                "from a backup, or index the texts again in a new place"
+                f"{settings.embedding} holds other word vectors than the collection was made with: put {folder.name}/ "
+                "back from a backup, or index the texts again in a new place"
             )

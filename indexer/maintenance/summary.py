@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.coverage import coverage
 from moverank.indexer.snapshot.index_choice import IndexInUse
 from moverank.indexer.store import Reader
 from moverank.rerank.words.embedding import Embedding
@@ -22,6 +23,7 @@ def summary(
         "wordless": reader.wordless_count(),
         "words": reader.word_count(),
         "known_words": reader.word_count(known=True),
+        "coverage": coverage(reader, directory, settings, embedding).share,
         "fields": reader.field_names(),
         "revision": reader.revision(),
         "dim": embedding.dim if embedding else 0,

@@ -1,7 +1,7 @@
 """Exact distances of all documents of a view from a sample of them: the statistics of mutual proximity.
 
 They are computed once, on all cores, and kept in the collection's directory; later only those of new and changed
-documents are added. The sample is chosen again when the number of documents has changed much.
+documents are added. The sample is chosen again when the number of documents has changed much, or the word vectors were replaced.
 """
 
 import time
@@ -132,7 +132,8 @@ def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> 
     live = sum(int(part.live.sum()) for part in view.segments)
     path = view.directory / f"sample-{weights}-{gamma:g}" if view.directory else None
     stored = read_sample(path)
-    if stored is None or not live / _CHANGE <= stored.documents <= live * _CHANGE:
+    fits = stored is not None and live / _CHANGE <= stored.documents <= live * _CHANGE
+    if stored is None or not (fits and _same_vectors(stored, documents)):
         stored = _choose(view, documents, gamma, weights)
     digests = np.unique(np.concatenate([each.digests[each.part.live] for each in documents]))
     rows, present = lookup(digests, stored.digests)
@@ -142,6 +143,15 @@ def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> 
     if np.isnan(distances).any():
         _compute(sample, [(each, gamma, weights) for each in documents], path, progress)
     return SampledDistances(sample, documents)
+
+
+def _same_vectors(sample: StoredSample, documents: tuple[_Documents, ...]) -> bool:
+    """Return whether a sample has the word vectors of the documents: not after all vectors were replaced.
+
+    A word of the sample may be missing where no later document has it, but not most of them.
+    """
+    current = np.concatenate([np.empty(0, np.int64), *(each.word_ids for each in documents)])
+    return bool(2 * np.isin(sample.word_ids, current).sum() >= len(sample.word_ids))
 
 
 def _compute(

@@ -97,7 +97,7 @@ def test_interrupted_training_is_done_by_the_next_run(make_collection: MakeColle
 
     collection = make_collection(embedding="auto")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"moverank.indexer.indexing.train_vectors.{step}", interrupt)
+        patch.setattr(f"moverank.indexer.indexing.vectors_change.{step}", interrupt)
         with pytest.raises(KeyboardInterrupt):
             collection.index(_TEXTS)
     with Collection.open(collection.path) as opened:

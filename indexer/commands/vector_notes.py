@@ -1,0 +1,61 @@
+"""Notes about the word vectors of a collection after a run: trained ones, and those that do not fit the texts."""
+
+from collections.abc import Iterator
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.percentage import percentage
+from moverank.indexer.indexing.settings_check import TRAINED
+from moverank.indexer.snapshot.coverage import LOW
+
+
+def notes_of_run(collection: Collection, source: str, words: int, changes: Changes) -> Iterator[str]:
+    """Report training, and vectors that do not fit the texts.
+
+    `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: those of the run.
+    """
+    yield from _training_notes(collection, source, words, changes)
+    if changes.documents and not collection.has_vectors:
+        yield "there are too few words yet to train word vectors on: index more text before you search"
+    elif 2 * changes.wordless > changes.documents > 1:
+        yield (
+            f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
+            f"found: {_remedy(collection, trained_now=changes.trained_seconds is not None)}"
+        )
+    elif changes.documents:
+        yield from coverage_notes(collection, changes.coverage, trained_now=changes.trained_seconds is not None)
+
+
+def coverage_notes(collection: Collection, coverage: float | None, *, trained_now: bool) -> Iterator[str]:
+    """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
+    if coverage is not None and coverage < LOW:
+        yield (
+            f"only {percentage(coverage)} of the words of these texts have a vector, and distances ignore the others: "
+            + _remedy(collection, trained_now=trained_now)
+        )
+
+
+def _training_notes(collection: Collection, source: str, words: int, changes: Changes) -> Iterator[str]:
+    if changes.trained_seconds is None:
+        return
+    vectors = collection.embedding
+    seconds, method = f"{changes.trained_seconds:.1f} s", collection.settings.embedding
+    if words:
+        yield (
+            f"the texts have changed much, so the word vectors were trained on them again by {method} ({seconds}): "
+            f"{len(vectors.words):,} words instead of {words:,}, {vectors.dim} dimensions; distances differ from "
+            "earlier ones"
+        )
+    elif source == "auto":
+        yield (
+            f"no word vectors were named, so they were trained on these texts by {method} ({seconds}): "
+            f"{len(vectors.words):,} words, {vectors.dim} dimensions (--embedding selects others)"
+        )
+
+
+def _remedy(collection: Collection, *, trained_now: bool) -> str:
+    """Return how to get word vectors that fit the texts."""
+    refit = f"`moverank refit -i {collection.path} "
+    if collection.settings.embedding in TRAINED and not trained_now:
+        return f"{refit}--vectors` trains them again on all texts"
+    return f"{refit}--embedding FILE` takes word vectors that fit these texts"

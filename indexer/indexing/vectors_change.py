@@ -1,0 +1,166 @@
+"""Changes the word vectors of a collection: trains them on its texts, or imports others without reading a text.
+
+The new vectors are written to a folder of their own. Then one transaction stores its name, the settings, and the row of
+each word's vector: a process that is killed before leaves the old vectors in use. The caller holds the writer's lock.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import UsageError
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    FOLDER,
+    new_vectors_folder,
+    remove_other_vectors,
+    stored_settings,
+)
+from moverank.indexer.indexing.settings_check import TRAINED, check_choices
+from moverank.indexer.indexing.train_vectors import train
+from moverank.indexer.progress import Progress
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.coverage import Coverage, counted
+from moverank.indexer.store import CountedPart, Store, Writer
+from moverank.indexer.vectors import import_vectors
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.vocabulary import UNKNOWN
+
+TRAINING = "training"
+"""Name of the setting that stores what the vectors were trained on, see `Training`; empty for imported ones."""
+
+
+class Training(NamedTuple):
+    """The last training: the collection's running words then, those with a vector after it, and the `choice` made.
+
+    `choice` is the setting `embedding` before the training, which replaces "auto" by the method used.
+    """
+
+    words: int
+    known: int
+    choice: str
+
+    @classmethod
+    def stored(cls, settings: Mapping[str, Any]) -> "Training | None":
+        """Return the one in stored settings; None for imported vectors, and for those trained by earlier versions."""
+        values = settings.get(TRAINING)
+        return cls(**values) if values else None
+
+
+class ChangedVectors(NamedTuple):
+    """The state after a change: settings, vectors, wordless documents of the collection, coverage, and revision."""
+
+    settings: Settings
+    embedding: Embedding
+    wordless: int
+    coverage: Coverage
+    revision: int
+
+
+Make = Callable[[Path], tuple[Settings, Embedding]]
+"""Writes word vectors to a folder; returns the settings that name them, and the vectors."""
+
+
+def change_vectors(
+    store: Store, directory: Path, choices: Mapping[str, Any], *, trust_pickle: bool, progress: Progress
+) -> ChangedVectors:
+    """Replace the word vectors of a collection by those that `choices` name, or train its own again.
+
+    `choices` are new values of the settings `embedding`, `train_options` and `normalize`, by name; a choice that is
+    left out stays if the vectors are of the same kind, imported or trained, as before, else it gets its default.
+    Raises UsageError for invalid choices, VectorsError for unusable vectors, TooFewWords for too few texts.
+    """
+    stored = stored_settings(store)
+    settings = _chosen(Settings.restored(stored), Training.stored(stored), choices)
+    check_choices(settings)
+    if settings.embedding in TRAINED:
+        return train_again(store, directory, settings, progress)
+
+    def make(path: Path) -> tuple[Settings, Embedding]:
+        normalize = bool(settings.normalize)
+        imported = import_vectors(
+            settings.embedding, path, normalize=normalize, trust_pickle=trust_pickle, progress=progress
+        )
+        return replace(settings, normalize=normalize), imported
+
+    return _put(store, directory, make, None)
+
+
+def train_again(store: Store, directory: Path, settings: Settings, progress: Progress) -> ChangedVectors:
+    """Train vectors on all texts of a collection by the method that `settings` name, and use them; see `train`."""
+
+    def make(path: Path) -> tuple[Settings, Embedding]:
+        normalize = settings.normalize is not False
+        method, embedding = train(store, path, settings, normalize=normalize, progress=progress)
+        return replace(settings, embedding=method, normalize=normalize), embedding
+
+    return _put(store, directory, make, settings.embedding)
+
+
+def assign_rows(writer: Writer, embedding: Embedding) -> tuple[int, Coverage]:
+    """Store the row of each word's vector; return the number of wordless documents, and the coverage."""
+    words = list(writer.all_words())
+    rows = embedding.find([word.word for word in words])
+    writer.set_word_rows({word.id: row for word, row in zip(words, rows.tolist(), strict=True) if row != word.row})
+    known = np.zeros(max((word.id for word in words), default=0) + 1, bool)
+    known[[word.id for word, row in zip(words, rows.tolist(), strict=True) if row != UNKNOWN]] = True
+    with_known_word: set[int] = set()
+    covered = counted(_noting(writer.counted_parts(), known, with_known_word), known)
+    return writer.mark_wordless(sorted(with_known_word), writer.next_revision()), covered
+
+
+def _noting(parts: Iterator[CountedPart], known: NDArray[np.bool_], found: set[int]) -> Iterator[CountedPart]:
+    """Yield the parts, and add to `found` the ids of the documents that have a word which is `known` (t,)."""
+    for part in parts:
+        if part.document_id not in found and known[np.frombuffer(part.words, "<i4")].any():
+            found.add(part.document_id)
+        yield part
+
+
+def _chosen(settings: Settings, training: Training | None, choices: Mapping[str, Any]) -> Settings:
+    """Return the settings with new `choices`; see `change_vectors`."""
+    was_trained = settings.embedding in TRAINED
+    if "embedding" not in choices and not was_trained:
+        raise UsageError(
+            f"the word vectors are those of {settings.embedding}, not trained on the texts: name others "
+            "(--embedding FILE), or train some (--embedding lsi, or train)"
+        )
+    before = training.choice if training else settings.embedding
+    chosen = replace(settings, embedding=choices.get("embedding", before))
+    if (chosen.embedding in TRAINED) != was_trained:
+        chosen = replace(chosen, normalize=None)
+    if chosen.embedding not in (before, settings.embedding):
+        chosen = replace(chosen, train_options=())  # options belong to a method
+    return replace(chosen, **choices)
+
+
+def _put(store: Store, directory: Path, make: Make, choice: str | None) -> ChangedVectors:
+    """Make vectors, and use them from now on; `choice` is that of `Training`, None for imported vectors."""
+    with _folder(directory, stored_settings(store)) as path:
+        settings, embedding = make(path)
+        check_choices(settings, embedding.dim)
+        with store.writing() as writer:
+            wordless, coverage = assign_rows(writer, embedding)
+            training = Training(*coverage, choice)._asdict() if choice else {}
+            own = {FINGERPRINT: embedding.fingerprint, FOLDER: path.name, TRAINING: training}
+            writer.set_settings(settings.stored() | own)
+            revision = writer.revision()
+    remove_other_vectors(store, directory)
+    return ChangedVectors(settings, embedding, wordless, coverage, revision)
+
+
+@contextmanager
+def _folder(directory: Path, stored: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the folder for new vectors; after an error it is removed."""
+    path = new_vectors_folder(directory, stored)
+    try:
+        yield path
+    except BaseException:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
