@@ -255,13 +255,14 @@ class Collection(StoredDocuments):
         """
         given = {"embedding": embedding, "train_options": train_options and tuple(train_options)}
         choices = {name: value for name, value in (given | {"normalize": normalize}).items() if value is not None}
-        if choices and not (vectors or embedding):
+        changed = vectors or embedding is not None
+        if choices and not changed:
             raise UsageError("options of word vectors need --vectors or --embedding")
         with locked(self.path, self.wait):
             self.refresh()
-            if vectors or embedding:
-                changed = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
-                self.settings, self._embedding = changed.settings, changed.embedding
+            if changed:
+                now = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
+                self.settings, self._embedding = now.settings, now.embedding
             self._compact(progress, refit=True)
 
     def _state(self, reader: Reader) -> tuple[Settings, Embedding | None]:

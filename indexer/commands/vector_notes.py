@@ -30,7 +30,7 @@ def coverage_notes(collection: Collection, coverage: float | None, *, trained_no
     """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
     if coverage is not None and coverage < LOW:
         yield (
-            f"only {percentage(coverage)} of the words of these texts have a vector, and distances ignore the others: "
+            f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
             + _remedy(collection, trained_now=trained_now)
         )
 

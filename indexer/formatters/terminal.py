@@ -132,8 +132,9 @@ def changes_line(changes: Changes, seconds: float) -> str:
     counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
     wordless = f"; {changes.wordless:,} without any known word, never ranked" if changes.wordless else ""
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
-    known = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
-    return f"{', '.join(counts) or 'no document found'}{wordless}{known} ({seconds:.2f} s{rate}; revision {changes.revision})"
+    covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
+    figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"
+    return f"{', '.join(counts) or 'no document found'}{wordless} ({figures})"
 
 
 def info_view(info: Mapping[str, Any]) -> Table:

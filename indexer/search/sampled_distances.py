@@ -1,7 +1,7 @@
 """Exact distances of all documents of a view from a sample of them: the statistics of mutual proximity.
 
 They are computed once, on all cores, and kept in the collection's directory; later only those of new and changed
-documents are added. The sample is chosen again when the number of documents has changed much, or the word vectors were replaced.
+documents are added. The sample is chosen again when the number of documents has changed much, or all word vectors have.
 """
 
 import time

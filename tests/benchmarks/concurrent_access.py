@@ -1,8 +1,9 @@
 """Checks four readers beside one writer: errors, and answers mixed from two revisions.
 
-Each revision gives every document another text, and a title which names the revision. An answer is mixed if its hits
-have titles of two revisions, or distances other than those of the titles' revision. Readers search several times before
-they refresh: all these answers must be of one revision.
+Each revision gives every document another text, and a title which names the revision; every second one also replaces
+the word vectors by those of a file with another order of the words. An answer is mixed if its hits have titles of two
+revisions, or distances other than those of the titles' revision. Readers search several times before they refresh: all
+these answers must be of one revision.
 """
 
 import os
@@ -14,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
-from tests.benchmarks.small_collection import QUERIES, create, documents, prepare  # isort: split
+from tests.benchmarks.small_collection import QUERIES, create, documents, prepare, reversed_vectors  # isort: split
 
 from moverank import Collection, SearchOptions
 from tests.benchmarks.child_process import FAILED, Report, read_output, start
@@ -23,6 +24,7 @@ from tests.indexer.world import WORDS, Twin
 
 _DOCUMENTS = 40
 _READERS = 4
+_VECTORS = ("reversed.txt", "vectors.txt")
 _SEARCHES = 3  # before a reader refreshes
 HEADS = ("process", "revisions or answers", "errors", "mixed", "")
 
@@ -47,6 +49,8 @@ def write(path: Path, until: float) -> str:
         try:
             with Collection.open(path, wait=10) as collection:
                 collection.index(documents(range(_DOCUMENTS), revision))
+                if revision % 2:
+                    collection.refit(embedding=str(path.with_name(_VECTORS[revision % 4 // 2])))
         except Exception as error:  # noqa: BLE001 - counted, whatever it is
             errors += 1
             sys.stderr.write(f"writer: {error!r}\n")
@@ -97,6 +101,7 @@ def main() -> None:
     expected = expected_distances()
     with TemporaryDirectory() as name:
         path = create(Path(name), "base", documents(range(_DOCUMENTS), 0))
+        reversed_vectors(Path(name))
         until = time.monotonic() + seconds
 
         def reader(number: int) -> Callable[[Report], str]:

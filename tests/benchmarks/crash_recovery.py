@@ -3,7 +3,8 @@
 Each round copies a small collection, changes it in a process until that is killed, and opens it in another process. The
 collection must have the state after the last acknowledged change, or after the change in progress, and return what a
 new collection of the same documents returns. The next change must leave no temporary file. Operations: adding
-documents, updating, removing, refitting, rebuilding a damaged snapshot, migrating the schema up and down.
+documents, updating, removing, refitting, replacing the word vectors, rebuilding a damaged snapshot, migrating the
+schema up and down.
 """
 
 import random
@@ -22,6 +23,7 @@ from tests.benchmarks.small_collection import (  # isort: split
     create,
     documents,
     prepare,
+    reversed_vectors,
     temporary_files,
 )
 
@@ -34,9 +36,11 @@ from tests.benchmarks.common import any_missed, argument_parser, show_table, ver
 
 _FIRST = 40
 _LONGEST = 1.2  # seconds until the kill
-OPERATIONS = ("add", "update", "remove", "refit", "rebuild", "migrate")
+OPERATIONS = ("add", "update", "remove", "refit", "vectors", "rebuild", "migrate")
 FAULTS = ("documents", "changes", "results", FAILED, "left")
 """The first words of the outcomes of `fault`, in the order of the columns."""
+VECTORS = ("reversed.txt", "vectors.txt")
+"""Two files of the same word vectors: with those of one and rows of the other, results would be wrong."""
 HEADS = (
     "killed during",
     "kills",
@@ -77,6 +81,8 @@ def change(operation: str, path: Path, state: State, report: Report) -> None:
             after = after_change(operation, state, number)
             if operation == "refit":
                 collection.refit()
+            elif operation == "vectors":
+                collection.refit(embedding=str(path.with_name(VECTORS[number % 2])))
             elif operation == "rebuild":
                 [file, *_] = path.glob("snapshot-*/weights")
                 file.write_bytes(file.read_bytes()[:-1] + bytes([number]))
@@ -153,7 +159,8 @@ def fault(empty: Path, path: Path, before: State, after: State) -> str:
             return "results"
         collection.index(documents([0], 77))
     left = temporary_files(path)
-    return f"left {left}" if left or len(list(path.glob("snapshot-*"))) > 1 else ""
+    left += [file.name for kind in ("snapshot-", "vectors") for file in sorted(path.glob(f"{kind}*"))[1:]]
+    return f"left {left}" if left else ""
 
 
 def kill_once(base: Path, empty: Path, operation: str, seconds: float) -> tuple[int, str]:
@@ -203,6 +210,7 @@ def main() -> None:
     with TemporaryDirectory() as name:
         base = create(Path(name), "base", documents(range(_FIRST), 0))
         empty = create(Path(name), "empty", [])
+        reversed_vectors(Path(name))
         (Path(name) / "versions").mkdir()
         operations = arguments.work or OPERATIONS
         for operation in operations:

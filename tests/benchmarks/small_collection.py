@@ -72,6 +72,14 @@ def answers_from_scratch(empty: Path, state: Sequence[Document]) -> Answers:
         shutil.rmtree(path)
 
 
+def reversed_vectors(directory: Path) -> Path:
+    """Write the word vectors of `create` in reverse order, so that each word gets another row, and return the file."""
+    path = directory / "reversed.txt"
+    header, *lines = CollectionFactory(directory).vectors.read_text().splitlines()
+    path.write_text("\n".join([header, *reversed(lines)]) + "\n")
+    return path
+
+
 def create(directory: Path, name: str, state: Sequence[Document]) -> Path:
     """Create a collection of the documents `state` below a directory, in a child process, and return its path."""
 

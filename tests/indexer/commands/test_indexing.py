@@ -15,7 +15,8 @@ def test_index_reports_its_changes(call: Call, documents: Path, vectors: Path, t
     assert (first.code, first.err) == (0, "")
     assert first.json["added"] == 10
     again = call("index", documents, "-i", path, "--json")
-    assert again.json == dict.fromkeys(CHANGES, 0) | {"unchanged": 10, "revision": first.json["revision"]}
+    figures = {"coverage": 0.8, "trained_seconds": None}
+    assert again.json == dict.fromkeys(CHANGES, 0) | {"unchanged": 10, "revision": first.json["revision"]} | figures
 
 
 def test_the_text_output_of_index_is_one_line(call: Call, documents: Path, collection: Path) -> None:

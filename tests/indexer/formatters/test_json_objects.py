@@ -43,6 +43,8 @@ def test_explanations_and_changes_have_the_public_keys() -> None:
         "rejected": 0,
         "kept": 0,
         "revision": 3,
+        "coverage": None,
+        "trained_seconds": None,
     }
 
 

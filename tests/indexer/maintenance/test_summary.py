@@ -11,7 +11,7 @@ def test_the_summary_has_sizes_revision_and_settings(make_collection: MakeCollec
     )
     collection.remove(["b"])
     info = collection.info()
-    sizes = {"documents": 2, "parts": 2, "wordless": 1, "words": 3, "known_words": 2, "coverage": 0.5, "revision": 2}
+    sizes = {"documents": 2, "parts": 2, "wordless": 1, "words": 3, "known_words": 2, "coverage": 2 / 3, "revision": 2}
     assert {name: info[name] for name in sizes} == sizes
     assert (info["fields"], info["dim"], info["vectors"]) == (["label", "year"], 4, 12)
     assert (info["gamma"], info["weights"], info["stop_words"], info["faiss"]) == (0.5, "tf", 2, "auto")

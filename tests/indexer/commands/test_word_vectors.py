@@ -1,0 +1,129 @@
+"""Word vectors that follow the texts: what `index`, `refit` and `info` do and report."""
+
+import json
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import WORDS, Call
+
+_TOPICS = {
+    "quantum": "quantum computers use qubits and entanglement for quantum algorithms on noisy hardware",
+    "fox": "the red fox hunts mice in the forest at night and sleeps in its den",
+    "bread": "bread dough rises in a warm kitchen before it is baked with yeast and flour",
+    "train": "the late train left the station without its last carriage and the conductor",
+}
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """Three files with a handful of words."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    for name, text in (("a", "the red fox"), ("b", "a late train"), ("c", "warm bread")):
+        (folder / f"{name}.txt").write_text(text)
+    return folder
+
+
+@pytest.fixture
+def many(tmp_path: Path) -> Path:
+    """Two thousand documents about four topics; each has words of its own."""
+    file = tmp_path / "many.jsonl"
+    topics = list(_TOPICS.values())
+    records = ({"id": f"d{i}", "text": f"{topics[i % 4]} number{i}"} for i in range(2000))
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return file
+
+
+def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Path, tmp_path: Path) -> None:
+    """Three tiny files come first, and decide by which words two thousand later texts are found."""
+    path = tmp_path / "c"
+    first = call("index", tiny, "-i", path)
+    assert "trained on these texts by lsi" in first.sentence
+    later = call("index", many, "-i", path)
+    assert later.code == 0
+    assert "the texts have changed much, so the word vectors were trained on them again by lsi (" in later.sentence
+    assert " words instead of 6, " in later.sentence
+    assert "; 100 % of all words have a vector)" in later.out
+    for rank in ("wmd", "auto"):
+        options = () if rank == "auto" else ("--rank", rank)
+        hits = call("search", "red quantum computers", "-i", path, "-k", "3", "--json", *options).json["hits"]
+        assert all("qubits" in hit["snippet"] for hit in hits)
+        assert all(hit["distance"] > 0 for hit in hits)
+    info = call("info", "-i", path, "--json").json
+    assert (info["coverage"], info["known_words"] == info["words"]) == (1.0, True)
+    again = call("index", many, "-i", path, "--json")
+    assert (again.err, again.json["trained_seconds"], again.json["coverage"]) == ("", None, 1.0)
+
+
+def test_vectors_of_a_file_stay_and_the_remedy_is_named(call: Call, vectors: Path, many: Path, tmp_path: Path) -> None:
+    path, fitting = tmp_path / "c", tmp_path / "fitting.txt"
+    answer = call("index", many, "-i", path, "--embedding", vectors, "--json")
+    assert answer.json["trained_seconds"] is None
+    assert answer.json["coverage"] < 0.5
+    assert answer.sentence.startswith("only ")
+    assert f"`moverank refit -i {path} --embedding FILE` takes word vectors that fit these texts" in answer.sentence
+    words = sorted({word for text in _TOPICS.values() for word in text.split()})
+    fitting.write_text("".join(f"{word} {i % 7} {i % 11} {i % 3}\n" for i, word in enumerate(words)))
+    answer = call("refit", "-i", path, "--embedding", fitting)
+    first, second = answer.out.splitlines()
+    assert (answer.code, answer.err) == (0, "")
+    begin, end = first.split("; ")
+    assert begin == f"word vectors of {fitting}: {len(words)} words, 3 dimensions"
+    assert re.fullmatch(r"8\d(\.\d)? % of all words have a vector", end)
+    assert second.startswith("centroid fitted to 2,000 documents (")
+    assert call("index", many, "-i", path, "--embedding", fitting).err == ""
+
+
+def test_vectors_are_trained_again_on_demand(call: Call, tiny: Path, collection: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    call("index", tiny, "-i", path)
+    (tiny / "d.txt").write_text("cold")
+    assert call("index", tiny, "-i", path, "--json").json["coverage"] == pytest.approx(6 / 7)
+    answer = call("refit", "--vectors", "-i", path, "--json")
+    assert (answer.code, answer.err, answer.json["coverage"]) == (0, "", 1.0)
+    wrong = call("refit", "--vectors", "-i", collection)
+    assert wrong.code == 2
+    assert "not trained on the texts: name others (--embedding FILE)" in wrong.sentence
+
+
+def test_index_names_the_command_that_replaces_vectors(call: Call, collection: Path, documents: Path) -> None:
+    answer = call("index", documents, "-i", collection, "--embedding", "lsi")
+    assert answer.code == 2
+    assert "`moverank refit --embedding lsi`" in answer.sentence
+
+
+def test_a_pickle_is_loaded_only_if_it_is_trusted(call: Call, collection: Path, tmp_path: Path) -> None:
+    gensim = pytest.importorskip("gensim.models")
+    kv = gensim.KeyedVectors(2)
+    kv.add_vectors(WORDS, [[float(i), 1.0] for i in range(len(WORDS))])
+    file = tmp_path / "own.kv"
+    kv.save(str(file))
+    assert pickle.loads(file.read_bytes()).vector_size == 2  # noqa: S301 - written above
+    answer = call("refit", "-i", collection, "--embedding", file)
+    assert (answer.code, "--trust-pickle" in answer.sentence) == (1, True)
+    assert call("info", "-i", collection, "--json").json["dim"] == 4
+    answer = call("refit", "-i", collection, "--embedding", file, "--trust-pickle", "--json")
+    assert (answer.code, answer.json["dim"]) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--embedding", "nowhere.txt"], 1, "nowhere.txt cannot be read: No such file"),
+        (["--train-option", "dim=3"], 2, "options of word vectors need --vectors or --embedding"),
+        (["--normalize"], 2, "options of word vectors need --vectors or --embedding"),
+        (["--embedding", "lsi", "--train-option", "dimm=3"], 2, "'dimm=3' is no option of lsi training"),
+        (["--embedding", "lsi", "--train-option", "min_count=999"], 1, "no word occurs 999 times in the corpus"),
+    ],
+)
+def test_a_refit_that_cannot_be_done_changes_nothing(
+    call: Call, collection: Path, arguments: list[str], code: int, message: str
+) -> None:
+    before = call("search", "cat", "-i", collection, "--json").json["hits"]
+    answer = call("refit", "-i", collection, *arguments)
+    assert answer.code == code
+    assert message in answer.sentence
+    assert call("search", "cat", "-i", collection, "--json").json["hits"] == before

@@ -1,0 +1,52 @@
+"""The share of running words with a vector, compared with a count of the texts."""
+
+import pytest
+
+from moverank import Collection, Document
+from tests.indexer.stored_state import change_last_byte, only_snapshot
+from tests.indexer.world import STOP_WORDS, TABLE, MakeCollection, document, random_documents, snapshot_above
+
+
+def _counted(documents: list[Document]) -> float:
+    words = [word for one in documents for part in one.parts for word in part.text.split() if word not in STOP_WORDS]
+    return sum(word in TABLE for word in words) / len(words)
+
+
+@pytest.fixture
+def documents() -> list[Document]:
+    return [*random_documents(8, "of the zorp zorp ant"), document("none", "quux the quux"), document("empty")]
+
+
+def test_it_is_that_of_the_snapshot_and_later_changes(
+    collection: Collection, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot_above(monkeypatch, 0)
+    assert collection.index(documents).coverage == collection.coverage == _counted(documents)
+    snapshot_above(monkeypatch, 99)
+    documents[0] = document("d0", "quux quux quux ant")
+    documents += random_documents(12, "zorp ant quux")[8:]
+    assert collection.index(documents).coverage == pytest.approx(_counted(documents))
+    collection.remove(["d1", "d11", "none"])
+    left = [one for one in documents if one.key not in ("d1", "d11", "none")]
+    assert collection.coverage == collection.info()["coverage"] == pytest.approx(_counted(left))
+
+
+@pytest.mark.usefixtures("always_compact")
+def test_a_damaged_snapshot_is_not_used(collection: Collection, documents: list[Document]) -> None:
+    collection.index(documents)
+    change_last_byte(only_snapshot(collection) / "term_counts")
+    with Collection.open(collection.path) as opened:
+        assert opened.coverage == _counted(documents)
+
+
+def test_titles_count_once(make_collection: MakeCollection) -> None:
+    collection = make_collection(title_weight=3)
+    collection.index([Document("a", "ant zorp quux", document("a", "bee").parts)])
+    assert collection.coverage == 0.5
+
+
+def test_without_words_or_vectors(make_collection: MakeCollection) -> None:
+    collection = make_collection(embedding="auto")
+    assert (collection.coverage, collection.info()["coverage"]) == (None, None)
+    assert collection.index([document("stop", "of the")]).coverage is None
+    assert collection.coverage is None
