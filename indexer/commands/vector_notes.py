@@ -1,15 +1,14 @@
 """Notes about the word vectors of a collection after a run: trained ones, and those that do not fit the texts."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from moverank.indexer.collection import Collection
-from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.percentage import percentage
-from moverank.indexer.indexing.settings_check import TRAINED
-from moverank.indexer.snapshot.coverage import LOW
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.documents import Changes
 
 
-def notes_of_run(collection: Collection, source: str, words: int, changes: Changes) -> Iterator[str]:
+def notes_of_run(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
     """Report training, and vectors that do not fit the texts.
 
     `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: those of the run.
@@ -26,8 +25,11 @@ def notes_of_run(collection: Collection, source: str, words: int, changes: Chang
         yield from coverage_notes(collection, changes.coverage, trained_now=changes.trained_seconds is not None)
 
 
-def coverage_notes(collection: Collection, coverage: float | None, *, trained_now: bool) -> Iterator[str]:
+def coverage_notes(collection: "Collection", coverage: float | None, *, trained_now: bool) -> Iterator[str]:
     """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
+    from moverank.indexer.formatters.percentage import percentage
+    from moverank.indexer.snapshot.coverage import LOW
+
     if coverage is not None and coverage < LOW:
         yield (
             f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
@@ -35,7 +37,7 @@ def coverage_notes(collection: Collection, coverage: float | None, *, trained_no
         )
 
 
-def _training_notes(collection: Collection, source: str, words: int, changes: Changes) -> Iterator[str]:
+def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
     if changes.trained_seconds is None:
         return
     vectors = collection.embedding
@@ -53,8 +55,10 @@ def _training_notes(collection: Collection, source: str, words: int, changes: Ch
         )
 
 
-def _remedy(collection: Collection, *, trained_now: bool) -> str:
+def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     """Return how to get word vectors that fit the texts."""
+    from moverank.indexer.indexing.settings_check import TRAINED
+
     refit = f"`moverank refit -i {collection.path} "
     if collection.settings.embedding in TRAINED and not trained_now:
         return f"{refit}--vectors` trains them again on all texts"

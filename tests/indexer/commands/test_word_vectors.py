@@ -127,3 +127,28 @@ def test_a_refit_that_cannot_be_done_changes_nothing(
     assert answer.code == code
     assert message in answer.sentence
     assert call("search", "cat", "-i", collection, "--json").json["hits"] == before
+
+
+def test_cached_distances_are_not_those_of_earlier_vectors(
+    call: Call, collection: Path, documents: Path, tmp_path: Path
+) -> None:
+    """Of mutual proximity, of the translation model, and of `evaluate`."""
+    judgments, fresh = tmp_path / "qrels.tsv", tmp_path / "fresh"
+    judgments.write_text("".join(f"d{i}\t0\td{(i + 3) % 10}\t1\n" for i in range(4)))
+    other = tmp_path / "other.txt"
+    other.write_text("".join(f"{word} {i % 7} {-i} {i % 4}\n" for i, word in enumerate(WORDS)))
+
+    def answers(path: Path) -> list[object]:
+        methods = ("--method", "wmd", "--method", "wcd", "--method", "translation")
+        table = call("evaluate", "retrieval", "-i", path, "--qrels", judgments, *methods, "--json").json["rows"]
+        hits = [
+            [(hit["key"], round(hit["total"], 9)) for hit in call(*search, "--rank", rank, "--json").json["hits"]]
+            for rank in ("wmd:proximity=empirical", "wmd+translation")
+            for search in [("search", "cat river", "-i", path)]
+        ]
+        return [table, hits]
+
+    assert call("index", documents, "-i", fresh, "--embedding", other).code == 0
+    before = answers(collection)
+    assert call("refit", "-i", collection, "--embedding", other).code == 0
+    assert before != answers(fresh) == answers(collection)
