@@ -51,8 +51,8 @@ def compact_if_due(
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
         if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
-            if base:
-                remove_other_snapshots(directory, base.path)  # left behind by a killed writer
+            # Left behind by a killed writer, or made for word vectors that have been replaced.
+            remove_other_snapshots(directory, base.path if base else None)
             return
         encoder = _restored(base.encoder) if base and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)

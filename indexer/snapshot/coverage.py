@@ -1,7 +1,7 @@
 """How much of a collection's text has word vectors: the share of its running words, stop words left out."""
 
 from collections.abc import Iterable
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +13,13 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.store import CountedPart, Reader
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 LOW = 0.8
 """The share below which the word vectors do not fit the texts: a fifth of the words cannot be compared."""
 
 _CHUNK = 50_000  # parts counted together
+_FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
 
 
 class Coverage(NamedTuple):
@@ -58,9 +60,16 @@ def _in_snapshot(reader: Reader, base: Snapshot) -> Coverage:
 
 def _in_database(reader: Reader, since: int) -> Coverage:
     """Count the words of the documents changed after revision `since`."""
-    known = np.zeros(max(reader.word_ids(), default=0) + 1, bool)
-    known[[word.id for word in reader.vocabulary()]] = True
-    return counted(reader.counted_parts(since), known)
+    parts = reader.counted_parts(since)
+    first = list(islice(parts, _CHUNK))
+    ids = np.unique(np.frombuffer(b"".join(part.words for part in first), "<i4")).tolist()
+    if len(ids) <= _FEW_WORDS and len(first) < _CHUNK:
+        known = np.zeros(max(ids, default=0) + 1, bool)
+        known[[id_ for id_, row in reader.word_rows(ids).items() if row != UNKNOWN]] = True
+    else:
+        known = np.zeros(max(reader.word_ids()) + 1, bool)
+        known[[word.id for word in reader.vocabulary()]] = True
+    return counted(chain(first, parts), known)
 
 
 def counted(parts: Iterable[CountedPart], known: NDArray[np.bool_]) -> Coverage:

@@ -89,8 +89,8 @@ def remove_snapshot(path: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def remove_other_snapshots(directory: Path, current: Path) -> None:
-    """Remove every snapshot but the current one."""
+def remove_other_snapshots(directory: Path, current: Path | None) -> None:
+    """Remove every snapshot but the current one; with None, all of them."""
     for path in directory.glob(f"{PREFIX}*"):
         if path != current:
             remove_snapshot(path)

@@ -9,7 +9,8 @@ from moverank.indexer.indexing import automatic_training
 from moverank.indexer.indexing.automatic_training import is_due
 from moverank.indexer.indexing.vectors_change import Training
 from moverank.indexer.snapshot.coverage import Coverage
-from tests.indexer.world import WORDS, MakeCollection, document, random_documents
+from tests.indexer.stored_state import snapshots
+from tests.indexer.world import WORDS, MakeCollection, document, random_documents, snapshot_above
 
 
 def _numbered(numbers: Sequence[int]) -> list[Document]:
@@ -77,6 +78,19 @@ def test_large_collections_are_trained_again_only_if_words_are_unknown(
     assert collection.index(random_documents(90)).trained_seconds is None
     changes = collection.index(_numbered(range(99)))
     assert (changes.trained_seconds is None, changes.coverage) == (False, 1.0)
+
+
+def test_no_snapshot_of_replaced_vectors_is_left(
+    make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = make_collection(embedding="auto")
+    snapshot_above(monkeypatch, 0)
+    collection.index(_numbered(range(4)))
+    assert len(snapshots(collection)) == 1
+    snapshot_above(monkeypatch, 99)
+    assert collection.index(_numbered(range(20))).trained_seconds is not None
+    assert snapshots(collection) == []
+    assert collection.search("own19", k=1).hits[0].key == "n19"
 
 
 def test_imported_vectors_are_never_replaced(collection: Collection) -> None:
