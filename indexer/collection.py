@@ -30,6 +30,7 @@ from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
+from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.neighbours import Neighbours
@@ -291,8 +292,11 @@ class Collection(StoredDocuments):
         chosen = SearchOptions.of(options, fields)
         self._view.run(lambda searcher: searcher.prepare(chosen, progress))
 
-    def search(self, query: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
-        """Find the documents nearest to a text."""
+    def search(self, query: QueryText, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as those of stored ones.
+
+        Its key does not matter: a stored document with the same content is a hit at distance 0.
+        """
         chosen = SearchOptions.of(options, fields)
         return self._view.run(lambda searcher: searcher.search(query, chosen))
 
@@ -302,9 +306,9 @@ class Collection(StoredDocuments):
         return self._view.run(lambda searcher: searcher.similar(key, chosen))
 
     def search_many(
-        self, queries: Iterable[str], options: SearchOptions | None = None, **fields: Any
+        self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
     ) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many texts, in order, faster than one by one.
+        """Find the documents nearest to each of many texts or `Document`s, in order, faster than one by one.
 
         A query without any known word has no hits; `Ranking.problem` gives the reason.
         """
@@ -318,15 +322,18 @@ class Collection(StoredDocuments):
         chosen = SearchOptions.of(options, fields)
         return self._view.run_many(lambda searcher: searcher.similar_many(keys, chosen), chosen)
 
-    def explain(self, query: str, key: str, *, gamma: float | None = None, rank: str | None = None) -> Explanation:
-        """Return the exact distance of the text `query` from the document `key`, and its flows. Raises UnknownKey.
+    def explain(
+        self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None
+    ) -> Explanation:
+        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
 
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
+        Raises UnknownKey.
         """
         options = SearchOptions(gamma=gamma, rank=rank)
         return self._view.run(lambda searcher: searcher.explain(query, key, options))
 
-    def why_not(self, query: str, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
+    def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
 
         `options` are those of the search. Raises UnknownKey.

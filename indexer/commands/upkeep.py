@@ -98,7 +98,12 @@ def refit(
     from moverank.indexer.formatters.terminal import refit_lines
 
     began, changed = perf_counter(), vectors or embedding is not None
-    with Collection.open(index, wait=wait) as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
+    with (
+        Collection.open(index, wait=wait) as collection,
+        interruptible(NOTHING_CHANGED),
+        committing(collection),
+        Bars() as bars,
+    ):
         collection.refit(
             embedding=embedding,
             vectors=vectors,

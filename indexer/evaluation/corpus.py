@@ -9,6 +9,8 @@ import numpy as np
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.evaluation.counted_texts import CorpusVocabulary, Texts
+from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.search.counted_query import part_counts, ranked_words
 from moverank.indexer.snapshot.segment import assemble, concatenated
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.weights import PartCounts
@@ -28,23 +30,23 @@ class Corpus:
     splits: Mapping[str, str]
 
 
-def corpus_of(collection: Collection, queries: Sequence[tuple[str, str]] = ()) -> Corpus:
-    """Read every document of a collection that has a word, and count the words of `queries` (id, text).
+def corpus_of(collection: Collection, queries: Sequence[tuple[str, QueryText]] = ()) -> Corpus:
+    """Read every document of a collection that has a word, and count the words of `queries` (id, text or record).
 
     Raises CollectionError if the collection has no word vectors, or no document with a word.
     """
     embedding, title_weight = collection.embedding, collection.settings.title_weight
     tokenizer = Tokenizer(frozenset(collection.settings.stop_words))
-    tokens = [tokenizer.count(text) for _, text in queries]
+    counted = [ranked_words(tokenizer, text) for _, text in queries]
     with collection.reading() as reader:
         ids, counts, words = _stored_counts(reader)
         total = reader.document_count()
         shown = reader.shown(ids)
         splits = _splits(reader, {id_: shown[id_].key for id_ in ids})
-    words += sorted({word for each in tokens for word in each}.difference(words))
+    words += sorted({word for each in counted for word, _ in each}.difference(words))
     vocabulary = _vocabulary(words, embedding)
     keys, labels = tuple(shown[id_].key for id_ in ids), tuple(shown[id_].label for id_ in ids)
-    packed = _packed(tokens, {word: i for i, word in enumerate(words)})
+    packed = part_counts(counted, {word: i for i, word in enumerate(words)})
     return Corpus(
         Texts(keys, counts, vocabulary, labels, title_weight, tuple(ids), total),
         Texts(tuple(id_ for id_, _ in queries), packed, vocabulary, title_weight=title_weight),
@@ -71,15 +73,6 @@ def _vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
     vectors[known] = embedding.gather(names, rows[known])
     digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
     return CorpusVocabulary(vectors, known, digest.hexdigest(), tuple(words))
-
-
-def _packed(tokens: Sequence[Mapping[str, int]], index: Mapping[str, int]) -> PartCounts:
-    """Pack the word counts of each text into a row, all with rank 0; `index` has the index of each word."""
-    rows = [sorted((index[word], count) for word, count in counts.items()) for counts in tokens]
-    entries = np.array([entry for row in rows for entry in row], np.int32).reshape(-1, 2)
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    words, counts = np.ascontiguousarray(entries[:, 0]), np.ascontiguousarray(entries[:, 1])
-    return PartCounts(starts, words, np.zeros_like(words), counts)
 
 
 def _splits(reader: Reader, keys: Mapping[int, str]) -> dict[str, str]:

@@ -12,8 +12,9 @@ from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import PRIOR
 from moverank.indexer.search.batch import answer_many
+from moverank.indexer.search.counted_query import CountedQuery
 from moverank.indexer.search.live_terms import LiveTerms
-from moverank.indexer.search.query import Outcome, Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.query import Outcome, Prior, Query, QueryWords
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
@@ -84,9 +85,7 @@ class SearchPool:
         wanted: Sequence[NDArray[np.int64]] | None = None,
     ) -> Iterator[Query | str]:
         """Yield the query for each of `queries`, or why it has none; parameters as in `rank`."""
-        if ranking.weights == "tfidf":
-            self.view.frequencies.get()
-        words = _QueryParser(self._pool, queries)
+        frequencies = self.view.frequencies.get() if ranking.weights == "tfidf" else None
         fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
         priors = {field: self._priors[field] for field in fields}
         plain = Query(QueryWords.none(self.view.dim), k, None, ranking, bounded=False, priors=priors)
@@ -95,44 +94,20 @@ class SearchPool:
         for row, own in enumerate(own_rows.tolist()):
             allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
             without = None if own < 0 else int(row_ids[own])
-            query = replace(plain, words=words.of(row, plain), allowed=allowed, without=without)
+            words = _counted(queries, row).weighted(plain, frequencies)
+            query = replace(plain, words=words, allowed=allowed, without=without)
             has_words = query.words.all_texts if not query.needs_bag else query.words.texts
             yield query if has_words else f"{queries.keys[row]!r} has no word to rank by"
 
 
-class _QueryParser:
-    """Turns texts into the words of queries, over the vocabulary that they share with a pool."""
-
-    def __init__(self, pool: Texts, queries: Texts) -> None:
-        self._pool, self._queries = pool, queries
-        self._amounts: dict[float, tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = {}
-
-    def of(self, row: int, query: Query) -> QueryWords:
-        """Return the words of the text at `row`, weighted as `query` is ranked."""
-        vocabulary, ranking = self._queries.vocabulary, query.ranking
-        terms = {gamma: self._terms(row, gamma) for gamma in query.gammas_of_scorers}
-        words, amounts = self._counted(row, ranking.gamma)
-        known = vocabulary.known[words]
-        texts, words, amounts = tuple(vocabulary.words[word] for word in words.tolist()), words[known], amounts[known]
-        weights = amounts * self._pool.idf[words] if ranking.weights == "tfidf" else amounts
-        names = tuple(vocabulary.words[word] for word in words.tolist())
-        ids, vectors = words.astype(np.int64) + 1, vocabulary.vectors[words]
-        weights = weights / (weights.sum() or 1.0)
-        return QueryWords(names, ids, weights, vectors, float(amounts.sum()), texts, terms)
-
-    def _terms(self, row: int, gamma: float) -> QueryTerms:
-        vocabulary = self._queries.vocabulary
-        words, amounts = self._counted(row, gamma)
-        vectors = WordVectors(vocabulary.vectors[words], vocabulary.known[words])
-        texts = tuple(vocabulary.words[word] for word in words.tolist())
-        return QueryTerms(words.astype(np.int64) + 1, amounts, vectors, texts)
-
-    def _counted(self, row: int, gamma: float) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        if gamma not in self._amounts:
-            self._amounts[gamma] = self._queries.ranked_counts(gamma)
-        starts, words, amounts = self._amounts[gamma]
-        entries = slice(starts[row], starts[row + 1])
-        return words[entries], amounts[entries]
+def _counted(texts: Texts, row: int) -> CountedQuery:
+    """Return the words of the text at `row` as a query over the vocabulary that it shares with a pool."""
+    vocabulary, counts = texts.vocabulary, texts.counts.take(np.array([row]))
+    words, positions = np.unique(counts.words, return_inverse=True)
+    names = tuple(vocabulary.words[word] for word in words.tolist())
+    vectors = WordVectors(vocabulary.vectors[words], vocabulary.known[words])
+    own = replace(counts, words=positions.astype(np.int32))
+    return CountedQuery(names, words.astype(np.int64) + 1, vectors, own, texts.title_weight)
 
 
 def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None) -> View:

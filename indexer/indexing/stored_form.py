@@ -8,8 +8,8 @@ from typing import NamedTuple
 from moverank.indexer.documents import Document, Metadata, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.metadata import flattened, metadata_fault, texts_of
+from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
-from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
 
 
@@ -25,13 +25,13 @@ class StoredPart(NamedTuple):
 
 def stored_parts(document: Document) -> tuple[StoredPart, ...]:
     """Return the parts of a document, its title first where the title's words count."""
-    title = document.title if document.title_counts else ""
-    counted = counted_texts(title, [(part.rank, part.text) for part in document.parts])
-    rows = [
-        StoredPart(position, part.rank, part.text, text, text_digest(part.text))
-        for position, (part, text) in enumerate(zip(document.parts, counted, strict=True))
-    ]
-    own = [StoredPart(-1, TITLE, title, title, text_digest(title))] if title.strip() else []
+    texts = ranked_texts(document)
+    titled = len(texts) - len(document.parts)
+    own = (StoredPart(-1, TITLE, title, title, text_digest(title)) for _, title in texts[:titled])
+    rows = (
+        StoredPart(position, part.rank, part.text, counted, text_digest(part.text))
+        for position, (part, (_, counted)) in enumerate(zip(document.parts, texts[titled:], strict=True))
+    )
     return (*own, *rows)
 
 
@@ -83,8 +83,7 @@ def check_document(document: Document) -> None:
             raise UsageError(
                 f"document {document.key!r} has half a character (a lone surrogate), which no text can hold"
             )
-    if any(not 0 <= part.rank < 2**31 for part in document.parts):
-        raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")
+    check_ranks(document)
 
 
 def _has_surrogate(text: str) -> bool:

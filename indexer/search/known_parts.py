@@ -98,23 +98,26 @@ def related_ids(parts: list[KnownPart]) -> NDArray[np.int64]:
 
 
 def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> KnownPart:
-    """Return a scorer's part: a distance is its own cost; a score costs 0 at its largest and 1 at its least.
+    """Return a scorer's part: a distance is its own cost; a score costs 0 at its largest, and 1 more at its least.
 
-    The largest is that of any document but the query itself; the least is the score of documents that share no word
+    The unit is the difference between the largest score of any document but the query itself and its copies, so that a
+    query which is stored ranks the others as one that is not, and the least score: that of documents that share no word
     with the query, where the scorer has one.
     """
     gamma = term.gamma or 0.0
-    scored = view.scores.score(scorer, gamma, query.words.terms[gamma])
+    terms = query.words.terms[gamma]
+    scored = view.scores.score(scorer, gamma, terms)
     order = np.argsort(scored.ids, kind="stable")
     ids, nearness = scored.ids[order], scored.nearness[order]
     related = None if scored.unrelated is None else nearness > scored.unrelated
     if SCORERS[scorer.name].ascending:
         return KnownPart(term, ids, np.maximum(-nearness, 0.0), -nearness, related)
-    others = nearness if query.without is None else nearness[ids != query.without]
-    best = float(others.max(initial=-np.inf)) if len(others) else 0.0
-    worst = (float(others.min()) if len(others) else 0.0) if scored.unrelated is None else scored.unrelated
-    scale = best - worst
-    costs = np.maximum((best - nearness) / scale, 0.0) if scale > 0 else np.ones(len(ids))
+    possible = ids != query.without
+    others = nearness[possible & ~view.scores.same(scorer, gamma, terms)[order]]
+    largest, best = (float(scores.max(initial=-np.inf)) for scores in (nearness[possible], others))
+    worst = float(others.min(initial=np.inf)) if scored.unrelated is None else scored.unrelated
+    scale = best - worst if best > worst else largest - worst
+    costs = np.maximum((largest - nearness) / scale, 0.0) if 0 < scale < np.inf else np.ones(len(ids))
     return KnownPart(term, ids, costs, nearness, related)
 
 

@@ -1,4 +1,4 @@
-"""Resolves options, and a text or a key, to a query."""
+"""Resolves options, and a text, a record or a key, to a query."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.filters import Alternatives, alternatives, matching_ids
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions, Where
+from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import ScorerChoice
+from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
 from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.view import LiveSegment, View
@@ -96,8 +98,8 @@ class QueryParser:
         small = sum(len(part.segment.ids) for part in self._view.segments) <= EXACT_UP_TO
         return options.depth or (None if options.exact or small else max(DEFAULT_DEPTH, options.k))
 
-    def text(self, text: str, query: Query) -> Query:
-        """Return the query with the words of a text; NoKnownWords if it has none that the query needs."""
+    def text(self, text: QueryText, query: Query) -> Query:
+        """Return the query with the words of a text or a record; NoKnownWords if it has none that the query needs."""
         return replace(query, words=self.words_of(text, query))
 
     def similar(self, key: str, query: Query) -> Query:
@@ -109,32 +111,28 @@ class QueryParser:
         words = self._all_words(id_, query) if query.needs_terms else self.stored(id_, query.ranking)
         return replace(query, words=words, without=id_)
 
-    def words_of(self, text: str, query: Query) -> QueryWords:
-        """Return the words of a text for a `query`; NoKnownWords if it has none, or no bag although one is needed."""
-        counts = self._tokenizer.count(text)
-        texts = sorted(counts)
+    def words_of(self, text: QueryText, query: Query) -> QueryWords:
+        """Return the words of a text or a record for a `query`, weighted as those of a stored document.
+
+        Raises NoKnownWords if it has none, or no bag although one is needed.
+        """
+        counted = ranked_words(self._tokenizer, text)
+        texts = sorted({word for word, _ in counted})
         rows = self._embedding.find(texts)
         known = np.flatnonzero(rows != UNKNOWN)
         stored = {word.word: word.id for word in self._reader.words(texts)}
         needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
         if not len(texts) or (needs_vector and not len(known)):
-            shown = " ".join(text.split())
-            raise NoKnownWords(
-                f"the query {shown[:60]!r} has no word that the collection has a vector for"
-                + ("" if counts else ": all of its words are stop words" if shown else ": it is empty")
-            )
-        all_ids = np.array([stored.get(name, 0) for name in texts], np.int64)
-        amounts = np.array([counts[name] for name in texts], np.float64)
-        names, ids, weights = [texts[i] for i in known.tolist()], all_ids[known], amounts[known]
-        vectors = self._embedding.gather(names, rows[known])
-        counted = QueryTerms(all_ids, amounts, _word_vectors(vectors, known, len(texts)), tuple(texts))
-        terms = dict.fromkeys(query.gammas_of_scorers, counted)
-        length = float(weights.sum())
-        if query.ranking.weights == "tfidf":
-            weights = weights * self._view.frequencies.get().idf(ids)
-        words = QueryWords(tuple(names), ids, weights / (weights.sum() or 1.0), vectors, length, tuple(texts), terms)
-        unknown = tuple(word for word in texts if word not in set(names))
-        return replace(words, unknown=unknown, ignored=self._ignored(texts, set(names), query.ranking))
+            raise NoKnownWords(_without_words(text, has_words=bool(texts)))
+        ids = np.array([stored.get(name, 0) for name in texts], np.int64)
+        vectors = self._embedding.gather([texts[i] for i in known.tolist()], rows[known])
+        counts = part_counts([counted], {word: i for i, word in enumerate(texts)})
+        weight = float(self._settings.title_weight)
+        words = CountedQuery(tuple(texts), ids, _word_vectors(vectors, known, len(texts)), counts, weight)
+        weighted = words.weighted(query, self._view.frequencies.get() if query.ranking.weights == "tfidf" else None)
+        has_vector = {texts[i] for i in known.tolist()}
+        unknown = tuple(word for word in texts if word not in has_vector)
+        return replace(weighted, unknown=unknown, ignored=self._ignored(texts, has_vector, query.ranking))
 
     def _ignored(self, texts: Sequence[str], known: AbstractSet[str], ranking: RankingSpec) -> tuple[str, ...]:
         """Return the words of a query that have no effect on a ranking; `known` are those with a vector."""
@@ -207,6 +205,13 @@ def _check(options: SearchOptions) -> None:
         raise UsageError(
             f"depth must be at least k, which is {options.k}, not {options.depth}: hits are chosen from the candidates"
         )
+
+
+def _without_words(text: QueryText, *, has_words: bool) -> str:
+    """Return why a query has no answer; `has_words`: it has words, but none that is known."""
+    shown = " ".join(" ".join(part for _, part in ranked_texts(as_document(text))).split())
+    reason = "" if has_words else ": all of its words are stop words" if shown else ": it is empty"
+    return f"the query {shown[:60]!r} has no word that the collection has a vector for{reason}"
 
 
 def _word_vectors(vectors: NDArray[np.float32], known: NDArray[np.intp], size: int) -> WordVectors:

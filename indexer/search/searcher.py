@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
+from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
@@ -25,6 +27,9 @@ from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding
+
+_Item = TypeVar("_Item")
+"""A text, a record or a key."""
 
 
 class Searcher:
@@ -46,16 +51,16 @@ class Searcher:
         if ranking.proximity:
             sampled_distances(self._view, ranking.gamma, ranking.weights, progress)
 
-    def search(self, text: str, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a text."""
+    def search(self, text: QueryText, options: SearchOptions) -> Ranking:
+        """Find the documents nearest to a text or a record."""
         return self._answer(self._parser.text(text, self._parser.resolve(options)), options)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
         return self._answer(self._parser.similar(key, self._parser.resolve(options)), options)
 
-    def search_many(self, texts: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
-        """Find the documents nearest to each of many texts."""
+    def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many texts or records."""
         return self._answer_many(texts, self._parser.text, options)
 
     def similar_many(self, keys: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
@@ -83,14 +88,14 @@ class Searcher:
         )
         return Pairs(pairs, found.compared, found.counts, str(query.ranking))
 
-    def explain(self, text: str, key: str, options: SearchOptions) -> Explanation:
+    def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
         query = self._parser.text(text, self._parser.resolve(options))
         explanation = explain_document(self._view, self._parser, query, key)
         words = query.words
         return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
-    def why_not(self, text: str, key: str, options: SearchOptions) -> WhyNot:
+    def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
         query = self._parser.text(text, self._parser.resolve(options))
         return why_not(self._view, self._parser, query, key)
@@ -100,7 +105,7 @@ class Searcher:
         return ranking_of(self._reader, self._parser, outcome, query, explained=options.explained)
 
     def _answer_many(
-        self, items: Iterable[str], parse: Callable[[str, Query], Query], options: SearchOptions
+        self, items: Iterable[_Item], parse: Callable[[_Item, Query], Query], options: SearchOptions
     ) -> Iterator[Ranking]:
         self.prepare(options, silent)  # here, as threads of the pool must not wait for others
         query = self._parser.resolve(options)
@@ -112,7 +117,7 @@ class Searcher:
                 yield ranking_of(self._reader, self._parser, outcome, parsed, explained=options.explained)
 
 
-def _parsed(item: str, query: Query, parse: Callable[[str, Query], Query]) -> Query | str:
+def _parsed(item: _Item, query: Query, parse: Callable[[_Item, Query], Query]) -> Query | str:
     """Return the query for a text or key, or the message of its error."""
     try:
         return parse(item, query)

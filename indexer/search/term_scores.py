@@ -17,6 +17,8 @@ from moverank.indexer.snapshot.translation_cache import cached_normalisers
 from moverank.rerank.scorers import SCORERS, Scorer, TermCounts, TermQuery, WordVectors, translation_normalisers
 from moverank.rerank.scorers.translation import Translation
 
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredDocuments:
@@ -76,9 +78,7 @@ class TermScores:
         """Score all documents for the words of `query` by the scorer `choice`, with parts weighted by `gamma`."""
         scorers = self._fitted(choice, gamma)
         sign = -1.0 if SCORERS[choice.name].ascending else 1.0
-        counted = self._counts(gamma, choice.stem)
-        if choice.stem:
-            query = self.stems(choice.stem).of_query(query)
+        counted, query = self._compared(choice, gamma, query)
         statistics = counted.of_words(query.ids)
         scores = [
             scorer.score(
@@ -95,6 +95,23 @@ class TermScores:
         unrelated = scorers[0].unrelated if scorers else None
         nearness = sign * np.concatenate([np.empty(0), *scores])
         return ScoredDocuments(self.ids, nearness, None if unrelated is None else sign * unrelated)
+
+    def same(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> NDArray[np.bool_]:
+        """Return whether each document (n,) has the words of `query`, as the scorer `choice` counts them, and no other.
+
+        Such a document is the query itself, or a copy of it.
+        """
+        counted, query = self._compared(choice, gamma, query)
+        rows = [
+            _equal_rows(counts, counted.positions(segment, query.ids), query.counts)
+            for segment, counts in enumerate(counted.counts)
+        ]
+        return np.concatenate([np.empty(0, bool), *rows])
+
+    def _compared(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> tuple[CountedTerms, QueryTerms]:
+        """Return the counts that a scorer compares, and the query over the same terms, words or stems."""
+        terms = self.stems(choice.stem).of_query(query) if choice.stem else query
+        return self._counts(gamma, choice.stem), terms
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
@@ -173,3 +190,20 @@ def _sums(words: WordVectors, others: WordVectors, chosen: NDArray[np.bool_]) ->
     """Return the normalisers of `words` over those of `others` that are `chosen` (t,)."""
     vocabulary = WordVectors(others.vectors[chosen], others.known[chosen])
     return translation_normalisers(words.vectors, words.known, vocabulary)
+
+
+def _equal_rows(counts: TermCounts, terms: NDArray[np.int32], amounts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether each row (n,) has exactly these terms (h,), -1 for unknown ones, with these amounts (h,)."""
+    equal = np.zeros(len(counts), bool)
+    if not len(terms) or terms.min() < 0:
+        return equal
+    order = np.argsort(terms)
+    terms, amounts = terms[order], amounts[order]
+    # The first terms exclude almost all rows of this length.
+    rows = np.flatnonzero(np.diff(counts.starts) == len(terms))
+    rows = rows[counts.terms[counts.starts[rows]] == terms[0]]
+    entries = counts.starts[rows, None] + np.arange(len(terms))
+    # Sums over parts or words in another order differ in the last digits.
+    same = (counts.terms[entries] == terms) & np.isclose(counts.counts[entries], amounts, rtol=_ROUNDING, atol=0)
+    equal[rows[same.all(axis=1)]] = True
+    return equal
