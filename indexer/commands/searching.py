@@ -30,6 +30,7 @@ from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
+    from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.readers.queries import BatchQuery
     from moverank.rerank.ranking import Ranking
 
@@ -38,7 +39,7 @@ app = typer.Typer()
 
 @app.command(
     epilog='Examples: `moverank search "mains plug gets hot"`  `moverank search --queries list.txt --json -k 3`  '
-    '`moverank search "late train" --where label=travel --exact`'
+    '`moverank search "late train" --where label=travel --exact`  `moverank search --file notes.txt`'
 )
 def search(  # over 40 lines: most of them are its options
     query: Annotated[str | None, typer.Argument(help="The text to search for.")] = None,
@@ -55,21 +56,31 @@ def search(  # over 40 lines: most of them are its options
     explain: Flows = False,
     queries: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Many queries: one a line, or JSONL with id and text; - is standard input."),
+        typer.Option(
+            metavar="FILE",
+            help="Many queries: one a line, or JSONL records as `index` and `threads` read them; - is standard input.",
+        ),
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The query is this whole file; - is standard input.")
+    ] = None,
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."),
     ] = None,
     format: Annotated[  # noqa: A002 - the option's name
         Literal["text", "trec"], typer.Option("--format", help="trec: print the hits of --queries as a TREC run.")
     ] = "text",
     as_json: Json = False,
 ) -> None:
-    """Find the documents nearest to a text."""
+    """Find the documents nearest to a text, a file or a thread."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
     from moverank.indexer.readers.queries import read_batch
 
-    if (query is None) == (queries is None):
-        raise UsageError("give either a query or --queries FILE")
+    if sum(given is not None for given in (query, queries, file, thread)) != 1:
+        raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
     if format == "trec" and (queries is None or as_json):
         raise UsageError("--format trec needs --queries, and goes without --json")
     explained = explain or not (as_json or format == "trec")
@@ -77,16 +88,26 @@ def search(  # over 40 lines: most of them are its options
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
     )
     batch = read_batch(queries) if queries is not None else []
+    single = _single_query(query, file, thread)
     with Collection.open(index) as collection:
         _prepare(collection, options)
-        if query is not None:
-            ranking = collection.search(query, options)
+        if single is not None:
+            ranking = collection.search(single, options)
             print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
         else:
-            rankings = collection.search_many([each.text for each in batch if not each.problem], options)
+            rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
             answers = _with_bad_lines(batch, rankings)
             _print_rankings(named, answers, flows=explain, as_json=as_json, as_run=format == "trec")
+
+
+def _single_query(query: str | None, file: str | None, thread: str | None) -> "QueryText | None":
+    """Return the query that is given as a text, a file or the file of a thread; None if it is none of these."""
+    from moverank.indexer.readers.queries import read_query_file, read_query_thread
+
+    if file is not None:
+        return read_query_file(file)
+    return read_query_thread(thread) if thread is not None else query
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")

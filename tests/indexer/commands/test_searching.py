@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -246,6 +247,75 @@ def test_a_bad_line_of_a_batch_does_not_stop_the_others(call: Call, collection: 
     run = call(*arguments, "--format", "trec")
     assert (run.code, [line.split()[0] for line in run.out.splitlines()], run.err) == (1, ["1", "b"], answer.err)
     assert [line[:6] for line in call(*arguments).out.splitlines() if line[:1] in "1b"] == ["1: cat", "b: dog"]
+
+
+THREAD = (
+    '{"id": "t", "title": "Dog and bird", "body": "A dog sleeps", "comments": [{"text": "wine", "rank": 5}, '
+    '{"text": "cat piano"}]}'
+)
+
+
+@pytest.mark.parametrize("rank", ["wmd", "pwmd:gamma=0.5", "tfidf", "bm25:gamma=0.75,stem=english", "auto"])
+def test_a_thread_is_searched_for_as_if_it_were_stored(call: Call, collection: Path, tmp_path: Path, rank: str) -> None:
+    file = tmp_path / "thread.jsonl"
+    file.write_text(THREAD + "\n")
+    call("threads", file, "-i", collection, "--title-weight", "3", "--gamma", "0.75")
+    options = ("-i", collection, "-k", "50", *(() if rank == "auto" else ("--rank", rank)), "--json")
+    stored = call("similar", "t", *options).json
+    answers = [
+        call("search", "--thread", file, *options).json,
+        call("search", "--thread", "-", *options, stdin=THREAD.encode()).json,
+        call("search", "--queries", file, *options).json,
+    ]
+    assert stored["hits"]
+    for answer in answers:
+        keys = [hit["key"] for hit in answer["hits"]]
+        assert "t" in keys
+        assert [key for key in keys if key != "t"] == [hit["key"] for hit in stored["hits"]]
+        assert answer["certified"]
+    assert answers[2]["query"] == "t"
+    if rank.startswith(("wmd", "pwmd")):
+        assert (answers[0]["hits"][0]["key"], answers[0]["hits"][0]["distance"]) == ("t", pytest.approx(0, abs=1e-6))
+
+
+def test_a_file_is_searched_for_as_if_it_were_stored(call: Call, collection: Path, tmp_path: Path) -> None:
+    file, options = tmp_path / "notes.txt", ("-i", collection, "-k", "50", "--json")
+    file.write_text("Dog and bird\n\nA dog sleeps. The cat\nplays the piano.\n")
+    call("index", file, "-i", collection, "--title-weight", "3")
+    stored = call("similar", str(file), *options).json
+    for answer in (
+        call("search", "--file", file, *options).json,
+        call("search", "--file", "-", *options, stdin=file.read_bytes()).json,
+    ):
+        assert answer["hits"][0]["key"] == str(file)
+        assert [hit["key"] for hit in answer["hits"][1:]] == [hit["key"] for hit in stored["hits"]]
+    assert call("search", "--file", file, "-i", collection, "-k", "1").out.split()[2:5] == ["Dog", "and", "bird"]
+
+
+def test_one_query_is_given_in_one_way(call: Call, collection: Path, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("a cat")
+    ways: list[tuple[object, ...]] = [("cat",), ("--file", file), ("--thread", file), ("--queries", file)]
+    for given in [(), *(one + other for one, other in combinations(ways, 2))]:
+        answer = call("search", *given, "-i", collection)
+        assert answer.code == 2
+        assert answer.sentence == "give one of these: a query, --file FILE, --thread FILE, or --queries FILE"
+
+
+def test_a_bad_query_file_fails_in_one_sentence(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "threads.jsonl").write_text(THREAD + "\n" + THREAD + "\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "stop.txt").write_text("the of")
+    for given, reason in [
+        (("--thread", tmp_path / "threads.jsonl"), "threads.jsonl:2: the key 't' is already taken"),
+        (("--thread", tmp_path / "empty.txt"), "empty.txt: it does not look like threads"),
+        (("--file", tmp_path / "empty.txt"), "empty.txt: there is no text"),
+        (("--file", tmp_path / "stop.txt"), "all of its words are stop words"),
+        (("--file", tmp_path / "missing"), "missing: there is no such file or directory"),
+    ]:
+        answer = call("search", *given, "-i", collection, "--json")
+        assert (answer.code, answer.out) == (1, "")
+        assert reason in answer.sentence
 
 
 def test_damage_is_reported_and_the_ranking_is_right(

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from moverank import Collection
+from moverank import Collection, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
@@ -10,6 +10,28 @@ from moverank.indexer.evaluation.trial import Trial, best_of, distances_of
 from moverank.indexer.progress import silent
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from tests.indexer.evaluation.ranked import ranked
+from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
+
+RANKINGS = [
+    "wmd",
+    "wmd:weights=tfidf",
+    "pwmd:gamma=0.5",
+    "rwmd",
+    "chamfer:weights=tfidf",
+    "cover",
+    "wcd",
+    "cosine:weights=tfidf",
+    "bm25",
+    "bm25:stem=english,gamma=0.3",
+    "bow",
+    "interpolation",
+    "lsi:dim=3",
+    "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
+    "pwmd+0.4*bm25+0.3*lsi:dim=3",
+    "pwmd:proximity=empirical",
+    "wmd:weights=tfidf,proximity=gaussian",
+    "0.7*pwmd:gamma=0.5,proximity=gamma+bm25",
+]
 
 
 def test_documents_as_queries_leave_themselves_out(pool: Texts, indexed: Collection) -> None:
@@ -43,29 +65,7 @@ def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
         assert proximity == pytest.approx(fitted_proximity(plain, DistanceMoments.of(plain), spread, kind))
 
 
-@pytest.mark.parametrize(
-    "rank",
-    [
-        "wmd",
-        "wmd:weights=tfidf",
-        "pwmd:gamma=0.5",
-        "rwmd",
-        "chamfer:weights=tfidf",
-        "cover",
-        "wcd",
-        "cosine:weights=tfidf",
-        "bm25",
-        "bm25:stem=english,gamma=0.3",
-        "bow",
-        "interpolation",
-        "lsi:dim=3",
-        "wmd:weights=tfidf,mu=5+0.5*cover+1.5*bm25:stem=english+cosine",
-        "pwmd+0.4*bm25+0.3*lsi:dim=3",
-        "pwmd:proximity=empirical",
-        "wmd:weights=tfidf,proximity=gaussian",
-        "0.7*pwmd:gamma=0.5,proximity=gamma+bm25",
-    ],
-)
+@pytest.mark.parametrize("rank", RANKINGS)
 def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
     """Of documents and of texts as queries, for all documents and for the best ones."""
     texts = [("q1", "ant bee zorp"), ("q2", "elk fox fox"), ("q3", "quux hen")]
@@ -79,3 +79,36 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
                 search = indexed.similar if own_rows[0] >= 0 else indexed.search
                 found = search(dict(texts).get(key, key), k=k, rank=rank).hits
                 assert [pool.keys[row] for row in rows.tolist()] == [hit.key for hit in found]
+
+
+@pytest.mark.parametrize("rank", RANKINGS)
+def test_the_order_of_records_is_that_of_a_search(make_collection: MakeCollection, rank: str) -> None:
+    """Of queries with a title and ranked parts, in a collection of such documents, some of which are the queries."""
+    rng = np.random.default_rng(8)
+    words = [*WORDS, "ants", *NO_VECTOR]
+
+    def thread(key: str, *ranks: int) -> Document:
+        title, *posts = (" ".join(rng.choice(words, 4)) for _ in range(1 + len(ranks)))
+        parts = [Part(text, r) for text, r in zip(posts, ranks, strict=True)]
+        return Document(key, title, (Part(f"{title}. {posts[0]}", ranks[0]), *parts[1:]))
+
+    collection = make_collection(title_weight=3, gamma=0.75)
+    documents = [thread(f"d{i}", *range(1 + i % 3)) for i in range(15)]
+    collection.index(documents)
+    new = [thread("q1", 0, 1, 1, 4), thread("q2", 2, 3), Document("q3", "ant zorp", title_counts=True)]
+    new.append(Document("q4", "Ignored fox", (Part("hen", 1),), title_counts=False))
+    queries = {query.key: query for query in (*new, documents[4])}
+    corpus = corpus_of(collection, list(queries.items()))
+    pool, method = corpus.documents, parse_method(rank, collection.settings.ranking)
+    own_rows = np.array([pool.row_of.get(key, -1) for key in queries])
+    for rows in (np.full(len(queries), -1), own_rows):
+        trial = Trial(pool, corpus.queries, rows, DistanceCache(), silent)
+        for (key, query), own, best in zip(
+            queries.items(), rows.tolist(), best_of(method, trial, len(pool)), strict=True
+        ):
+            found = (
+                collection.search(query, k=len(pool), rank=rank)
+                if own < 0
+                else collection.similar(key, k=len(pool), rank=rank)
+            )
+            assert [pool.keys[row] for row in best.tolist()] == [hit.key for hit in found.hits]
