@@ -15,6 +15,9 @@ from moverank.rerank.scorers import SCORERS
 
 _Floats = NDArray[np.float64]
 
+_LEAST = 1e-10
+"""The cost of the largest score: a copy of the query comes first even where nothing else is compared."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownPart:
@@ -98,11 +101,11 @@ def related_ids(parts: list[KnownPart]) -> NDArray[np.int64]:
 
 
 def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> KnownPart:
-    """Return a scorer's part: a distance is its own cost; a score costs 0 at its largest, and 1 more at its least.
+    """Return a scorer's part: a distance is its own cost; a score costs 0 at its largest and 1 at its least.
 
-    The unit is the difference between the largest score of any document but the query itself and its copies, so that a
-    query which is stored ranks the others as one that is not, and the least score: that of documents that share no word
-    with the query, where the scorer has one.
+    The largest is that of any document but the query itself and its copies, which cost 0: a query that is stored ranks
+    the others as one that is not. The least is the score of documents that share no word with the query, where the
+    scorer has one.
     """
     gamma = term.gamma or 0.0
     terms = query.words.terms[gamma]
@@ -112,13 +115,11 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     related = None if scored.unrelated is None else nearness > scored.unrelated
     if SCORERS[scorer.name].ascending:
         return KnownPart(term, ids, np.maximum(-nearness, 0.0), -nearness, related)
-    possible = ids != query.without
-    others = nearness[possible & ~view.scores.same(scorer, gamma, terms)[order]]
-    largest, best = (float(scores.max(initial=-np.inf)) for scores in (nearness[possible], others))
+    others = nearness[~view.scores.same(scorer, gamma, terms)[order] & (ids != query.without)]
+    best = float(others.max(initial=-np.inf))
     worst = float(others.min(initial=np.inf)) if scored.unrelated is None else scored.unrelated
-    scale = best - worst if best > worst else largest - worst
-    costs = np.maximum((largest - nearness) / scale, 0.0) if 0 < scale < np.inf else np.ones(len(ids))
-    return KnownPart(term, ids, costs, nearness, related)
+    costs = (best - nearness) / (best - worst) if best > worst else np.ones(len(ids))
+    return KnownPart(term, ids, np.where(nearness > best, 0.0, np.maximum(costs, _LEAST)), nearness, related)
 
 
 def _prior(prior: Prior, term: Term) -> KnownPart:
