@@ -83,6 +83,7 @@ def write_files(directory: Path) -> None:
     )
     (directory / "pairs.tsv").write_text("".join(f"{key}\t{keys[i + 1]}\n" for i, key in enumerate(keys[:4])))
     (directory / "qrels.tsv").write_text("".join(f"q{i}\t0\t{keys[i]}\t1\n" for i in range(4)))
+    (directory / "thread.jsonl").write_text(json.dumps(threads[0]) + "\n")
     queries = [{"id": f"q{i}", "text": threads[i]["title"]} for i in range(4)]
     (directory / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
     (directory / "labels.tsv").write_text("".join(f"{thread['id']}\t{thread['label']},home\n" for thread in threads))
