@@ -109,8 +109,8 @@ def index(
         encoding=encoding,
         conversion=conversion,
     )
-    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     defaults = {"title_weight": TITLE_WEIGHT}
+    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
 
 

@@ -92,6 +92,47 @@ def experiments() -> Iterator[Case]:
     yield Case("interrupted before anything is committed", index, 1, "interrupted: nothing was changed")
 
 
+def sources() -> Iterator[Case]:
+    """Yield folders that are read again, pruned and overlap, and keys that two sources have."""
+    notes = "mkdir notes other; echo cat > notes/a.txt; echo dog > notes/b.txt; echo bus > other/c.txt"
+    twice = f"{notes}; cd notes; moverank index . --embedding ../vectors.txt; moverank index ."
+    yield Case("a folder with its own collection in it, twice", twice, 0, "2 unchanged")
+    pruned = f"{notes}; printf '%PDF-\\0' > notes/d.pdf; moverank index notes -i old; rm notes/b.txt"
+    yield Case("--prune beside a PDF file", f"{pruned}; moverank index notes -i old --prune", 0, "1 removed")
+    other = f"{notes}; moverank index other -i old --prune"
+    yield Case("--prune of another folder", f"{other}; moverank info -i old --json", 0, '"documents": 2001')
+    most = "head -n 9 docs.jsonl > few; mv few docs.jsonl; moverank index docs.jsonl -i old --prune"
+    yield Case("--prune of more than half", most, 1, "1,991 of 2,000 documents of these sources would be removed")
+    forum = 'echo \'{"id": "d1", "text": "bus"}\' > forum.jsonl; moverank index forum.jsonl -i old'
+    yield Case("a key of another forum", forum, 1, "--prefix NAME puts NAME/ in front of the keys")
+    yield Case("the same forum with --prefix", f"{forum} --prefix forum", 0, "1 added")
+    spelled = f"{notes}; for path in notes ./notes $PWD/notes; do moverank index $path -i old; done"
+    yield Case("a folder by three spellings", spelled, 0, "2 unchanged")
+    piped = "echo cat | moverank index - -i old; echo dog | moverank index - -i old"
+    yield Case("two runs from standard input", piped, 1, "is held by an earlier run from standard input")
+
+
+def files() -> Iterator[Case]:
+    """Yield files that are broken, unreadable, or in another form than usual, and conditions on metadata."""
+    rights = "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search"
+    closed = f"mkdir -p notes/no; echo cat > notes/a.txt; chmod 0 notes/no; {rights} moverank index notes -i old"
+    yield Case("a folder that cannot be read, beside a text", closed, 0, "1 added, 1 rejected")
+    loop = "mkdir -p g/h; echo cat > g/h/a.txt; ln -s .. g/h/up; moverank index 'g/**/*.txt' -i old"
+    yield Case("a pattern and a loop of links", loop, 0, "1 added")
+    broken = "(cat docs.jsonl; yes '{' | head -n 99) > bad.jsonl; moverank index bad.jsonl -i old"
+    yield Case("99 broken lines", broken, 0, "79 more records were rejected")
+    array = "(echo '['; sed 's/$/,/' docs.jsonl; echo ']') > all.json; moverank index all.json -i old"
+    yield Case("a JSON array", array, 0, "2,000 unchanged")
+    table = "printf 'ID,Text\\n7,cat\\n' > t.csv; moverank index t.csv -i old"
+    yield Case("a CSV header in capitals", table, 0, "1 added")
+    record = '{\\"id\\": \\"x\\", \\"text\\": \\"cat\\", \\"price\\": 3.0, \\"open\\": true}'
+    filtered = f'echo "{record}" > p.jsonl; moverank index p.jsonl -i old'
+    for condition in ("price=3", "open=True"):
+        yield Case(f"--where {condition}", f"{filtered}; moverank list -i old --where {condition}", 0, "price=3.0")
+    thread = 'echo \'{"id": "t", "title": "cat"}\' > t.jsonl; moverank threads t.jsonl -i old'
+    yield Case("a thread without comments", thread, 0, "1 added")
+
+
 def usage() -> Iterator[Case]:
     """Yield forms of help, and completion."""
     yield Case("-h", "moverank search -h", 0, "Usage: moverank search")
@@ -130,7 +171,7 @@ def main() -> None:
     show("| what failed | command | exit code | answer |")
     show("|---|---|---|---|")
     failed = 0
-    for case in (*environments(), *searches(), *experiments(), *usage()):
+    for case in (*environments(), *sources(), *files(), *searches(), *experiments(), *usage()):
         code, line = answer(case)
         failed += code != case.code or case.expected not in line
         cells = (case.description, f"`{case.command}`", str(code), line[:160])
