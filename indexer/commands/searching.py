@@ -30,7 +30,6 @@ from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
-    from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.readers.queries import BatchQuery
     from moverank.rerank.ranking import Ranking
 
@@ -77,7 +76,7 @@ def search(  # over 40 lines: most of them are its options
     from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
-    from moverank.indexer.readers.queries import read_batch
+    from moverank.indexer.readers.queries import read_batch, single_query
 
     if sum(given is not None for given in (query, queries, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
@@ -88,7 +87,7 @@ def search(  # over 40 lines: most of them are its options
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
     )
     batch = read_batch(queries) if queries is not None else []
-    single = _single_query(query, file, thread)
+    single = single_query(query, file, thread)
     with Collection.open(index) as collection:
         _prepare(collection, options)
         if single is not None:
@@ -99,15 +98,6 @@ def search(  # over 40 lines: most of them are its options
             named = [(each.id, each.text) for each in batch]
             answers = _with_bad_lines(batch, rankings)
             _print_rankings(named, answers, flows=explain, as_json=as_json, as_run=format == "trec")
-
-
-def _single_query(query: str | None, file: str | None, thread: str | None) -> "QueryText | None":
-    """Return the query that is given as a text, a file or the file of a thread; None if it is none of these."""
-    from moverank.indexer.readers.queries import read_query_file, read_query_thread
-
-    if file is not None:
-        return read_query_file(file)
-    return read_query_thread(thread) if thread is not None else query
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")

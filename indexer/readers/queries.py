@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import ReadError
+from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.jsonl import parse_object
 from moverank.indexer.readers.numbered_lines import lines_and_bad_ones
@@ -94,6 +95,13 @@ def _query_of(record: Record, default_key: str) -> Document:
     body = next((given[name] for name in ("body", *TEXT_FIELDS) if name in given), None)
     others = {name: value for name, value in given.items() if name not in TEXT_FIELDS}
     return thread_of({"comments": None, **others, "body": body}, default_key)
+
+
+def single_query(text: str | None, file: str | None, thread: str | None) -> QueryText | None:
+    """Return the query that is given as a text, a file or the file of a thread; None if it is none of these."""
+    if file is not None:
+        return read_query_file(file)
+    return read_query_thread(thread) if thread is not None else text
 
 
 def read_query_file(path: str) -> Document:
