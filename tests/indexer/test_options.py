@@ -17,6 +17,7 @@ _OTHER: dict[str, Any] = {
     "rank": "rwmd",
     "distance": "chamfer",
     "gamma": 0.5,
+    "max_distance": 0.9,
     "where": {"label": ["red"]},
     "explained": True,
     "budget": 99.0,

@@ -86,7 +86,7 @@ def test_only_excluded_files_are_an_error(call: Call, empty: Path, folder: Path)
 
 
 def test_threads_of_a_folder(call: Call, empty: Path, tmp_path: Path) -> None:
-    record = {"id": 1, "title": "café cat", "comments": [{"text": "dog"}]}
+    record = {"id": 1, "title": "café cat", "comments": [{"text": "dog dog dog dog"}]}
     (tmp_path / "a.json").write_text(json.dumps([record], ensure_ascii=False, indent=1), encoding="latin-1")
     (tmp_path / "b.json").write_text("{")
     answer = call("threads", tmp_path, "-i", empty, "--include", "a.json", "--encoding", "latin-1", "--json")
