@@ -23,7 +23,7 @@ from moverank.rerank.words.embedding import Embedding
 LARGE = 2_000_000
 """Number of running words from which training takes too long to be repeated at each doubling.
 
-On 2 cores, LSI takes 3 s for half a million words and 20 s for two million, word2vec 35 s for either.
+Processor time on 20 Newsgroups: LSI 3 s for half a million words and 21 s for two million, skip-gram 72 s for these.
 """
 
 _GROWTH = 2

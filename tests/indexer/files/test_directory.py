@@ -45,7 +45,14 @@ def test_a_collection_is_removed_with_its_directory_unless_that_holds_other_file
 
 
 def test_what_killed_writers_leave_is_removed(tmp_path: Path) -> None:
-    for name in (".vectors.1a2b", ".snapshot-3.1a2b", "new-snapshot-x", "snapshot-2", "vectors"):
+    for name in (
+        ".vectors.1a2b",
+        ".vectors-0123abcd.1a2b",
+        ".snapshot-3.1a2b",
+        "new-snapshot-x",
+        "snapshot-2",
+        "vectors",
+    ):
         (tmp_path / name).mkdir()
     for name in (".normalisers.1a2b", "normalisers"):
         (tmp_path / name).touch()
