@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from moverank.indexer.commands.completion import complete_rank
 from moverank.indexer.commands.failures import interruptible
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Where
 
@@ -26,7 +27,10 @@ def pairs(
     rank: Annotated[
         str | None,
         typer.Option(
-            "--rank", metavar="SPEC", help="wmd or pwmd with options. [default: with the collection's weights]"
+            "--rank",
+            metavar="SPEC",
+            help="wmd or pwmd with options. [default: with the collection's weights]",
+            autocompletion=complete_rank,
         ),
     ] = None,
     gamma: Gamma = None,

@@ -26,7 +26,7 @@ _TEMPORARY = (
 
 
 _OWN = {DATABASE, VECTORS, "normalisers", "evaluation"}
-_OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-")
+_OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-", "pairs-")
 
 
 def exists(directory: Path) -> bool:

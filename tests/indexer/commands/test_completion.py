@@ -32,6 +32,7 @@ def test_rankings(complete: Complete) -> None:
     assert complete("search", "cat", "--distance", "wm") == ["wmd"]
     assert complete("search", "cat", "--rank", "wmd+0.5*b") == ["wmd+0.5*bow", "wmd+0.5*bm25"]
     assert complete("evaluate", "knn", "--method", "bm") == ["bm25"]
+    assert complete("pairs", "--rank", "pw") == ["pwmd"]
     assert complete("index", "x", "--rank", "nope") == []
 
 
