@@ -52,6 +52,7 @@ class _Lines:
 
     began: float
     printed: float
+    done: int = 0
 
 
 class Bars:
@@ -76,6 +77,11 @@ class Bars:
         """Report the progress of a task; see `Progress`."""
         now = time.monotonic()
         lines = self._began.setdefault(task, _Lines(now, now))
+        if done < lines.done:  # the task is done again, for other items
+            lines.began = now
+            if task in self._tasks:
+                self._progress.reset(self._tasks[task])
+        lines.done = done
         if not self._console.is_terminal:
             if now - lines.printed >= _PERIOD:
                 lines.printed = now

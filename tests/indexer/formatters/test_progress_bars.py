@@ -63,6 +63,15 @@ def test_without_a_terminal_a_long_task_has_a_line_a_minute(monkeypatch: pytest.
     ]
 
 
+def test_the_time_left_is_that_of_the_current_run_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 50.0, 55.0, 65.0])
+    monkeypatch.setattr("moverank.indexer.formatters.progress_bars.time.monotonic", lambda: next(now))
+    calls = [(1, 100, "queries"), (100, 100, "queries"), (1, 100, "queries"), (20, 100, "queries")]
+    assert _drawn(*calls, terminal=False).splitlines() == [
+        "moverank: Reading: 20 of 100 queries in 10 s, about 40 s left"
+    ]
+
+
 @pytest.mark.usefixtures("impatient")
 def test_a_task_of_unknown_size_is_counted_in_its_unit() -> None:
     assert "12,345 words" in _drawn((1, None, "words"), (12_345, None, "words"))
