@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.search_pool import SearchPool
-from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
@@ -85,18 +84,16 @@ def components_of(
     found = _computed(weighting.ranking, SearchPool(weighted), asked, own_rows, progress)
     if cache:
         cache.parent.mkdir(exist_ok=True)
-        with atomic_file(cache) as stream:
-            np.savez(stream, **{field.name: getattr(found, field.name) for field in fields(found)})
+        write_arrays(cache, {field.name: getattr(found, field.name) for field in fields(found)})
     return found
 
 
 def _read(cache: Path, shape: tuple[int, int]) -> Components | None:
-    """Return stored components of this shape; None if the file is missing or damaged."""
-    try:
-        with cache.open("rb") as stream, np.load(stream) as arrays:
-            stored = Components(**{name: arrays[name] for name in arrays.files})
-    except (OSError, ValueError, TypeError, EOFError, BadZipFile):
+    """Return stored components of this shape; None if the file is missing, damaged, or of other arrays."""
+    arrays = read_arrays(cache)
+    if arrays is None or arrays.keys() != {field.name for field in fields(Components)}:
         return None
+    stored = Components(**arrays)
     return stored if stored.rwmd.shape == shape else None
 
 

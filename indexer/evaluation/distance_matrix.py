@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from moverank.indexer.evaluation.distance_cache import CachedTable
 from moverank.indexer.progress import Progress
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.ranking import Distance
 from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas
@@ -129,7 +129,4 @@ def _solve(inputs: Inputs, distance: Distance, job: Job) -> Solved:
     bag = queries[row]
     with single_threaded(), single_threaded_blas():
         query, documents, words, norms = restricted(QueryBag(bag, vectors[bag.words]), bags.take(columns), vectors)
-        solved = nearest(query, documents, words, len(columns), distance, norms=norms)
-    distances = np.empty(len(columns))
-    distances[solved.rows] = solved.distances
-    return row, columns, distances
+        return row, columns, all_distances(query, documents, words, distance, norms)

@@ -4,14 +4,12 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec
@@ -148,11 +146,9 @@ class _State:
     @classmethod
     def read(cls, path: Path | None) -> "_State":
         """Return the state in a file; that of the beginning if there is none, or if it is damaged."""
-        with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
-            content = path.read_bytes() if path else b""
-            if content[:32] == checksum(content[32:]).encode():
-                with np.load(BytesIO(content[32:])) as stored:
-                    return cls(stored["rows"], stored["distances"], stored["numbers"])
+        stored = read_arrays(path)
+        if stored is not None:
+            return cls(stored["rows"], stored["distances"], stored["numbers"])
         return cls(np.empty((0, 2), np.int64), np.empty(0), np.array([0, np.inf, 0, 0, 0, 0, 0]))
 
     @property
@@ -170,14 +166,11 @@ class _State:
         self.done, self.limit, self._counts = row + 1, limit, self._counts + counts
 
     def write(self, path: Path | None) -> None:
-        """Write the state to a file; without a path, or if it is not writable, nothing is kept."""
-        if path is None or not self.done:
+        """Write the state to a file, once it has anything; see `write_arrays`."""
+        if not self.done:
             return
         numbers = np.array([self.done, self.limit, *self._counts.as_dict().values()], np.float64)
-        buffer = BytesIO()
-        np.savez(buffer, rows=np.concatenate(self._rows), distances=self.distances, numbers=numbers)
-        with suppress(OSError), atomic_file(path) as file:
-            file.write(checksum(buffer.getvalue()).encode() + buffer.getvalue())
+        write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
 
     def result(self, ids: NDArray[np.int64], k: int | None) -> FoundPairs:
         """Return the pairs, at most `k`, by distance, equal ones in the order of the documents."""

@@ -22,7 +22,7 @@ from moverank.indexer.snapshot.sample_file import StoredSample, read_sample, wri
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.mutual_proximity import Kind, MutualProximity, mutual_proximity
-from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.look_ahead import map_ahead
 from moverank.rerank.runtime.threads import is_single_threaded
@@ -85,7 +85,7 @@ class SampledDistances:
         found, present = lookup(_word_ids(words.vectors), self.sample.word_ids)
         positions = np.where(present, found, len(self.sample.word_ids) + np.arange(len(found)))
         bag = _sorted_bag(positions, words.weights, words.vectors)
-        return _distances(bag, self.sample.bags, self.sample.vectors)
+        return all_distances(bag, self.sample.bags, self.sample.vectors)
 
     def of_rows(self, part: LiveSegment, rows: _Ids) -> NDArray[np.float64]:
         """Return the distances (m, s) of the documents `rows` (m,) of the segment `part` from the sample."""
@@ -183,7 +183,7 @@ def _columns(
     columns = np.flatnonzero(np.isnan(sample.distances[positions]).any(axis=0)).tolist()
 
     def solve(column: int) -> NDArray[np.float64]:
-        return _distances(documents.bag_of(column, sample), bags, documents.part.segment.vectors)
+        return all_distances(documents.bag_of(column, sample), bags, documents.part.segment.vectors)
 
     alone = is_single_threaded()
     solved = ((column, solve(column)) for column in columns) if alone else map_ahead(solve, columns)
@@ -218,14 +218,6 @@ def _sorted_bag(
     own = np.empty((len(words), 0), np.float32) if vectors is None else vectors
     amounts = np.bincount(positions, weights).astype(np.float64, copy=False)
     return QueryBag(Bag(distinct.astype(np.int32), amounts), own[first])
-
-
-def _distances(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return the exact distances (m,) of all `bags` (m) from a query."""
-    solved = nearest(query, bags, vectors, len(bags))
-    distances = np.empty(len(bags))
-    distances[solved.rows] = solved.distances
-    return distances
 
 
 def _word_ids(vectors: NDArray[np.float32]) -> _Ids:

@@ -10,6 +10,7 @@ from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.explanations import explain_document, why_not
@@ -47,7 +48,9 @@ class Searcher:
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
         """Compute what searches with these options need of all documents, unless it is cached."""
-        ranking = self._parser.resolve(replace(options, where=None)).ranking
+        self._prepare(self._parser.resolve(replace(options, where=None)).ranking, progress)
+
+    def _prepare(self, ranking: RankingSpec, progress: Progress) -> None:
         if ranking.proximity:
             sampled_distances(self._view, ranking.gamma, ranking.weights, progress)
 
@@ -107,8 +110,8 @@ class Searcher:
     def _answer_many(
         self, items: Iterable[_Item], parse: Callable[[_Item, Query], Query], options: SearchOptions
     ) -> Iterator[Ranking]:
-        self.prepare(options, silent)  # here, as threads of the pool must not wait for others
         query = self._parser.resolve(options)
+        self._prepare(query.ranking, silent)  # here, as threads of the pool must not wait for others
         queries = (_parsed(item, query, parse) for item in items)
         for parsed, outcome in answer_many(self._view, queries):
             if isinstance(parsed, str) or outcome is None:

@@ -4,20 +4,15 @@ The sample is chosen once and stored with its own word vectors, so that later ch
 the distances of other documents. Documents are identified by a digest of their bag.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
-from zipfile import BadZipFile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.files.atomic_write import atomic_file
-from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.rerank.bags.bag import Bags
-
-_HEADER = 32  # hexadecimal digits of the checksum
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,33 +34,24 @@ class StoredSample:
 
 def read_sample(path: Path | None) -> StoredSample | None:
     """Read what `write_sample` wrote; None if there is no such file, or if it is damaged."""
-    with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
-        content = path.read_bytes() if path else b""
-        if content[:_HEADER] == checksum(content[_HEADER:]).encode():
-            with np.load(BytesIO(content[_HEADER:])) as stored:
-                bags = Bags(stored["starts"], stored["words"], stored["weights"])
-                arrays = (stored[name] for name in ("word_ids", "vectors", "documents", "digests", "distances"))
-                word_ids, vectors, documents, digests, distances = arrays
-            return StoredSample(bags, word_ids, vectors, int(documents), digests, distances)
-    return None
+    stored = read_arrays(path)
+    if stored is None:
+        return None
+    bags = Bags(stored["starts"], stored["words"], stored["weights"])
+    documents = int(stored["documents"])
+    return StoredSample(bags, stored["word_ids"], stored["vectors"], documents, stored["digests"], stored["distances"])
 
 
 def write_sample(path: Path | None, sample: StoredSample) -> None:
-    """Write a sample and its distances atomically; nothing is kept without a `path`, or if it is not writable."""
-    if path is None:
-        return
-    buffer = BytesIO()
-    np.savez(
-        buffer,
-        starts=sample.bags.starts,
-        words=sample.bags.words,
-        weights=sample.bags.weights,
-        word_ids=sample.word_ids,
-        vectors=sample.vectors,
-        documents=np.int64(sample.documents),
-        digests=sample.digests,
-        distances=sample.distances,
-    )
-    content = buffer.getvalue()
-    with suppress(OSError), atomic_file(path) as file:  # the directory may be read-only, or the disk full
-        file.write(checksum(content).encode() + content)
+    """Write a sample and its distances; see `write_arrays`."""
+    arrays: dict[str, NDArray[Any]] = {
+        "starts": sample.bags.starts,
+        "words": sample.bags.words,
+        "weights": sample.bags.weights,
+        "word_ids": sample.word_ids,
+        "vectors": sample.vectors,
+        "documents": np.array(sample.documents),
+        "digests": sample.digests,
+        "distances": sample.distances,
+    }
+    write_arrays(path, arrays)

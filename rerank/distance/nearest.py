@@ -51,3 +51,17 @@ def nearest(
     if total is not None and not total.has_transport:
         return nearest_by_sides(query, bags, vectors, lengths, k, total, within)
     return Cascade(query, bags, vectors, lengths, k, within, stop, total).run()
+
+
+def all_distances(
+    query: QueryBag,
+    bags: Bags,
+    vectors: NDArray[np.float32],
+    distance: Distance = "wmd",
+    norms: NDArray[np.float32] | None = None,
+) -> NDArray[np.float64]:
+    """Return the exact distances (n,) of all of `bags` (n > 0) from `query`; the parameters are those of `nearest`."""
+    found = nearest(query, bags, vectors, len(bags), distance, norms=norms)
+    distances = np.empty(len(bags))
+    distances[found.rows] = found.distances
+    return distances

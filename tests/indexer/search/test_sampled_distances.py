@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from moverank import Collection, Document
-from moverank.indexer.search import sampled_distances
+from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import CollectionFactory, MakeCollection, Twin, document, random_documents, snapshot_above
 
@@ -36,13 +36,13 @@ def collection(factory: CollectionFactory, documents: list[Document]) -> Iterato
 @pytest.fixture
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of distances computed from now on."""
-    counts, solve = list[int](), sampled_distances._distances  # noqa: SLF001 - counts what is computed
+    counts, solve = list[int](), all_distances
 
     def counting(query: Any, bags: Any, vectors: Any) -> Any:
         counts.append(len(bags))
         return solve(query, bags, vectors)
 
-    monkeypatch.setattr(sampled_distances, "_distances", counting)
+    monkeypatch.setattr("moverank.indexer.search.sampled_distances.all_distances", counting)
     return counts
 
 
@@ -115,7 +115,7 @@ def test_a_damaged_or_unwritable_file_is_computed_again(
     def fail(*_: Any) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr("moverank.indexer.snapshot.sample_file.atomic_file", fail)
+    monkeypatch.setattr("moverank.indexer.files.cached_arrays.atomic_file", fail)
     with Collection.open(collection.path) as again:
         assert _totals(again.search(QUERY, k=50, exact=True, rank=RANK)) == pytest.approx(expected)
 
