@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.distance.every_bound import every_bound
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.evaluation.knn import error_rate

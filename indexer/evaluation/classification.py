@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
@@ -15,6 +14,7 @@ from moverank.indexer.evaluation.rankers import nearest_of
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial, distances_of
 from moverank.indexer.progress import Progress, silent
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, error_rate
 from moverank.rerank.evaluation.splits import Split
 from moverank.rerank.runtime.look_ahead import map_ahead

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
-from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
+from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.reranking.search_pool import SearchPool
 from moverank.indexer.search.known_parts import known_parts
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.sum_weights import typical_distance

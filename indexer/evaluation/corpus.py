@@ -8,8 +8,8 @@ import numpy as np
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.evaluation.counted_texts import CorpusVocabulary, Texts
 from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
 from moverank.indexer.search.counted_query import part_counts, ranked_words
 from moverank.indexer.snapshot.segment import assemble, concatenated
 from moverank.indexer.store import Reader

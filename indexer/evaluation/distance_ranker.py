@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_matrix import solve_all
 from moverank.indexer.evaluation.rankers import all_rows
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.nearest import nearest

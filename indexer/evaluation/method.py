@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.rankers import RandomRanker, Ranker
@@ -14,6 +13,7 @@ from moverank.indexer.evaluation.search_ranker import SearchRanker
 from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
 from moverank.indexer.ranking_term import EncoderChoice, ScorerChoice
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.distance.mutual_proximity import KINDS
 
 RANDOM = "random"

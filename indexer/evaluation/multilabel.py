@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.rankers import nearest_of
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial, distances_of
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.evaluation.multilabel import improvement, macro_f1, predict_labels
 
 

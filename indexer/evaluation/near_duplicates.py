@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.bags.weights import weigh
 from moverank.rerank.evaluation.duplicates import NEAR, duplicate_groups
 

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 
 
 class Ranker(Protocol):

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.rankers import ExhaustiveRanker
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.scorers import SCORERS, Statistics, TermCounts, TermQuery, WordVectors, choose
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
-from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.reranking.search_pool import SearchPool
 
 
 class SearchRanker:

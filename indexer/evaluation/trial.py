@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.rankers import Ranker, nearest_of
-from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.reranking.search_pool import SearchPool
 from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.evaluation.components import Components, Weighting, components_of
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.trial import Trial, best_of
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.settings import DEFAULT_K1
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.rankers import ExhaustiveRanker, all_rows
 from moverank.indexer.progress import Progress
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.runtime.threads import single_threaded_blas

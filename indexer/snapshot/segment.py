@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.store import CountedPart
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import PartCounts
+
+if TYPE_CHECKING:  # it would load SQLAlchemy
+    from moverank.indexer.store import CountedPart
 
 _CHUNK = 50_000  # parts assembled together
 
@@ -71,7 +74,7 @@ def keep_words(
     )
 
 
-def assemble(parts: Iterable[CountedPart], word_ids: NDArray[np.int64]) -> Iterator[Portion]:
+def assemble(parts: Iterable["CountedPart"], word_ids: NDArray[np.int64]) -> Iterator[Portion]:
     """Assemble stored parts, ordered by document, into portions whose words are positions in `word_ids` (t,).
 
     Words that are not in `word_ids` are dropped, and documents left without a word.
@@ -88,7 +91,7 @@ def assemble(parts: Iterable[CountedPart], word_ids: NDArray[np.int64]) -> Itera
         yield _portion(portion, position_of)
 
 
-def _portion(parts: list[CountedPart], position_of: NDArray[np.int32]) -> Portion:
+def _portion(parts: list["CountedPart"], position_of: NDArray[np.int32]) -> Portion:
     """Assemble whole documents."""
     lengths = np.array([len(part.words) // 4 for part in parts])
     stored = np.frombuffer(b"".join(part.words for part in parts), "<i4")

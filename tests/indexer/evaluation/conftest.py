@@ -4,7 +4,7 @@ import pytest
 from moverank import Collection, Document
 from moverank.indexer.evaluation import distance_matrix
 from moverank.indexer.evaluation.corpus import Corpus, corpus_of
-from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.ranking import Distance
 from tests.indexer.evaluation.ranked import QUERY
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, Twin, document

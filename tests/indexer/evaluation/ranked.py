@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import parse_method
 from moverank.indexer.evaluation.trial import Trial, distances_of
 from moverank.indexer.progress import silent
+from moverank.indexer.reranking.counted_texts import Texts
 
 QUERY = "cat dog dog lark quux zebra"
 

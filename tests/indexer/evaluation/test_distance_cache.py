@@ -6,10 +6,10 @@ import pytest
 
 from moverank import Collection, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import parse_method
 from moverank.indexer.progress import silent
+from moverank.indexer.reranking.counted_texts import Texts
 from tests.indexer.evaluation.ranked import ranked
 from tests.indexer.world import document
 

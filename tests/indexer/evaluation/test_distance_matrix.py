@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from moverank.indexer.evaluation import distance_matrix
-from moverank.indexer.evaluation.counted_texts import Texts
+from moverank.indexer.reranking.counted_texts import Texts
 from tests.indexer.evaluation.ranked import ranked
 
 

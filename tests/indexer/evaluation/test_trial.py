@@ -3,11 +3,11 @@ import pytest
 
 from moverank import Collection, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import parse_method
 from moverank.indexer.evaluation.trial import Trial, best_of, distances_of
 from moverank.indexer.progress import silent
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from tests.indexer.evaluation.ranked import ranked
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection

@@ -8,10 +8,10 @@ import pytest
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.components import Weighting, components_of
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.search_pool import SearchPool
 from moverank.indexer.evaluation.tuned_ranking import tune
 from moverank.indexer.evaluation.tuning import Setting
 from moverank.indexer.progress import silent
+from moverank.indexer.reranking.search_pool import SearchPool
 from moverank.rerank.evaluation.judgments import Judgments
 
 

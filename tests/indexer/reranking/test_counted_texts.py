@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moverank.indexer.evaluation.counted_texts import CorpusVocabulary, Texts
+from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
 from moverank.rerank.bags.weights import TITLE, PartCounts
 
 VOCABULARY = CorpusVocabulary(np.ones((3, 2), np.float32), np.array([True, True, False]), "made")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.counted_texts import Texts
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import PRIOR
+from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.counted_query import CountedQuery
 from moverank.indexer.search.live_terms import LiveTerms

@@ -1,0 +1,86 @@
+"""Opens the state that a search uses: the newest snapshot, and later changes from the store."""
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import DamagedFile
+from moverank.indexer.search.live_terms import LiveTerms
+from moverank.indexer.search.stemmed_terms import Texts
+from moverank.indexer.search.term_scores import TermScores
+from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
+from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
+from moverank.indexer.snapshot.word_frequencies import WordFrequencies
+from moverank.indexer.store import Reader
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.vocabulary import UNKNOWN
+
+_FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
+
+
+def open_view(
+    reader: Reader,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding,
+    damaged: Callable[[DamagedFile], None] = lambda _: None,
+    distrusted: AbstractSet[Path] = frozenset(),
+) -> View:
+    """Open the newest snapshot, and read later changes from the store.
+
+    `reader`, `directory`, `settings` and `embedding` are the collection's; `damaged` and `distrusted` as in
+    `newest_snapshot`.
+    """
+    # The first statement fixes the state that the reader sees: a snapshot written later is not valid for it.
+    revision = reader.revision()
+    base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
+    since = base.revision if base else 0
+    tail, terms = _read_tail(reader, since, embedding)
+    frequencies = LazyFrequencies(lambda: WordFrequencies(reader))
+    if settings.weights == "tfidf":
+        frequencies.get()
+    weight = float(settings.title_weight)
+    segments, counted = list[LiveSegment](), list[LiveTerms]()
+    if base:
+        gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
+        live = ~np.isin(base.segment.ids, gone)
+        counted.append(LiveTerms(base.terms, gone, base.segment, weight, directory))
+        segments.append(LiveSegment(base.segment, live, frequencies, weight, base.stage, settings.gamma, base.bags))
+    if len(tail.ids):
+        segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), frequencies, weight))
+    if len(terms.ids):
+        counted.append(LiveTerms(terms, np.empty(0, np.int64), tail, weight))
+    scores = TermScores(counted, reader.document_count(), _word_texts(reader))
+    fitted, path = (base.encoder, base.path) if base else (None, None)
+    own = settings.gamma, settings.weights
+    return View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
+
+
+def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
+    """Read the documents changed after revision `since` into a segment with its own vocabulary."""
+    parts = list(reader.counted_parts(since))
+    all_words = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4")).astype(np.int64)
+    ids, counts = concatenated(list(assemble(parts, all_words)))
+    rows = reader.word_rows(all_words.tolist())
+    known = sorted(id_ for id_, row in rows.items() if row != UNKNOWN)
+    texts = reader.word_texts(known)
+    vectors = embedding.gather([texts[id_] for id_ in known], np.array([rows[id_] for id_ in known], np.int64))
+    word_ids = np.array(known, np.int64)
+    segment = Segment(*keep_words(ids, counts, all_words, word_ids), word_ids, vectors)
+    return segment, Terms(ids, counts, all_words)
+
+
+def _word_texts(reader: Reader) -> Texts:
+    """Return a function from ids to words; many are read at once."""
+
+    def texts(ids: NDArray[np.int64]) -> list[str]:
+        few = len(ids) <= _FEW_WORDS
+        words = reader.word_texts(ids.tolist()) if few else {word.id: word.word for word in reader.all_words()}
+        return [words[id_] for id_ in ids.tolist()]
+
+    return texts
