@@ -5,6 +5,7 @@ Over 250 lines: it is the face of the library, and most of them document its met
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,6 +34,8 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.scope import Scope
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.neighbours import Neighbours
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.settings import Settings
@@ -321,6 +324,44 @@ class Collection(StoredDocuments):
         """Find the documents nearest to each of many stored ones; see `search_many`."""
         chosen = SearchOptions.of(options, fields)
         return self._view.run_many(lambda searcher: searcher.similar_many(keys, chosen), chosen)
+
+    def rerank(
+        self,
+        query: QueryText,
+        keys: Sequence[str],
+        k: int | None = None,
+        scores: Scores | None = None,
+        rank: str | None = None,
+        gamma: float | None = None,
+    ) -> Ranking:
+        """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
+
+        All of them come back, as of `Reranker.rank`, which has the same options. A key that the collection lacks comes
+        last, as `wordless`; UnknownKey if it lacks all of them.
+        """
+        options = SearchOptions(rank=rank, gamma=gamma)
+        return self._view.run(lambda searcher: searcher.rerank(query, keys, k, scores, options))
+
+    def rerank_many(
+        self,
+        queries: Iterable[QueryText],
+        keys: Iterable[Sequence[str]],
+        k: int | None = None,
+        scores: Iterable[Scores | None] = repeat(None),
+        rank: str | None = None,
+        gamma: float | None = None,
+    ) -> Iterator[Ranking]:
+        """Rank the documents `keys` of each of many queries, in order, faster than one by one; see `rerank`.
+
+        A query that cannot be ranked has a `problem`, and its candidates in the order given, as wordless.
+        """
+        options = SearchOptions(rank=rank, gamma=gamma)
+        tasks = ((query, own, given) for query, own, given in zip(queries, keys, scores, strict=False))
+        return self._view.run_many(lambda searcher: searcher.rerank_many(tasks, k, options), options)
+
+    def document_frequencies(self, languages: Iterable[str] = ()) -> DocumentFrequencies:
+        """Return in how many documents each word occurs, and each stem of some `languages`, for `Reranker`."""
+        return self._view.run(lambda searcher: searcher.document_frequencies(set(languages)))
 
     def explain(
         self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None

@@ -30,6 +30,10 @@ class Hit:
     `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
     requested. `scored` is the value of the scorer that ranked the document. If a sum did, `total` is its value, smaller
     being better, `parts` are the values of its terms by name, and `distance` is the WMD if that is one of them.
+
+    Where candidates were reranked, `candidate` is the index among them. If not `exact`, the document was pruned: what
+    ranks it, `total` or else `distance`, is a lower bound. A `wordless` one has no known word, or is not in the
+    collection: it comes last.
     """
 
     key: str
@@ -42,6 +46,9 @@ class Hit:
     parts: tuple[tuple[str, float], ...] = ()
     total: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    candidate: int | None = None
+    exact: bool = True
+    wordless: bool = False
 
     @property
     def score(self) -> float:
@@ -80,6 +87,8 @@ class Nearest:
     `unsolved_bounds` are the smallest lower bounds of other rows that are below the last distance, at most k,
     increasing. There are none unless the search was stopped early. If a weighted sum ranks, the distances are its
     totals, and `components` (k, 3) are the WMD, the document's and the query's side of RWMD, nan if not computed.
+
+    `lower` (n,) are lower bounds of what ranks each row, the value itself where it is `known` (n,).
     """
 
     rows: NDArray[np.int64]
@@ -87,6 +96,8 @@ class Nearest:
     counts: StageCounts
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    lower: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    known: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         VectorsError,
     )
     from moverank.indexer.options import SearchOptions
+    from moverank.indexer.reranking.reranker import Reranker
+    from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.settings import Settings
     from moverank.rerank.bags.bag import Bag, Bags
     from moverank.rerank.distance.explain import Explanation
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
         TransportError,
     )
     from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts
-    from moverank.rerank.reranker import Reranker
     from moverank.rerank.words.embedding import Embedding
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "CollectionError",
     "Distance",
     "Document",
+    "DocumentFrequencies",
     "Embedding",
     "EmbeddingError",
     "EncoderError",
@@ -100,6 +102,8 @@ _HOMES = {
         "VectorsError",
     ),
     "moverank.indexer.options": ("SearchOptions",),
+    "moverank.indexer.reranking.reranker": ("Reranker",),
+    "moverank.indexer.search.document_frequencies": ("DocumentFrequencies",),
     "moverank.indexer.settings": ("Settings",),
     "moverank.rerank.bags.bag": (
         "Bag",
@@ -125,7 +129,6 @@ _HOMES = {
         "Ranking",
         "StageCounts",
     ),
-    "moverank.rerank.reranker": ("Reranker",),
     "moverank.rerank.words.embedding": ("Embedding",),
 }
 """The public names, by the module that defines them."""

@@ -71,7 +71,7 @@ def _parsed(path: str, number: int, line: str | BadRecord, *, is_json: bool) -> 
     try:
         if isinstance(line, BadRecord):
             raise line
-        document = _query_of(parse_object(line), str(number)) if is_json else _plain(str(number), line.strip())
+        document = query_of(parse_object(line), str(number)) if is_json else _plain(str(number), line.strip())
         return BatchQuery(document.key, document)
     except BadRecord as bad:
         id_ = f"{path}:{number}"
@@ -82,8 +82,11 @@ def _plain(key: str, text: str) -> Document:
     return Document(key, parts=(Part(text),))
 
 
-def _query_of(record: Record, default_key: str) -> Document:
-    """Make a query of the record of a document, of a thread, or of an exported one; BadRecord says what is wrong."""
+def query_of(record: Record, default_key: str) -> Document:
+    """Make a query of the record of a document, of a thread, or of an exported one; BadRecord says what is wrong.
+
+    Only key, title and texts are taken.
+    """
     given = {name: value for name, value in record.items() if name in _FIELDS}
     given = {name: value for name, value in given.items() if value is not None or name not in KEY_FIELDS}
     if given.keys() <= {*KEY_FIELDS, "title_counts"}:

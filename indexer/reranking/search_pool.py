@@ -13,6 +13,7 @@ from moverank.indexer.ranking_term import PRIOR
 from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.counted_query import CountedQuery
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.query import Outcome, Prior, Query, QueryWords
 from moverank.indexer.search.sampled_distances import sampled_distances
@@ -27,10 +28,13 @@ Ranked = NDArray[np.int64]
 
 
 class _PoolFrequencies:
-    """The idf of the words of a pool; word ids are indices of its vocabulary plus 1."""
+    """The idf of the words of a pool; word ids are indices of its vocabulary plus 1.
 
-    def __init__(self, pool: Texts) -> None:
-        self._idf = pool.idf
+    `frequencies` are those of a larger collection; None: the pool's own.
+    """
+
+    def __init__(self, pool: Texts, frequencies: DocumentFrequencies | None) -> None:
+        self._idf = frequencies.idf(pool.vocabulary.words) if frequencies else pool.idf
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return self._idf[word_ids - 1]
@@ -40,15 +44,22 @@ class SearchPool:
     """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields.
 
     `view` has the documents, whose `ids` (n,) increase; `rows` (n,) are their rows in the pool. `directory` is that of
-    their collection, which caches distances from a sample.
+    their collection, which caches distances from a sample. `frequencies` are those of a larger collection which the
+    documents represent; None: their own.
     """
 
-    def __init__(self, pool: Texts, priors: dict[str, Prior] | None = None, directory: Path | None = None) -> None:
+    def __init__(
+        self,
+        pool: Texts,
+        priors: dict[str, Prior] | None = None,
+        directory: Path | None = None,
+        frequencies: DocumentFrequencies | None = None,
+    ) -> None:
         self._pool, self._priors = pool, priors or {}
         ids = np.array(pool.ids or range(1, 1 + len(pool)), np.int64)
         self.rows = np.argsort(ids)
         self.ids = ids[self.rows]
-        self.view = _view_of(pool.take(self.rows), self.ids, directory)
+        self.view = _view_of(pool.take(self.rows), self.ids, directory, frequencies)
 
     def rank(
         self,
@@ -85,7 +96,6 @@ class SearchPool:
         wanted: Sequence[NDArray[np.int64]] | None = None,
     ) -> Iterator[Query | str]:
         """Yield the query for each of `queries`, or why it has none; parameters as in `rank`."""
-        frequencies = self.view.frequencies.get() if ranking.weights == "tfidf" else None
         fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
         priors = {field: self._priors[field] for field in fields}
         plain = Query(QueryWords.none(self.view.dim), k, None, ranking, bounded=False, priors=priors)
@@ -94,10 +104,15 @@ class SearchPool:
         for row, own in enumerate(own_rows.tolist()):
             allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
             without = None if own < 0 else int(row_ids[own])
-            words = _counted(queries, row).weighted(plain, frequencies)
-            query = replace(plain, words=words, allowed=allowed, without=without)
-            has_words = query.words.all_texts if not query.needs_bag else query.words.texts
-            yield query if has_words else f"{queries.keys[row]!r} has no word to rank by"
+            query = self.with_words(replace(plain, allowed=allowed, without=without), queries, row)
+            yield query or f"{queries.keys[row]!r} has no word to rank by"
+
+    def with_words(self, query: Query, queries: Texts, row: int) -> Query | None:
+        """Return `query` with the words of the text at `row` of `queries`; None if it has none that it needs."""
+        frequencies = self.view.frequencies.get() if query.ranking.weights == "tfidf" else None
+        words = _counted(queries, row).weighted(query, frequencies)
+        has_words = words.texts if query.needs_bag else words.all_texts
+        return replace(query, words=words) if has_words else None
 
 
 def _counted(texts: Texts, row: int) -> CountedQuery:
@@ -110,7 +125,7 @@ def _counted(texts: Texts, row: int) -> CountedQuery:
     return CountedQuery(names, words.astype(np.int64) + 1, vectors, own, texts.title_weight)
 
 
-def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None) -> View:
+def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outside: DocumentFrequencies | None) -> View:
     """Return a view of the documents of `pool`, whose `ids` (n,) increase."""
     vocabulary, weight = pool.vocabulary, float(pool.title_weight)
     word_ids = np.arange(1, 1 + len(vocabulary.known))
@@ -121,13 +136,13 @@ def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None) -> Vie
         known_ids,
         np.ascontiguousarray(vocabulary.vectors[known_ids - 1]),
     )
-    frequencies = LazyFrequencies(lambda: _PoolFrequencies(pool))
+    frequencies = LazyFrequencies(lambda: _PoolFrequencies(pool, outside))
     live = LiveSegment(segment, np.ones(len(segment.ids), bool), frequencies, weight)
     terms = LiveTerms(Terms(ids, counts, word_ids), np.empty(0, np.int64), segment, weight)
 
     def texts(of: NDArray[np.int64]) -> list[str]:
         return [vocabulary.words[id_ - 1] for id_ in of.tolist()]
 
-    scores = TermScores([terms], pool.documents, texts)
+    scores = TermScores([terms], pool.documents, texts, outside)
     segments = (live,) if len(segment.ids) else ()
     return View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None, directory)

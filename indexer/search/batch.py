@@ -27,7 +27,7 @@ def answer(view: View, query: Query) -> Outcome:
 
 def _search(view: View, query: Query) -> Outcome:
     scorer = query.ranking.single_scorer
-    if scorer is not None:
+    if scorer is not None and not query.whole:
         return search_by_score(view, query, scorer)
     if query.ranking.distances and len(query.words.weights):
         return search_by_distance(view, query)

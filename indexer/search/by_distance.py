@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
 from moverank.indexer.search.ordering import best_first
-from moverank.indexer.search.query import Outcome, Query
+from moverank.indexer.search.query import Others, Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
 from moverank.rerank.distance.best_first import never_stop
@@ -24,7 +24,8 @@ from moverank.rerank.ranking import StageCounts, largest_error
 class _Found:
     """Ids and what ranks them, best first, the stages' counts, and lower bounds for documents that were not solved.
 
-    `components` (k, 3) are those of `Nearest`.
+    `components` (k, 3) are those of `Nearest`. `all_rows` are all documents that were compared, if the query requests
+    them.
     """
 
     ids: NDArray[np.int64]
@@ -32,6 +33,7 @@ class _Found:
     counts: StageCounts = field(default_factory=StageCounts)
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
+    all_rows: Others = field(default_factory=Others.none)
 
     def merged(self, other: "_Found", k: int) -> "_Found":
         """Return the k best of both; equal ones in the order of ids."""
@@ -39,7 +41,10 @@ class _Found:
         best, values = best_first(values, ids, k)
         unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
         components = np.concatenate([self.components, other.components])[best]
-        return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components)
+        every = self.all_rows
+        if len(other.all_rows.ids):
+            every = every.plus(other.all_rows.ids, other.all_rows.bounds, other.all_rows.exact)
+        return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components, every)
 
     def within(self, limit: float) -> "_Found":
         """Return those whose values are not above `limit`."""
@@ -75,13 +80,13 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     proven = _proven(found, floor, query)
     error = 0.0 if proven else _error(found, floor, query)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
-    seconds = time.monotonic() - began
+    proof = (proven, scope, found.counts, error, time.monotonic() - began)
+    others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
     if weights is None:
-        return Outcome(found.ids, found.values, proven, scope, found.counts, error, seconds)
+        return Outcome(found.ids, found.values, *proof, others=others)
     parts = _parts(query, found, known)
     distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
-    proof = (proven, scope, found.counts, error, seconds)
-    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts)
+    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others)
 
 
 def _over(deadline: float) -> bool:
@@ -128,7 +133,9 @@ def _best(
         near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total)
         ids = part.segment.ids[rows[near.rows]]
         components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
-        found = found.merged(_Found(ids, near.distances, near.counts, near.unsolved_bounds, components), query.k)
+        every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()
+        new = _Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
+        found = found.merged(new, query.k)
     return found
 
 
@@ -142,7 +149,8 @@ def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:
         ids = ids[np.isin(ids, query.allowed)]
     ids = ids[ids != query.without] if query.without is not None else ids
     totals = weights.without_bag(ids)
-    return _Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan))
+    every = Others(ids, totals, np.ones(len(ids), bool)) if query.whole else Others.none()
+    return _Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan), every)
 
 
 def _parts(query: Query, found: _Found, known: list[KnownPart]) -> dict[str, NDArray[np.float64]]:

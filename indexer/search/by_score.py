@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_term import ScorerChoice
+from moverank.indexer.ranking_term import PRIOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.known_parts import known_parts, names_of, offsets, related_ids
+from moverank.indexer.search.known_parts import NO_DOCUMENT, known_parts, names_of, offsets, related_ids
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
@@ -39,15 +39,16 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     """Rank the documents of `view` by the terms of a sum that are no distances of bags.
 
     If all of them compare words, only documents that share one with the query are ranked, and likewise if the query has
-    no word with a vector.
+    no word with a vector; but all of them if the query requests the `whole` ranking.
     """
     began = time.monotonic()
     parts = known_parts(view, query)
     chosen = _candidates(view, query) if query.depth is not None else None
-    by_words = all(part.related is not None for part in parts if part.term.name != "prior")
+    by_words = all(part.related is not None for part in parts if part.term.name != PRIOR)
     ids = related_ids(parts)
-    if not by_words and len(query.words.weights):
-        ids = np.unique(np.concatenate([part.ids for part in parts if part.term.name != "prior"]))
+    if query.whole or (not by_words and len(query.words.weights)):
+        ids = np.unique(np.concatenate([part.ids for part in parts if query.whole or part.term.name != PRIOR]))
+        ids = ids[ids != NO_DOCUMENT]
     for limit in (query.allowed, chosen):
         ids = ids if limit is None else ids[np.isin(ids, limit)]
     ids = ids[ids != query.without] if query.without is not None else ids

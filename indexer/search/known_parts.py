@@ -15,6 +15,9 @@ from moverank.rerank.scorers import SCORERS
 
 _Floats = NDArray[np.float64]
 
+NO_DOCUMENT = np.iinfo(np.int64).max
+"""An id that no document has."""
+
 _LEAST = 1e-10
 """The cost of the largest score: a copy of the query comes first even where nothing else is compared."""
 
@@ -67,11 +70,14 @@ def known_parts(view: View, query: Query) -> list[KnownPart]:
         elif term.name == COSINE:
             ids, distances = cosine_distances(view, query)
             parts.append(KnownPart(term, ids, distances / typical_of(view, ids, distances), distances))
+        elif term.name == VECTOR and query.engine_scores is not None:
+            parts.append(_prior(query.engine_scores, term, "linear"))
         elif term.name == VECTOR:
             ids, distances = vector_distances(view, query)
             parts.append(KnownPart(term, ids, distances, distances))
         elif term.name == PRIOR:
-            parts.append(_prior(query.priors[dict(term.options)["field"]], term))
+            options = dict(term.options)
+            parts.append(_prior(query.priors[options["field"]], term, options.get("scale", "log")))
     return parts
 
 
@@ -122,15 +128,15 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     return KnownPart(term, ids, np.where(nearness > best, 0.0, np.maximum(costs, _LEAST)), nearness, related)
 
 
-def _prior(prior: Prior, term: Term) -> KnownPart:
-    """Return the part of a numeric field: 0 for the largest value, 1 for the smallest and for documents without one."""
+def _prior(prior: Prior, term: Term, scale: str) -> KnownPart:
+    """Return the part of given numbers: 0 for the largest, 1 for the smallest and for documents without one."""
     values = prior.values
-    if dict(term.options).get("scale", "log") == "log":
+    if scale == "log":
         values = np.sign(values) * np.log1p(np.abs(values))
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     costs = (high - values) / (high - low) if high > low else np.ones(len(values))
     # One more, which is no document: the largest cost is 1 even if it is not among the values.
-    ids = np.append(prior.ids, np.iinfo(np.int64).max)
+    ids = np.append(prior.ids, NO_DOCUMENT)
     return KnownPart(term, ids, np.append(costs, 1.0), np.append(prior.values, np.nan))
 
 

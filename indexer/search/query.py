@@ -88,10 +88,12 @@ class Query:
     """Words, and how to search for them: the `k` best by `ranking`, among `depth` candidates (None: all documents).
 
     `joined` is a scorer whose best documents are candidates, too. `priors` are the values of the fields that the
-    ranking names. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as those
-    of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be hits,
-    None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the search
-    ends with the hits found so far.
+    ranking names, `engine_scores` those that another engine gave to documents, for the term `vector`. `whole`:
+    also return all other documents that may be hits, with what is known of them, in `Outcome.others`; a scorer alone
+    then counts as a sum. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as
+    those of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be
+    hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
+    search ends with the hits found so far.
     """
 
     words: QueryWords
@@ -106,6 +108,8 @@ class Query:
     budget: float | None = None
     joined: ScorerChoice | None = None
     priors: Mapping[str, Prior] = field(default_factory=dict)
+    engine_scores: Prior | None = None
+    whole: bool = False
 
     @property
     def needs_bag(self) -> bool:
@@ -125,11 +129,42 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Others:
+    """Documents that are no hits: `ids` (m,), lower `bounds` (m,) of what ranks them, increasing, and where `exact`.
+
+    No bound is below the value of the last hit.
+    """
+
+    ids: NDArray[np.int64]
+    bounds: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+
+    @classmethod
+    def none(cls) -> "Others":
+        """Return no documents."""
+        return cls(np.empty(0, np.int64), np.empty(0), np.empty(0, bool))
+
+    def plus(self, ids: NDArray[np.int64], bounds: NDArray[np.float64], exact: NDArray[np.bool_]) -> "Others":
+        """Return these documents and more, in no order."""
+        return Others(
+            np.append(self.ids, ids), np.append(self.bounds, bounds), np.append(self.exact, exact).astype(bool)
+        )
+
+    def beside(self, hits: NDArray[np.int64], last: float) -> "Others":
+        """Return those that are not among `hits` (k,), whose last value is `last`, in increasing order."""
+        rows = np.flatnonzero(~np.isin(self.ids, hits))
+        bounds = np.maximum(self.bounds[rows], last)
+        order = np.lexsort((self.ids[rows], bounds))
+        return Others(self.ids[rows[order]], bounds[order], self.exact[rows[order]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
     """Document ids (k,) with their distances, best first, and their certificate; see `Ranking`.
 
     If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
-    better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan.
+    better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan. `others` are the
+    other documents, if the query requests them.
     """
 
     ids: NDArray[np.int64]
@@ -142,6 +177,7 @@ class Outcome:
     scores: NDArray[np.float64] | None = None
     totals: NDArray[np.float64] | None = None
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    others: Others = field(default_factory=Others.none)
 
     @property
     def values(self) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """Resolves options, and a text, a record or a key, to a query."""
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import inf
 
@@ -15,6 +14,7 @@ from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
+from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.view import LiveSegment, View
@@ -132,15 +132,8 @@ class QueryParser:
         weighted = words.weighted(query, self._view.frequencies.get() if query.ranking.weights == "tfidf" else None)
         has_vector = {texts[i] for i in known.tolist()}
         unknown = tuple(word for word in texts if word not in has_vector)
-        return replace(weighted, unknown=unknown, ignored=self._ignored(texts, has_vector, query.ranking))
-
-    def _ignored(self, texts: Sequence[str], known: AbstractSet[str], ranking: RankingSpec) -> tuple[str, ...]:
-        """Return the words of a query that have no effect on a ranking; `known` are those with a vector."""
-        counted = set(self._reader.occurring(texts)) if any(not term.stem for term in ranking.counted) else set[str]()
-        for term in ranking.counted:
-            counted |= self._view.scores.stems(term.stem).known(texts) if term.stem else set()
-        compared = known if ranking.compares_vectors else set[str]()
-        return tuple(word for word in texts if word not in counted and word not in compared)
+        ignored = ignored_words(texts, has_vector, query.ranking, self._reader.occurring, self._view.scores)
+        return replace(weighted, unknown=unknown, ignored=ignored)
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
         """Return whether any of the words, or any stem that the ranking compares, is in a document."""

@@ -1,6 +1,8 @@
 """Searches one view of a collection."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
@@ -13,6 +15,8 @@ from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.explanations import explain_document, why_not
 from moverank.indexer.search.hits import ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
@@ -20,13 +24,16 @@ from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
+from moverank.indexer.search.stored_candidates import StoredCandidates
 from moverank.indexer.search.view import View
+from moverank.indexer.search.whole_ranking import Candidate, in_old_order
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
+from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 
 _Item = TypeVar("_Item")
@@ -91,6 +98,51 @@ class Searcher:
         )
         return Pairs(pairs, found.compared, found.counts, str(query.ranking))
 
+    def rerank(
+        self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions
+    ) -> Ranking:
+        """Rank the documents `keys`; see `Collection.rerank`. Raises NoKnownWords and UnknownKey."""
+        candidates = StoredCandidates.of(self._reader, keys, scores)
+        query = self._parser.text(text, candidates.restrict(self._parser.resolve(options), k))
+        return candidates.ranking(answer(self._view, query), query)
+
+    def rerank_many(
+        self,
+        tasks: Iterable[tuple[QueryText, Sequence[str], Scores | None]],
+        k: int | None,
+        options: SearchOptions,
+    ) -> Iterator[Ranking]:
+        """Rank the documents of each of many queries; see `Collection.rerank_many`."""
+        plain = self._parser.resolve(options)
+        self._prepare(plain.ranking, silent)  # as in `_answer_many`
+        waiting = deque[Sequence[str] | StoredCandidates]()
+
+        def queries() -> Iterator[Query | str]:
+            for text, keys, scores in tasks:
+                waiting.append(keys)
+                try:
+                    waiting[-1] = candidates = StoredCandidates.of(self._reader, keys, scores)
+                    yield self._parser.text(text, candidates.restrict(plain, k))
+                except (NoKnownWords, UnknownKey) as error:
+                    yield str(error)
+
+        for query, outcome in answer_many(self._view, queries()):
+            candidates = waiting.popleft()
+            if isinstance(candidates, StoredCandidates) and outcome is not None and not isinstance(query, str):
+                yield candidates.ranking(outcome, query)
+            elif isinstance(candidates, StoredCandidates):
+                yield in_old_order(candidates.all, str(query))
+            else:
+                yield in_old_order([Candidate(index, key) for index, key in enumerate(candidates)], str(query))
+
+    def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
+        """Return in how many documents each word occurs, and each stem of some `languages`."""
+        scores = self._view.scores
+        words, statistics = scores.frequencies(0.0, None)
+        stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
+        mean = statistics.average_length if statistics.tokens else None
+        return DocumentFrequencies(statistics.documents, _by_name(words, statistics), mean, stems)
+
     def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
         query = self._parser.text(text, self._parser.resolve(options))
@@ -118,6 +170,10 @@ class Searcher:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))
             else:
                 yield ranking_of(self._reader, self._parser, outcome, parsed, explained=options.explained)
+
+
+def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:
+    return dict(zip(terms, statistics.document_frequencies.tolist(), strict=True))
 
 
 def _parsed(item: _Item, query: Query, parse: Callable[[_Item, Query], Query]) -> Query | str:

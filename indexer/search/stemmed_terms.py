@@ -24,6 +24,11 @@ class Stems:
         self._ids = {stem: id_ for id_, stem in enumerate(sorted({stem for each in stems for stem in each}))}
         self._stem_ids = [np.array([self._ids[stem] for stem in each], np.int64) for each in stems]
 
+    def names(self, ids: NDArray[np.int64]) -> list[str]:
+        """Return the stems (n,) of ids (n,) of 0 or more."""
+        names = list(self._ids)  # in the order of ids
+        return [names[id_] for id_ in ids.tolist()]
+
     def has(self, words: Sequence[str]) -> bool:
         """Return whether any of the words has the stem of a word of a segment."""
         return bool(self.known(words))

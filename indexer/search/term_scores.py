@@ -1,20 +1,29 @@
 """Scores documents by word counts: those of a snapshot and those of its tail, with common statistics."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_term import ScorerChoice
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.stemmed_terms import Stems, Texts
 from moverank.indexer.snapshot.stem_cache import cached_stems
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
-from moverank.rerank.scorers import SCORERS, Scorer, TermCounts, TermQuery, WordVectors, translation_normalisers
+from moverank.rerank.scorers import (
+    SCORERS,
+    Scorer,
+    Statistics,
+    TermCounts,
+    TermQuery,
+    WordVectors,
+    translation_normalisers,
+)
 from moverank.rerank.scorers.translation import Translation
 
 _ROUNDING = 1e-9
@@ -55,11 +64,19 @@ class ScoredDocuments:
 class TermScores:
     """Scores the documents of a view, `parts`; scorers are fitted on first use and cached.
 
-    `documents` is the number of all documents, `texts` returns the words of ids.
+    `documents` is the number of all documents, `texts` returns the words of ids. `frequencies` are those of a larger
+    collection which the documents represent, if there is one.
     """
 
-    def __init__(self, parts: Sequence[LiveTerms], documents: int, texts: Texts) -> None:
+    def __init__(
+        self,
+        parts: Sequence[LiveTerms],
+        documents: int,
+        texts: Texts,
+        frequencies: DocumentFrequencies | None = None,
+    ) -> None:
         self._parts, self._documents, self._texts = tuple(parts), documents, texts
+        self._frequencies = frequencies
         self._counted: dict[tuple[float, str | None], CountedTerms] = {}
         self._stems: dict[str, Stems] = {}
         self._scorers: dict[tuple[ScorerChoice, float], tuple[Scorer, ...]] = {}
@@ -140,10 +157,20 @@ class TermScores:
                 merged = [stems.merged(segment, own) for segment, own in enumerate(counts)]
                 counts, vocabularies = [own for own, _ in merged], [ids for _, ids in merged]
             counted = CountedTerms.of(counts, vocabularies, self._documents)
+            if self._frequencies:
+                names = self.stems(stem).names(counted.word_ids) if stem else self._texts(counted.word_ids)
+                statistics = self._frequencies.widened(counted.statistics, names, stem)
+                counted = replace(counted, statistics=statistics)
             kept = {key: value for key, value in self._counted.items() if key[0] == gamma}
             self._counted = {**kept, (gamma, stem): counted}
             return counted
         return self._counted[gamma, stem]
+
+    def frequencies(self, gamma: float, stem: str | None) -> tuple[Sequence[str], Statistics]:
+        """Return all words, or all stems of a language, and their statistics at `gamma`."""
+        counted = self._counts(gamma, stem)
+        ids = counted.word_ids
+        return self.stems(stem).names(ids) if stem else self._texts(ids), counted.statistics
 
     @property
     def _vocabularies(self) -> list[NDArray[np.int64]]:

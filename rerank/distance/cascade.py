@@ -261,7 +261,10 @@ class Cascade:
         best, _ = best_first(rows, self._lower[rows], self._value, self._k, self._limit, self._stop)
         counts = StageCounts(len(self._lower), *np.bincount(self._stage, minlength=4).tolist())
         components = np.array([self._exact[row][1:] for row in best[0].tolist()]).reshape(-1, 3)
-        return Nearest(*best, counts, self._unsolved_bounds(best[1]), components)
+        unsolved_bounds = self._unsolved_bounds(best[1])
+        for row, (value, *_) in self._exact.items():
+            self._lower[row] = value
+        return Nearest(*best, counts, unsolved_bounds, components, self._lower, self._stage == SOLVED)
 
     def _unsolved_bounds(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the smallest lower bounds, at most k, of unsolved rows below the last distance: none if proven."""

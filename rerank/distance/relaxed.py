@@ -68,7 +68,11 @@ class _BySides:
         (rows, totals), computed = best_first(bounded, self._lower[bounded], self._total, self._k, within)
         n = len(self._bags)
         components = np.array([(np.nan, *self._exact[row][1:]) for row in rows.tolist()]).reshape(-1, 3)
-        return Nearest(rows, totals, StageCounts(candidates=n, rwmd=n - computed), components=components)
+        known = np.zeros(n, bool)
+        for row, (total, *_) in self._exact.items():
+            self._lower[row], known[row] = total, True
+        counts = StageCounts(candidates=n, rwmd=n - computed)
+        return Nearest(rows, totals, counts, components=components, lower=self._lower, known=known)
 
     def _raise_to_query_side(self, rows: Rows) -> None:
         """Raise the bounds of rows to their totals minus the margins of both sides."""
@@ -128,4 +132,7 @@ def nearest_by_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], k:
 
     n = len(bags)
     best, computed = best_first(np.arange(n), lower, distance, k, within)
-    return Nearest(*best, StageCounts(candidates=n, rwmd=n - computed))
+    known = np.zeros(n, bool)
+    lower, known[best[0]] = lower.astype(np.float64), True
+    lower[best[0]] = best[1]
+    return Nearest(*best, StageCounts(candidates=n, rwmd=n - computed), lower=lower, known=known)

@@ -37,6 +37,12 @@ class Subwords:
         if self.buckets.ndim != 2 or self.buckets.dtype != np.float32:
             raise EmbeddingError(f"subword buckets must be a float32 matrix, not {_kind(self.buckets)}")
 
+    def in_memory(self) -> "Subwords":
+        """Return a copy that needs no file; see `Embedding.in_memory`."""
+        if self.before:
+            self.before(np.arange(len(self.buckets)))
+        return Subwords(np.array(self.buckets), self.min_n, self.max_n)
+
     def hashes(self, word: str) -> list[int]:
         """Return the bucket of every n-gram of `word`, by 32-bit FNV-1a over its UTF-8.
 
@@ -126,6 +132,19 @@ class Embedding:
                 f"the vector of {vocabulary[bad[0]]!r} (row {bad[0]}) has a number that is not finite, or beyond 1e15"
             )
         return embedding
+
+    def in_memory(self) -> "Embedding":
+        """Return a copy that needs no file; the owner of a memory-mapped one verifies all of it before."""
+        if self.before:
+            self.before(np.arange(len(self.vectors)))
+        words = Vocabulary(*self._vocabulary.__reduce__()[1])
+        subwords = self.subwords.in_memory() if self.subwords else None
+        return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit)
+
+    def __reduce__(self) -> tuple[type["Embedding"], tuple[Any, ...]]:
+        """Pickle what is in memory, without the file."""
+        one = self.in_memory()
+        return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit)
 
     @property
     def dim(self) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ class Vocabulary(Sequence[str]):
         self._blob, self._ends, self._order = blob.data, ends.data, order.data
         self._lookups = 0
         self._rows: dict[str, int] | None = None
+
+    def __reduce__(self) -> tuple[type["Vocabulary"], tuple[NDArray[Any], ...]]:
+        """Pickle the arrays as they are in memory."""
+        return Vocabulary, (np.array(self.blob), np.array(self.ends), np.array(self.order))
 
     @classmethod
     def of(cls, words: Iterable[str]) -> "Vocabulary":

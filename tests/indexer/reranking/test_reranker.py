@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moverank import BagError, Embedding, NoKnownWords, Reranker
+from moverank import Embedding, NoKnownWords, Reranker, UsageError
 from moverank.rerank.bags.bag import Bag
 from tests import naive
 from tests.rerank.problems import check_counts, make_vectors
@@ -40,10 +40,14 @@ def _brute_force(embedding: Embedding, query: str, text: str) -> float:
 def test_hits_of_a_mapping_have_its_keys(embedding: Embedding) -> None:
     ranking = Reranker(embedding).rank("mains plug gets hot", TEXTS)
     assert [hit.key for hit in ranking.hits][:2] == ["same", "again"]
-    assert {hit.key for hit in ranking.hits} == {"same", "again", "near", "far"}
+    assert {hit.key for hit in ranking.hits[:4]} == {"same", "again", "near", "far"}
+    assert [hit.key for hit in ranking.hits[4:]] == ["wordless", "empty"]
+    assert [hit.wordless for hit in ranking.hits] == [False] * 4 + [True] * 2
     assert [hit.distance for hit in ranking.hits[:2]] == [0, 0]
     assert ranking.certified
-    assert ranking.scope == "collection"
+    assert ranking.scope == "candidates"
+    assert ranking.ranked_by == "wmd"
+    assert ranking.seconds > 0
     check_counts(ranking.counts, 4, transport=True)
 
 
@@ -52,7 +56,8 @@ def test_hits_of_a_sequence_have_its_indices(embedding: Embedding) -> None:
     by_key = Reranker(embedding).rank("mains plug gets hot", TEXTS)
     indices = [str(list(TEXTS).index(hit.key)) for hit in by_key.hits]
     assert [hit.key for hit in ranking.hits] == indices
-    assert [hit.distance for hit in ranking.hits] == [hit.distance for hit in by_key.hits]
+    assert [str(hit.candidate) for hit in ranking.hits] == indices
+    np.testing.assert_equal([hit.distance for hit in ranking.hits], [hit.distance for hit in by_key.hits])
 
 
 def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
@@ -63,13 +68,13 @@ def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
 @pytest.mark.parametrize(
     ("query", "texts", "message"),
     [
-        ("dog", ["dog", None], "text 1 must be a string, not None"),
-        ("dog", {"a": b"dog"}, "text a must be a string, not b'dog'"),
-        (None, ["dog"], "the query must be a string, not None"),
+        ("dog", ["dog", None], "text 1 must be a string, a record or a Document, not None"),
+        ("dog", {"a": b"dog"}, "text a must be a string, a record or a Document, not b'dog'"),
+        (None, ["dog"], "the query must be a string, a record or a Document, not None"),
     ],
 )
 def test_what_is_no_text_is_named(embedding: Embedding, query: Any, texts: Any, message: str) -> None:
-    with pytest.raises(BagError, match=message):
+    with pytest.raises(UsageError, match=message):
         Reranker(embedding).rank(query, texts)
 
 
@@ -84,23 +89,35 @@ def test_rank_is_brute_force(embedding: Embedding, query: list[str], texts: list
     ranking = Reranker(embedding, frozenset()).rank(" ".join(query), joined, k)
     known = [i for i, text in enumerate(texts) if set(text) & set(WORDS)]
     distances = {str(i): _brute_force(embedding, " ".join(query), joined[i]) for i in known}
-    assert len(ranking.hits) == min(k, len(known))
-    for hit, expected in zip(ranking.hits, sorted(distances.values()), strict=False):
+    assert sorted(hit.candidate for hit in ranking.hits) == list(range(len(texts)))  # type: ignore[type-var]
+    for hit, expected in zip(ranking.hits[:k], sorted(distances.values()), strict=False):
+        assert hit.exact
         assert hit.distance == pytest.approx(expected, rel=1e-9, abs=1e-12)
         assert hit.distance == pytest.approx(distances[hit.key], rel=1e-9, abs=1e-12)
+    for hit in ranking.hits[min(k, len(known)) : len(known)]:  # pruned: a lower bound, at least the k-th distance
+        assert ranking.hits[k - 1].distance <= hit.distance <= distances[hit.key] * (1 + 1e-9) + 1e-12
+        assert not hit.exact or hit.distance == pytest.approx(distances[hit.key], rel=1e-9, abs=1e-12)
+    assert all(hit.wordless and math.isnan(hit.distance) for hit in ranking.hits[len(known) :])
+    scores = np.array([hit.score for hit in ranking.hits], np.float32)
+    assert np.all(np.diff(scores) < 0)
+    assert np.all((scores > 0) & (scores <= 1))
 
 
-def test_k_limits_the_hits_and_may_exceed_the_texts(embedding: Embedding) -> None:
+def test_k_is_how_many_hits_are_exact_and_may_exceed_the_texts(embedding: Embedding) -> None:
     reranker = Reranker(embedding)
     whole = reranker.rank("socket", TEXTS, k=100).hits
-    assert len(whole) == 4
-    assert reranker.rank("socket", TEXTS, k=2).hits == whole[:2]
-    assert len(reranker.rank("socket", [TEXTS["near"]] * 30).hits) == 10
+    assert [hit.exact for hit in whole] == [True] * 4 + [False] * 2
+    assert reranker.rank("socket", TEXTS, k=2).hits[:2] == whole[:2]
+    assert reranker.rank("socket", TEXTS).hits[:4] == whole[:4]
+    same = reranker.rank("socket", [TEXTS["near"]] * 30).hits
+    assert [hit.candidate for hit in same] == list(range(30))
+    assert len({hit.distance for hit in same}) == 1
+    assert len({np.float32(hit.score) for hit in same}) == 30
 
 
-def test_texts_without_known_words_are_not_ranked(embedding: Embedding) -> None:
+def test_texts_without_known_words_come_last(embedding: Embedding) -> None:
     ranking = Reranker(embedding).rank("cat", {"a": "zzz", "b": "", "c": "the"})
-    assert ranking.hits == ()
+    assert [(hit.key, hit.wordless, hit.exact) for hit in ranking.hits] == [(key, True, False) for key in "abc"]
     assert ranking.certified
     assert Reranker(embedding).rank("cat", []).hits == ()
 
@@ -123,11 +140,11 @@ def test_stop_words_can_be_replaced() -> None:
 
 
 def test_k_must_be_one_or_more(embedding: Embedding) -> None:
-    with pytest.raises(BagError, match="k must be"):
+    with pytest.raises(UsageError, match="k must be"):
         Reranker(embedding).rank("cat", TEXTS, k=0)
 
 
 def test_a_single_string_is_refused() -> None:
     embedding = Embedding.of(["cat", "dog"], np.eye(2, dtype=np.float32))
-    with pytest.raises(BagError, match="put it into a list"):
+    with pytest.raises(UsageError, match="put it into a list"):
         Reranker(embedding, frozenset()).rank("cat", "dog")

@@ -1,0 +1,47 @@
+"""Loads a reranker: word vectors from a file or a name, or all that a collection stores of its texts' weights."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.ranking_spec import RankingSpec, parse_ranking
+from moverank.indexer.vectors import import_vectors
+
+_Reranker = TypeVar("_Reranker")
+
+
+def load(make: Callable[..., _Reranker], source: str | Path, options: Mapping[str, Any]) -> _Reranker:
+    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
+    path = str(source)
+    if not path.startswith("gensim:") and Collection.exists(path):
+        return _from_collection(make, path, options)
+    given = dict(options)
+    normalize, trust = (bool(given.pop(name, False)) for name in ("normalize", "trust_pickle"))
+    with TemporaryDirectory(prefix="moverank-") as directory:
+        vectors = Path(directory) / "vectors"
+        embedding = import_vectors(path, vectors, normalize=normalize, trust_pickle=trust).in_memory()
+    return make(embedding, **given)
+
+
+def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping[str, Any]) -> _Reranker:
+    with Collection.open(path) as collection:
+        own = collection.settings
+        ranking = own.ranking if options.get("rank") is None else parse_ranking(options["rank"])
+        stored: dict[str, Any] = {
+            "stop_words": frozenset(own.stop_words),
+            "rank": str(own.ranking),
+            "gamma": own.gamma,
+            "weights": own.weights,
+            "title_weight": own.title_weight,
+        }
+        given = {name: value for name, value in options.items() if value is not None}
+        if "frequencies" not in given:
+            stored["frequencies"] = collection.document_frequencies(_stems(ranking))
+        return make(collection.embedding, **(stored | given))
+
+
+def _stems(ranking: RankingSpec) -> set[str]:
+    """Return the languages of a ranking's stems."""
+    return {scorer.stem for scorer in ranking.counted if scorer.stem}

@@ -1,0 +1,225 @@
+"""The second stage of another engine: its candidates, ranked by the code of a search, in memory."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import UsageError
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
+from moverank.indexer.ranking_term import PRIOR, VECTOR, Weights
+from moverank.indexer.reranking.candidates import Candidates, Text, as_document, candidate_documents
+from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.reranking.search_pool import SearchPool
+from moverank.indexer.reranking.text_counter import RankedTokens, TextCounter
+from moverank.indexer.search.batch import answer
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.engine_scores import Scores, engine_scores, numbers_of
+from moverank.indexer.search.ignored_words import ignored_words
+from moverank.indexer.search.query import Prior, Query, QueryWords
+from moverank.indexer.search.view import View
+from moverank.indexer.search.whole_ranking import Candidate, in_old_order, whole_ranking
+from moverank.indexer.titles import MAX_TITLE_WEIGHT
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
+
+_NO_VECTOR = "no word of the query has a vector in the embedding"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    """A query and its candidates, with what is computed of them once for a batch."""
+
+    documents: Sequence[Document]
+    ranking: RankingSpec
+    k: int
+    query: RankedTokens
+    candidates: Sequence[RankedTokens]
+    scores: Prior | None
+    priors: dict[str, Prior]
+
+
+class Reranker:
+    """Ranks the candidates of any other engine by exact Word Mover's Distance, or by any ranking of a search.
+
+    `embedding` holds the word vectors. `stop_words` are ignored in all texts; None stands for the default English list.
+    `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
+    the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
+    "tfidf", and `title_weight` is how many times the words of a title count.
+    `frequencies` are those of the collection which the candidates come from, for idf, BM25 and the scorer tfidf;
+    without them, those of the candidates themselves are used.
+
+    It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
+    """
+
+    def __init__(
+        self,
+        embedding: Embedding,
+        stop_words: frozenset[str] | None = None,
+        *,
+        rank: str = "wmd",
+        gamma: float = 0.0,
+        weights: Weights = "tf",
+        title_weight: int = 1,
+        frequencies: DocumentFrequencies | None = None,
+    ) -> None:
+        if not (isinstance(title_weight, int) and 1 <= title_weight <= MAX_TITLE_WEIGHT):
+            raise UsageError(f"the title weight must be a whole number from 1 to {MAX_TITLE_WEIGHT}")
+        self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
+        self._tokenizer = Tokenizer(default_stop_words() if stop_words is None else frozenset(stop_words))
+        self._own = own_ranking(rank, gamma, weights)
+        resolve(None, gamma, self._own)  # raises for an invalid gamma
+
+    @classmethod
+    def load(cls, source: str | Path, **options: Any) -> "Reranker":
+        """Load word vectors from a file, or from gensim's downloader by "gensim:NAME"; or take them from a collection.
+
+        A collection's directory also gives its stop words, ranking, gamma, title weight and document frequencies.
+        `options` are those of the constructor, and replace these; of a file also `normalize`, to scale vectors to unit
+        length, and `trust_pickle`. Raises VectorsError and CollectionError.
+        """
+        from moverank.indexer.reranking.loading import load
+
+        return load(cls, source, options)
+
+    @property
+    def ranking(self) -> str:
+        """Return the default ranking."""
+        return str(resolve(None, None, self._own))
+
+    def rank(
+        self,
+        query: Text,
+        candidates: Candidates,
+        k: int | None = None,
+        scores: Scores | None = None,
+        rank: str | None = None,
+        gamma: float | None = None,
+    ) -> Ranking:
+        """Rank all candidates, the nearest to `query` first, certified among themselves.
+
+        Candidates and query are texts, records such as `{"title": ..., "text": ...}` or a thread's, or a `Document`; a
+        hit's key is that of a mapping, a record or a document, else the index ("0", "1", ...), which is always in
+        `Hit.candidate`. The first `k` hits (None: all) are exact; later ones may have been pruned: they have a lower
+        bound instead, `exact=False`. Candidates without a known word come last, and are `wordless`. Scores fall
+        strictly, and are 1 / (1 + x) of the distance or total x. `scores` are those of the engine, for rankings with
+        the term `vector`. `rank` and `gamma` replace the defaults.
+
+        Raises NoKnownWords if the query has no word to rank by, and UsageError for invalid arguments.
+        """
+        found = self.rank_many([query], [candidates], k, None if scores is None else [scores], rank, gamma)[0]
+        if found.problem:
+            raise NoKnownWords(found.problem)
+        return found
+
+    def rank_many(
+        self,
+        queries: Sequence[Text],
+        candidates: Sequence[Candidates],
+        k: int | None = None,
+        scores: Sequence[Scores | None] | None = None,
+        rank: str | None = None,
+        gamma: float | None = None,
+    ) -> list[Ranking]:
+        """Rank the `candidates` of each of many queries on all cores, with the results of `rank`.
+
+        A text that several queries have in common is split and looked up once. The ranking of a query without a word
+        to rank by has a `problem`, and its candidates in the order given, as wordless. Raises UsageError.
+        """
+        if len(queries) != len(candidates) or (scores is not None and len(scores) != len(queries)):
+            raise UsageError("give candidates, and scores if any, for each query")
+        spec = resolve(rank, gamma, self._own)
+        counter = TextCounter(self._tokenizer, self._embedding)
+        tasks = [
+            self._task(counter, query, some, k, None if scores is None else scores[i], spec)
+            for i, (query, some) in enumerate(zip(queries, candidates, strict=True))
+        ]
+        counter.look_up()
+        if len(tasks) == 1:
+            return [self._answer(counter, tasks[0])]
+        return [found for _, found in map_ahead(lambda task: self._answer(counter, task), tasks)]
+
+    def _task(
+        self,
+        counter: TextCounter,
+        query: Text,
+        candidates: Candidates,
+        k: int | None,
+        scores: Scores | None,
+        spec: RankingSpec,
+    ) -> _Task:
+        if k is not None and k < 1:
+            raise UsageError(f"k must be 1 or more, not {k}")
+        asked, documents = as_document(query, "the query"), candidate_documents(candidates)
+        raw = list(candidates.values() if isinstance(candidates, Mapping) else candidates)
+        fields = [dict(term.options)["field"] for term in spec.terms if term.name == PRIOR]
+        tokens = [counter.tokens(document) for document in documents]
+        ids = np.arange(1, 1 + len(documents))
+        given = engine_scores(scores, [document.key for document in documents], ids)
+        if given is None and any(term.name == VECTOR for term in spec.terms):
+            raise UsageError("the ranking has the term vector: give the scores of the engine")
+        priors = {field: _prior(raw, field, ids) for field in fields}
+        return _Task(documents, spec, k or len(documents), counter.tokens(asked), tokens, given, priors)
+
+    def _answer(self, counter: TextCounter, task: _Task) -> Ranking:
+        began = time.monotonic()
+        own, pool = counter.counted(task.query, task.candidates, self._title_weight)
+        searched = SearchPool(_with_words(pool), frequencies=self._frequencies)
+        shown = [Candidate(i, one.key, one.title, one.label, one.metadata) for i, one in enumerate(task.documents)]
+        k = max(1, min(task.k, len(shown)))
+        nothing = QueryWords.none(self._embedding.dim)
+        plain = Query(
+            nothing, k, None, task.ranking, bounded=False, priors=task.priors, engine_scores=task.scores, whole=True
+        )
+        query = searched.with_words(plain, own, 0)
+        if query is None:
+            found = in_old_order(shown, _NO_VECTOR if plain.needs_bag else "the query has no word")
+        else:
+            found = whole_ranking(answer(searched.view, query), {one.index + 1: [one] for one in shown})
+        unknown, ignored = _without_effect(own, pool, task.ranking, searched.view)
+        return replace(
+            found,
+            ranked_by=str(task.ranking),
+            seconds=time.monotonic() - began,
+            unknown_words=unknown,
+            ignored_words=ignored,
+        )
+
+
+def _with_words(pool: Texts) -> Texts:
+    """Return the texts of `pool` that have a word; ids are their rows plus 1."""
+    rows = np.flatnonzero(np.diff(pool.counts.starts))
+    ids = tuple((rows + 1).tolist())
+    return replace(pool.take(rows), ids=ids, total=len(pool))
+
+
+def _without_effect(
+    own: Texts, pool: Texts, ranking: RankingSpec, view: View
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of a query, the only text of `own`, without a vector, and those without any effect."""
+    vocabulary = own.vocabulary
+    ids = np.unique(own.counts.words).tolist()
+    texts = sorted(vocabulary.words[id_] for id_ in ids)
+    known = {vocabulary.words[id_] for id_ in ids if vocabulary.known[id_]}
+    found = {vocabulary.words[id_] for id_ in np.intersect1d(own.counts.words, pool.counts.words).tolist()}
+    unknown = tuple(text for text in texts if text not in known)
+    return unknown, ignored_words(texts, known, ranking, found.intersection, view.scores)
+
+
+def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Prior:
+    """Return the numbers in a field of the candidates; UsageError if none has one."""
+    fields = [one.metadata if isinstance(one, Document) else one for one in candidates]
+    values = [one.get(field) if isinstance(one, Mapping) else None for one in fields]
+    numbers = numbers_of([value if isinstance(value, int | float) else None for value in values], ids, field)
+    if not len(numbers.ids):
+        raise UsageError(f"no candidate has a number in the field {field!r}")
+    return numbers

@@ -1,0 +1,78 @@
+"""Document frequencies of a collection, by which candidates from it are weighted without the collection."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import UsageError
+from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.scorers import Statistics
+from moverank.rerank.words.stems import stem_words
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFrequencies:
+    """How many of `documents` documents contain each word, `words`, which are in lower case.
+
+    `mean_length` is the number of tokens of an average document, for BM25; None: that of the candidates. `stems` has
+    the same numbers by stem, for each language; without them, the frequency of a stem is the sum of those of its words,
+    at most all documents. Raises UsageError for a number out of its range.
+    """
+
+    documents: int
+    words: Mapping[str, int]
+    mean_length: float | None = None
+    stems: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    _summed: dict[str, Mapping[str, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        most = max(self.words.values(), default=0)
+        if self.documents < most or min(self.words.values(), default=0) < 0:
+            raise UsageError(f"document frequencies must be from 0 to the number of documents, {self.documents}")
+        if self.mean_length is not None and not 0 < self.mean_length < float("inf"):
+            raise UsageError(f"the mean length of a document must be a number above 0, not {self.mean_length}")
+
+    @classmethod
+    def of(cls, texts: Iterable[str], stop_words: frozenset[str] | None = None) -> "DocumentFrequencies":
+        """Count the words of `texts`; `stop_words`: as for `Reranker`, None for the default English list."""
+        tokenizer = Tokenizer(default_stop_words() if stop_words is None else stop_words)
+        documents, tokens, words = 0, 0, Counter[str]()
+        for text in texts:
+            counts = tokenizer.count(text)
+            words.update(counts.keys())
+            documents, tokens = documents + 1, tokens + counts.total()
+        return cls(documents, words, tokens / documents if tokens else None)
+
+    def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words; see `inverse_document_frequency`."""
+        return inverse_document_frequency(self._found(words, self.words), self.documents)
+
+    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None) -> Statistics:
+        """Return the statistics of `terms` (t,), words or the stems of a language, in the collection.
+
+        `own` are those of the candidates: a word that they have more often than the collection gets their numbers.
+        """
+        numbers = self._by_stem(stem) if stem else self.words
+        frequencies = np.maximum(self._found(terms, numbers), own.document_frequencies)
+        documents = max(self.documents, own.documents)
+        tokens = own.average_length if self.mean_length is None else self.mean_length
+        amounts = np.maximum(own.collection_frequencies, frequencies)
+        return Statistics(documents, tokens * documents, frequencies, amounts)
+
+    def _found(self, terms: Sequence[str], numbers: Mapping[str, int]) -> NDArray[np.int64]:
+        return np.fromiter((numbers.get(term, 0) for term in terms), np.int64, len(terms))
+
+    def _by_stem(self, language: str) -> Mapping[str, int]:
+        if language in self.stems:
+            return self.stems[language]
+        if language not in self._summed:
+            summed = Counter[str]()
+            for stem, number in zip(stem_words(list(self.words), language), self.words.values(), strict=True):
+                summed[stem] = min(summed[stem] + number, self.documents)
+            self._summed[language] = summed
+        return self._summed[language]

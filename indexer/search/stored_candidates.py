@@ -1,0 +1,63 @@
+"""Stored documents that another engine found: ranked by their bags, without their texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.search.engine_scores import Scores, engine_scores
+from moverank.indexer.search.query import Outcome, Prior, Query
+from moverank.indexer.search.whole_ranking import Candidate, whole_ranking
+from moverank.indexer.store import Reader
+from moverank.rerank.ranking import Ranking
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredCandidates:
+    """Candidates by document id, `ranked`, those that are `missing` in the collection, and the engine's `scores`."""
+
+    ranked: dict[int, list[Candidate]]
+    missing: list[Candidate]
+    scores: Prior | None
+
+    @classmethod
+    def of(cls, reader: Reader, keys: Sequence[str], scores: Scores | None) -> "StoredCandidates":
+        """Find documents by key; UnknownKey if there is none of them, UsageError for a single key or bad scores."""
+        if isinstance(keys, str):
+            raise UsageError("keys must be a sequence of keys, not a single string: put it into a list")
+        known = reader.known(list(dict.fromkeys(keys)))
+        if keys and not known:
+            raise UnknownKey(f"the collection has none of the candidates: no document has the key {keys[0]!r}")
+        ids = [known[key].id if key in known else 0 for key in keys]
+        shown, metadata = reader.shown(sorted({*ids} - {0})), reader.metadata(sorted({*ids} - {0}))
+        ranked: dict[int, list[Candidate]] = {}
+        missing = []
+        for index, (key, id_) in enumerate(zip(keys, ids, strict=True)):
+            if id_:
+                found = Candidate(index, key, shown[id_].title, shown[id_].label, metadata[id_])
+                ranked.setdefault(id_, []).append(found)
+            else:
+                missing.append(Candidate(index, key))
+        return cls(ranked, missing, engine_scores(scores, keys, np.array(ids, np.int64)))
+
+    @property
+    def all(self) -> list[Candidate]:
+        """Return all candidates in the order given."""
+        found = [one for candidates in self.ranked.values() for one in candidates] + self.missing
+        return sorted(found, key=lambda one: one.index)
+
+    def restrict(self, query: Query, k: int | None) -> Query:
+        """Return `query` for these documents only, the first `k` (None: all) exactly; UsageError for k below 1."""
+        if k is not None and k < 1:
+            raise UsageError(f"k must be 1 or more, not {k}")
+        allowed = np.array(sorted(self.ranked), np.int64)
+        k = max(1, min(k or len(allowed), len(allowed)))
+        return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)
+
+    def ranking(self, outcome: Outcome, query: Query) -> Ranking:
+        """Return the ranking of all candidates for the `outcome` of `query`."""
+        found = whole_ranking(outcome, self.ranked, self.missing)
+        words = query.words
+        about = replace(found, ranked_by=str(query.ranking), seconds=outcome.seconds)
+        return replace(about, unknown_words=words.unknown, ignored_words=words.ignored)

@@ -1,0 +1,25 @@
+"""Scores of results that fall strictly, as hosts expect which sort by them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORDLESS = 1e-6
+"""The scores of results without a known word are below this: the distance would have to be a million."""
+
+
+def falling_scores(values: NDArray[np.float64], wordless: int) -> NDArray[np.float64]:
+    """Return scores (n + w,) in (0, 1] of n results ranked by `values` (n,), increasing, and of `wordless` w others.
+
+    The score of a value x, a distance or a total, is 1 / (1 + x). Equal ones, and those that float32 cannot tell apart,
+    are lowered by one float32 step each: many hosts and trec_eval hold scores as float32, and break ties by other
+    rules. The others come last.
+    """
+    scores = 1.0 / (1.0 + values)
+    before = np.float32(np.inf)
+    for i, score in enumerate(scores.astype(np.float32)):
+        if score >= before:
+            score = np.nextafter(before, np.float32(0))
+            scores[i] = score
+        before = score
+    top = min(_WORDLESS, float(before))
+    return np.concatenate([scores, top * np.arange(wordless, 0, -1) / (wordless + 1)])
