@@ -28,9 +28,13 @@ from moverank.indexer.titles import MAX_TITLE_WEIGHT
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.stop_words import default_stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
+
+_FEW = 1000
+"""For at most this many candidates one core is used: float32 bounds then have the same bits in every batch."""
 
 _NO_VECTOR = "no word of the query has a vector in the embedding"
 
@@ -144,9 +148,13 @@ class Reranker:
             for i, (query, some) in enumerate(zip(queries, candidates, strict=True))
         ]
         counter.look_up()
-        if len(tasks) == 1:
-            return [self._answer(counter, tasks[0])]
-        return [found for _, found in map_ahead(lambda task: self._answer(counter, task), tasks)]
+        with single_threaded_blas():
+            if len(tasks) == 1 and len(tasks[0].documents) > _FEW:
+                return [self._answer(counter, tasks[0])]
+            if len(tasks) == 1:
+                with single_threaded():
+                    return [self._answer(counter, tasks[0])]
+            return [found for _, found in map_ahead(lambda task: self._answer(counter, task), tasks)]
 
     def _task(
         self,
