@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from moverank.indexer.settings import Settings
     from moverank.rerank.bags.bag import Bag, Bags
     from moverank.rerank.distance.explain import Explanation
+    from moverank.rerank.distance.rank_vectors import VectorWeights, rank_vectors
     from moverank.rerank.distance.why_not import WhyNot
     from moverank.rerank.errors import (
         BagError,
@@ -77,8 +78,10 @@ __all__ = [
     "TransportError",
     "UnknownKey",
     "UsageError",
+    "VectorWeights",
     "VectorsError",
     "WhyNot",
+    "rank_vectors",
 ]
 
 _HOMES = {
@@ -110,6 +113,10 @@ _HOMES = {
         "Bags",
     ),
     "moverank.rerank.distance.explain": ("Explanation",),
+    "moverank.rerank.distance.rank_vectors": (
+        "VectorWeights",
+        "rank_vectors",
+    ),
     "moverank.rerank.distance.why_not": ("WhyNot",),
     "moverank.rerank.errors": (
         "BagError",
