@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands import contents, demonstration, evaluating, indexing, pairing, searching, tuning, upkeep
+from moverank.indexer.commands import (
+    contents,
+    demonstration,
+    evaluating,
+    indexing,
+    pairing,
+    reranking,
+    searching,
+    tuning,
+    upkeep,
+)
 from moverank.indexer.commands import help as help_command
 from moverank.indexer.commands.failures import FAILED, INTERRUPTED, failure_of
 from moverank.indexer.commands.logged_notes import NotesHandler
@@ -27,7 +37,7 @@ app = typer.Typer(
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
-for subject in (indexing, searching, pairing, contents, upkeep, tuning, demonstration, help_command):
+for subject in (indexing, searching, reranking, pairing, contents, upkeep, tuning, demonstration, help_command):
     app.add_typer(subject.app)
 app.add_typer(evaluating.app, name="evaluate")
 

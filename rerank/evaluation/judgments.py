@@ -84,12 +84,13 @@ def ranked_indices(keys: Sequence[str], scores: NDArray[np.float64], *, ascendin
 
 
 def run_lines(query: str, keys: Sequence[str], name: str) -> list[str]:
-    """Return the lines `query Q0 document rank score name` of the ranked `keys`, best first; scores fall to 1.
-
-    White space within a field, which would add columns, becomes an underscore.
-    """
-    fields = ["_".join(field.split()) for field in (query, name)]
+    """Return the lines `query Q0 document rank score name` of the ranked `keys`, best first; scores fall to 1."""
+    query, name = run_field(query), run_field(name)
     return [
-        f"{fields[0]} Q0 {'_'.join(key.split())} {rank} {len(keys) + 1 - rank} {fields[1]}"
-        for rank, key in enumerate(keys, start=1)
+        f"{query} Q0 {run_field(key)} {rank} {len(keys) + 1 - rank} {name}" for rank, key in enumerate(keys, start=1)
     ]
+
+
+def run_field(text: str) -> str:
+    """Return a text as a field of a TREC run: white space, which would add columns, becomes an underscore."""
+    return "_".join(text.split())

@@ -1,0 +1,67 @@
+"""The command `rerank`: the second stage of any engine that writes a run."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from moverank.indexer.commands.failures import FAILED
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples: `moverank rerank --run bm25.trec --queries queries.jsonl -i docs.index > reranked.trec`  "
+    "`engine | moverank rerank --embedding glove.txt.gz -k 10`"
+)
+def rerank(
+    run: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="The candidates: a TREC run, or JSONL with those of a query on each line."),
+    ] = "-",
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The queries, as for `search --queries`; JSONL may hold them itself."),
+    ] = None,
+    index: Index = DEFAULT_INDEX,
+    embedding: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Word vectors for candidates with texts, instead of a collection."),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", min=1, help="How many of the first are exact; others may have bounds. [default: all]"),
+    ] = None,
+    rank: Rank = None,
+    gamma: Gamma = None,
+    tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the run that is written.")] = "moverank",
+    as_json: Json = False,
+) -> None:
+    """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.escaping import printable, printable_json
+    from moverank.indexer.formatters.json_objects import ranking_object
+    from moverank.indexer.formatters.output import note, note_compiling, print_object
+    from moverank.indexer.formatters.reranked_lines import reranked_lines
+    from moverank.indexer.readers.candidate_lists import read_candidate_lists
+    from moverank.indexer.readers.queries import read_queries
+    from moverank.indexer.reranking.reranked_lists import ListReranker, RerankOptions
+
+    if run == queries == "-":
+        raise UsageError("only one of --run and --queries can be standard input")
+    given = dict(read_queries(queries)) if queries else {}
+    note_compiling()
+    complete = True
+    with ListReranker(index, embedding, given, RerankOptions(k, rank, gamma)) as reranker:
+        for candidates, ranking in reranker.rank(read_candidate_lists(run)):
+            if ranking.problem:
+                complete = False
+                note(f"{candidates.id}: {ranking.problem}")
+            if as_json:
+                print_object(ranking_object(ranking, ranking.seconds, candidates.id))
+                continue
+            for line in reranked_lines(candidates, ranking, tag):
+                typer.echo(printable(line) if candidates.record is None else printable_json(line))
+    if not complete:
+        sys.exit(FAILED)

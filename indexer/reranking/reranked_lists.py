@@ -1,0 +1,96 @@
+"""Ranks the candidate lists of a run: stored documents by their bags, others by their texts; streaming."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.documents import Document
+from moverank.indexer.readers.candidate_lists import CandidateList
+from moverank.indexer.reranking.reranker import Reranker
+from moverank.indexer.search.whole_ranking import Candidate, in_old_order
+from moverank.rerank.ranking import Ranking
+
+_BATCH = 64  # lists that are ranked together
+_NO_QUERY = "there is no text of this query: give it by --queries"
+
+
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """`k`: how many of the first hits are exact, None: all. `rank`, `gamma`: as in `Reranker.rank`."""
+
+    k: int | None = None
+    rank: str | None = None
+    gamma: float | None = None
+
+
+class ListReranker:
+    """Ranks candidates of `queries` by id; `index` is a collection, `embedding` word vectors for texts instead."""
+
+    def __init__(
+        self, index: Path, embedding: str | None, queries: Mapping[str, Document], options: RerankOptions
+    ) -> None:
+        self._index, self._embedding, self._queries, self._options = index, embedding, queries, options
+        self._opened: Collection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened:
+            self._opened.close()
+
+    def rank(self, lists: Iterable[CandidateList]) -> Iterator[tuple[CandidateList, Ranking]]:
+        """Yield the ranking of each list, in order; one that cannot be ranked keeps its order, and has a problem."""
+        remaining = iter(lists)
+        while batch := list(islice(remaining, _BATCH)):
+            good = [one for one in batch if not self._problem(one)]
+            stored, texts = ([one for one in good if (one.documents is None) == is_key] for is_key in (True, False))
+            rankings = {True: self._rank_stored(stored), False: iter(self._rank_texts(texts))}
+            for one in batch:
+                problem = self._problem(one)
+                if problem:
+                    candidates = [Candidate(i, key) for i, key in enumerate(one.keys)]
+                    yield one, in_old_order(candidates, problem)
+                else:
+                    yield one, next(rankings[one.documents is None])
+
+    def _problem(self, one: CandidateList) -> str | None:
+        return one.problem or (None if self._query(one) else _NO_QUERY)
+
+    def _query(self, one: CandidateList) -> Document | None:
+        return one.query or self._queries.get(one.id)
+
+    def _arguments(self, lists: Sequence[CandidateList]) -> list[Document]:
+        return [query for one in lists if (query := self._query(one))]
+
+    def _rank_stored(self, lists: Sequence[CandidateList]) -> Iterator[Ranking]:
+        if not lists:
+            return iter(())
+        queries, keys, scores = self._arguments(lists), [one.keys for one in lists], [one.scores for one in lists]
+        own = self._options
+        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma)
+
+    def _rank_texts(self, lists: Sequence[CandidateList]) -> Sequence[Ranking]:
+        if not lists:
+            return ()
+        queries, texts, scores = (
+            self._arguments(lists),
+            [one.documents or () for one in lists],
+            [one.scores for one in lists],
+        )
+        own = self._options
+        return self._reranker.rank_many(queries, texts, own.k, scores, own.rank, own.gamma)
+
+    @property
+    def _collection(self) -> Collection:
+        if self._opened is None:
+            self._opened = Collection.open(self._index)
+        return self._opened
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        return Reranker.load(self._embedding or self._index, rank=self._options.rank)
