@@ -34,7 +34,7 @@ def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:
     If the first part has rank 0 and begins with the title, the title is cut off there: it must not count twice.
     """
     texts = [text for _, text in parts]
-    rest = rest_after_title(texts[0], title) if parts and parts[0][0] == 0 else None
+    rest = rest_after_title(texts[0], title) if title and parts and parts[0][0] == 0 else None
     return texts if rest is None else [rest, *texts[1:]]
 
 

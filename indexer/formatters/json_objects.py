@@ -99,6 +99,8 @@ def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
     }
     if hit.total is not None:
         values |= {"total": hit.total, "parts": _parts_object(hit.parts)}
+    if hit.candidate is not None:
+        values |= {"candidate": hit.candidate, "exact": hit.exact, "wordless": hit.wordless}
     return values | ({"flows": [_flow_object(flow) for flow in hit.flows]} if hit.flows else {})
 
 

@@ -67,9 +67,7 @@ def _read_run(path: str, lines: Lines) -> Iterator[CandidateList]:
     for query, group in groupby((_run_line(path, *line) for line in lines), key=lambda line: line.query):
         found = list(group)
         if query in seen:
-            raise ReadError(
-                f"{path}:{found[0].number}: the query {query!r} had lines before others: sort the run by it"
-            )
+            raise ReadError(f"{path}:{found[0].number}: lines of {query!r} are not together: sort the run by query")
         seen.add(query)
         yield CandidateList(query, tuple(line.key for line in found), tuple(line.score for line in found))
 
@@ -122,10 +120,10 @@ def _of_record(record: Record, default_key: str) -> CandidateList:
     )
     if "" in keys and not any(with_text):
         raise BadRecord(f"candidate {keys.index('') + 1} has neither a text nor an id")
-    documents = tuple(query_of(content, key) for content, key in zip(contents, keys, strict=True))
-    return CandidateList(
-        id_, keys, _scores(entries), query, documents if any(with_text) or not keys else None, record, entries
-    )
+    documents = None
+    if any(with_text) or not keys:
+        documents = tuple(query_of(content, key) for content, key in zip(contents, keys, strict=True))
+    return CandidateList(id_, keys, _scores(entries), query, documents, record, entries)
 
 
 def _query_of(record: Record, default_key: str) -> tuple[Document | None, str]:

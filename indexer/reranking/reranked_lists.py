@@ -93,4 +93,4 @@ class ListReranker:
 
     @cached_property
     def _reranker(self) -> Reranker:
-        return Reranker.load(self._embedding or self._index, rank=self._options.rank)
+        return Reranker.load(self._embedding or self._collection.path, rank=self._options.rank)

@@ -170,13 +170,14 @@ class Reranker:
         asked, documents = as_document(query, "the query"), candidate_documents(candidates)
         raw = list(candidates.values() if isinstance(candidates, Mapping) else candidates)
         fields = [dict(term.options)["field"] for term in spec.terms if term.name == PRIOR]
+        words = counter.tokens(asked)
         tokens = [counter.tokens(document) for document in documents]
         ids = np.arange(1, 1 + len(documents))
         given = engine_scores(scores, [document.key for document in documents], ids)
         if given is None and any(term.name == VECTOR for term in spec.terms):
             raise UsageError("the ranking has the term vector: give the scores of the engine")
         priors = {field: _prior(raw, field, ids) for field in fields}
-        return _Task(documents, spec, k or len(documents), counter.tokens(asked), tokens, given, priors)
+        return _Task(documents, spec, k or len(documents), words, tokens, given, priors)
 
     def _answer(self, counter: TextCounter, task: _Task) -> Ranking:
         began = time.monotonic()

@@ -130,11 +130,12 @@ def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outsid
     vocabulary, weight = pool.vocabulary, float(pool.title_weight)
     word_ids = np.arange(1, 1 + len(vocabulary.known))
     known_ids = word_ids[vocabulary.known]
+    every = len(known_ids) == len(word_ids)
     counts: PartCounts = pool.counts
     segment = Segment(
         *keep_words(ids, counts, word_ids, known_ids),
         known_ids,
-        np.ascontiguousarray(vocabulary.vectors[known_ids - 1]),
+        np.ascontiguousarray(vocabulary.vectors if every else vocabulary.vectors[known_ids - 1]),
     )
     frequencies = LazyFrequencies(lambda: _PoolFrequencies(pool, outside))
     live = LiveSegment(segment, np.ones(len(segment.ids), bool), frequencies, weight)

@@ -17,13 +17,22 @@ RankedTokens = Sequence[tuple[int, NDArray[np.int64]]]
 """The rank of each part of a document, and the ids of its tokens (m,), in order."""
 
 
+class _Ids(dict[str, int]):
+    """Ids of words, 0, 1, ... in the order of their first lookup."""
+
+    def __missing__(self, word: str) -> int:
+        id_ = self[word] = len(self)
+        return id_
+
+
 class TextCounter:
     """Splits texts by `tokenizer`, and looks up each word once in `embedding`."""
 
     def __init__(self, tokenizer: Tokenizer, embedding: Embedding) -> None:
         self._tokenizer, self._embedding = tokenizer, embedding
-        self._ids: dict[str, int] = {}
+        self._ids = _Ids()
         self._texts: dict[str, NDArray[np.int64]] = {}
+        self._words: list[str] = []
         self._known = np.empty(0, bool)
         self._vectors = np.empty((0, embedding.dim), np.float32)
 
@@ -34,20 +43,21 @@ class TextCounter:
     def _split(self, text: str) -> NDArray[np.int64]:
         found = self._texts.get(text)
         if found is None:
-            ids = self._ids
             words = self._tokenizer.words(text)
-            found = self._texts[text] = np.array([ids.setdefault(word, len(ids)) for word in words], np.int64)
+            found = self._texts[text] = np.fromiter(map(self._ids.__getitem__, words), np.int64, len(words))
         return found
 
     def look_up(self) -> None:
         """Find the vectors of all words so far; call it before `counted`."""
-        words = list(self._ids)
-        rows = self._embedding.find(words)
+        self._words = list(self._ids)
+        rows = self._embedding.find(self._words)
         self._known = rows != UNKNOWN
         known = np.flatnonzero(self._known)
-        self._vectors = np.zeros((len(words), self._embedding.dim), np.float32)
-        self._vectors[known] = self._embedding.gather([words[i] for i in known.tolist()], rows[known])
-        self._words = words
+        found = self._embedding.gather([self._words[i] for i in known.tolist()], rows[known])
+        self._vectors = found
+        if len(known) < len(rows):
+            self._vectors = np.zeros((len(rows), self._embedding.dim), np.float32)
+            self._vectors[known] = found
 
     def counted(
         self, query: RankedTokens, candidates: Sequence[RankedTokens], title_weight: float
@@ -58,14 +68,12 @@ class TextCounter:
         """
         texts = [query, *candidates]
         tokens = np.concatenate([np.empty(0, np.int64), *(part for text in texts for _, part in text)])
-        distinct, first, inverse = np.unique(tokens, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        position = np.empty(len(order), np.int64)
-        position[order] = np.arange(len(order))
-        chosen = distinct[order]
-        counts = _part_counts(texts, position[inverse])
+        chosen, positions = _in_order_of_occurrence(tokens, len(self._words))
+        counts = _part_counts(texts, positions[tokens], len(chosen))
+        every = np.array_equal(chosen, np.arange(len(self._words)))  # of a single query
         names = tuple(self._words[id_] for id_ in chosen.tolist())
-        vocabulary = CorpusVocabulary(self._vectors[chosen], self._known[chosen], "", names)
+        vectors = self._vectors if every else self._vectors[chosen]
+        vocabulary = CorpusVocabulary(vectors, self._known[chosen], "", names)
         rows = [np.array([0]), np.arange(1, len(texts))]
         keys = [("",), tuple(map(str, range(len(candidates))))]
         own, pool = (
@@ -75,17 +83,28 @@ class TextCounter:
         return own, pool
 
 
-def _part_counts(texts: Sequence[RankedTokens], words: NDArray[np.int64]) -> PartCounts:
-    """Return the counts of each text by word and rank; `words` are the words of all tokens, text by text."""
-    sizes = [len(part) for text in texts for _, part in text]
-    ranks = np.repeat(np.array([rank for text in texts for rank, _ in text], np.int64), sizes)
-    lengths = [sum(len(part) for _, part in text) for text in texts]
-    rows = np.repeat(np.arange(len(texts)), lengths)
-    order = np.lexsort((ranks, words, rows))
-    keys = np.stack([rows[order], words[order], ranks[order]])
-    first = np.ones(len(order), bool)
-    first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    heads = np.flatnonzero(first)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(keys[0, heads], minlength=len(texts)))]).astype(np.int64)
-    amounts = np.diff(np.append(heads, len(order)))
-    return PartCounts(starts, *(column.astype(np.int32) for column in (keys[1, heads], keys[2, heads], amounts)))
+def _in_order_of_occurrence(tokens: NDArray[np.int64], v: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct ids among `tokens` (n,) in the order of their first occurrence, and the place (v,) of each.
+
+    `v` is the number of all ids; ids that do not occur have the place -1.
+    """
+    first = np.full(v, -1)
+    first[tokens[::-1]] = np.arange(len(tokens))[::-1]
+    found = np.flatnonzero(first >= 0)
+    chosen = found[np.argsort(first[found])]
+    places = np.full(v, -1)
+    places[chosen] = np.arange(len(chosen))
+    return chosen, places
+
+
+def _part_counts(texts: Sequence[RankedTokens], words: NDArray[np.int64], v: int) -> PartCounts:
+    """Return the counts of each text by word and rank; `words` are those, below `v`, of all tokens, text by text."""
+    parts = [len(text) for text in texts]
+    sizes = np.array([len(part) for text in texts for _, part in text], np.int64)
+    ranks, place = np.unique(np.array([rank for text in texts for rank, _ in text], np.int64), return_inverse=True)
+    rows = np.repeat(np.repeat(np.arange(len(texts)), parts), sizes)
+    keys, amounts = np.unique((rows * v + words) * len(ranks) + np.repeat(place, sizes), return_counts=True)
+    keys, rank = np.divmod(keys, max(1, len(ranks)))
+    row, word = np.divmod(keys, max(1, v))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(texts)))]).astype(np.int64)
+    return PartCounts(starts, *(column.astype(np.int32) for column in (word, ranks[rank], amounts)))

@@ -53,7 +53,7 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
         ids = ids if limit is None else ids[np.isin(ids, limit)]
     ids = ids[ids != query.without] if query.without is not None else ids
     totals = offsets(parts, ids)
-    best, totals = best_first(totals, ids, query.k)
+    best, totals = best_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))
     best, totals = best[:few], totals[:few]
     names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)

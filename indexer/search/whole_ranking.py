@@ -21,10 +21,10 @@ class Candidate:
     label: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
-    def hit(self, distance: float, score: float) -> Hit:
-        """Return a hit with a distance and a score."""
+    def hit(self, distance: float, score: float, **others: Any) -> Hit:
+        """Return a hit with a distance, a score, and other fields by name."""
         about = self.key, distance, self.title, self.label
-        return Hit(*about, scored=score, metadata=self.metadata, candidate=self.index)
+        return Hit(*about, scored=score, metadata=self.metadata, candidate=self.index, **others)
 
 
 class _Place(NamedTuple):
@@ -64,7 +64,7 @@ def _with_wordless(
     hits: Sequence[Hit], wordless: Sequence[Candidate], scores: Sequence[float], certified: bool, *proof: Any
 ) -> Ranking:
     last = [
-        replace(one.hit(np.nan, score), exact=False, wordless=True)
+        one.hit(np.nan, score, exact=False, wordless=True)
         for one, score in zip(sorted(wordless, key=lambda one: one.index), scores, strict=True)
     ]
     return Ranking((*hits, *last), certified, "candidates", *proof)
@@ -74,10 +74,10 @@ def _hit(outcome: Outcome, place: _Place, score: float) -> Hit:
     candidate, position, value = place
     later = position - len(outcome.ids)
     if later >= 0:
-        bare = candidate.hit(value if outcome.totals is None else np.nan, score)
-        return replace(
-            bare, total=outcome.totals if outcome.totals is None else value, exact=outcome.others.exact[later]
-        )
+        exact = bool(outcome.others.exact[later])
+        if outcome.totals is None:
+            return candidate.hit(value, score, exact=exact)
+        return candidate.hit(np.nan, score, total=value, exact=exact)
     parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
     total = None if outcome.totals is None else value
-    return replace(candidate.hit(float(outcome.distances[position]), score), parts=parts, total=total)
+    return candidate.hit(float(outcome.distances[position]), score, parts=parts, total=total)

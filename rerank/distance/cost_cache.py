@@ -60,13 +60,16 @@ class CostCache:
         """Append rows with the costs of new words, 0 where the word is the same."""
         cached = len(self._words)
         total = cached + len(new)
-        if total > len(self._cost):
+        if total > len(self._cost) and cached:
             grown = np.empty((max(total, min(2 * total, self._max_words)), len(self._query.bag)), np.float32)
             grown[:cached] = self._cost[:cached]
             self._cost = grown
         floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new], self._query_norms)
         same = np.flatnonzero(self._query_index[new] >= 0)
         floor[same, self._query_index[new[same]]] = 0
-        self._cost[cached:total] = floor
+        if total > len(self._cost):
+            self._cost = floor
+        else:
+            self._cost[cached:total] = floor
         self._row[new] = np.arange(cached, total, dtype=np.int32)
         self._words = np.concatenate([self._words, new])

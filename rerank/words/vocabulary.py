@@ -81,7 +81,7 @@ class Vocabulary(Sequence[str]):
             self._rows = {word: row for row, word in enumerate(self)}
         if self._rows is None:
             return np.fromiter(map(self._search, words), np.int32, len(words))
-        return np.fromiter((self._rows.get(word, UNKNOWN) for word in words), np.int32, len(words))
+        return np.fromiter(map(self._rows.get, words, itertools.repeat(UNKNOWN)), np.int32, len(words))
 
     def repeated(self) -> tuple[int, int] | None:
         """Return two rows that hold the same word, or None if all words are distinct."""

@@ -1,4 +1,7 @@
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -6,9 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moverank import Embedding, NoKnownWords, Reranker, UsageError
+from moverank import (
+    Document,
+    DocumentFrequencies,
+    Embedding,
+    NoKnownWords,
+    Part,
+    Ranking,
+    Reranker,
+    UsageError,
+    VectorsError,
+)
 from moverank.rerank.bags.bag import Bag
 from tests import naive
+from tests.indexer.world import CollectionFactory, document, random_documents
 from tests.rerank.problems import check_counts, make_vectors
 
 WORDS = ["mains", "plug", "socket", "gets", "hot", "warm", "cable", "melts", "cat", "dog", "sleeps", "house", "roof"]
@@ -148,3 +162,162 @@ def test_a_single_string_is_refused() -> None:
     embedding = Embedding.of(["cat", "dog"], np.eye(2, dtype=np.float32))
     with pytest.raises(UsageError, match="put it into a list"):
         Reranker(embedding, frozenset()).rank("cat", "dog")
+
+
+RECORDS: list[Any] = [
+    {"id": "r1", "title": "Warm socket", "text": "the cable melts", "votes": 3},
+    {"id": "r2", "title": "Cat", "body": "cat sleeps", "comments": [{"text": "dog"}, {"text": "hot plug", "rank": 9}]},
+    {"text": "roof house"},
+    Document("r4", "Dog house", (Part("dog"), Part("hot", rank=3)), "pets", {"votes": 40}),
+    "mains plug",
+]
+
+
+def test_candidates_may_be_records_threads_and_documents(embedding: Embedding) -> None:
+    ranking = Reranker(embedding).rank({"title": "Hot plug", "text": "socket"}, RECORDS)
+    assert sorted(hit.key for hit in ranking.hits) == ["2", "4", "r1", "r2", "r4"]
+    found = {hit.key: hit for hit in ranking.hits}
+    assert (found["r4"].title, found["r4"].label, found["r4"].metadata) == ("Dog house", "pets", {"votes": 40})
+    assert found["r1"].title == "Warm socket"
+    assert found["r1"].distance == pytest.approx(
+        _brute_force(embedding, "hot plug socket", "warm socket cable melts"), rel=1e-9
+    )
+
+
+def test_titles_and_ranks_have_weights(embedding: Embedding) -> None:
+    reranker = Reranker(embedding, title_weight=3, gamma=1.0, rank="pwmd")
+    ranking = reranker.rank("cat", [RECORDS[1], RECORDS[3]])
+    entries = {"r2": [(8, -1, 1), (10, 0, 1), (9, 1, 1), (4, 9, 1), (1, 9, 1)]}
+    entries["r4"] = [(9, -1, 1), (11, -1, 1), (9, 0, 1), (4, 3, 1)]
+    for hit in ranking.hits:
+        weights = naive.weights(entries[hit.key], 1.0, title_weight=3)
+        bag = Bag.of(list(weights), list(weights.values()))
+        query = Bag.of([8], [1.0])
+        expected = naive.wmd(query, embedding.vectors[[8]], bag, embedding.vectors)
+        assert hit.distance == pytest.approx(expected, rel=1e-9)
+    plain = reranker.rank("cat", [RECORDS[1], RECORDS[3]], gamma=0.0)
+    assert [hit.distance for hit in plain.hits] != [hit.distance for hit in ranking.hits]
+
+
+def test_a_record_that_is_no_text_is_named(embedding: Embedding) -> None:
+    with pytest.raises(UsageError, match="text 1: a query needs the form"):
+        Reranker(embedding).rank("cat", ["dog", {"id": 3}])
+    with pytest.raises(UsageError, match="rank that is not within"):
+        Reranker(embedding).rank("cat", [Document("a", parts=(Part("dog", -3),))])
+
+
+def test_fields_and_scores_can_be_terms(embedding: Embedding) -> None:
+    reranker = Reranker(embedding)
+    texts = [RECORDS[0], RECORDS[3], RECORDS[2]]
+    assert [hit.key for hit in reranker.rank("cat", texts, rank="prior:field=votes").hits] == ["r4", "r1", "2"]
+    by_engine = reranker.rank("cat", texts, scores=[0.1, None, 0.3], rank="wmd+99*vector")
+    assert [hit.key for hit in by_engine.hits][:2] == ["2", "r1"]
+    assert dict(by_engine.hits[0].parts)["vector"] == 0.3
+    with pytest.raises(UsageError, match="the ranking has the term vector: give the scores of the engine"):
+        reranker.rank("cat", texts, rank="wmd+vector")
+    with pytest.raises(UsageError, match="no candidate has a number in the field 'stars'"):
+        reranker.rank("cat", texts, rank="wmd+prior:field=stars")
+
+
+QUERIES = ["mains plug gets hot", "cat dog", "qqq", "roof socket zzz"]
+LISTS: list[Any] = [list(TEXTS.values()), TEXTS, ["cat", "dog"], RECORDS]
+
+
+def _shown(ranking: Ranking) -> list[str]:
+    return [repr(hit) for hit in ranking.hits]
+
+
+@pytest.mark.parametrize("rank", ["wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25:stem=english+cosine", "bm25"])
+def test_many_queries_have_the_results_of_each(embedding: Embedding, rank: str) -> None:
+    reranker = Reranker(embedding, rank=rank)
+    many = reranker.rank_many(QUERIES, LISTS, k=2)
+    for i in (0, 1, 3):
+        assert _shown(many[i]) == _shown(reranker.rank(QUERIES[i], LISTS[i], k=2))
+    if rank == "wmd":
+        assert many[2].problem == "no word of the query has a vector in the embedding"
+        assert [(hit.key, hit.wordless) for hit in many[2].hits] == [("0", True), ("1", True)]
+        assert not many[2].certified
+    assert reranker.rank_many([], []) == []
+    with pytest.raises(UsageError, match="for each query"):
+        reranker.rank_many(["cat"], [])
+
+
+def test_threads_get_the_results_of_one(embedding: Embedding) -> None:
+    rng = np.random.default_rng(4)
+    texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(30)]
+    queries = [" ".join(rng.choice(WORDS, 4)) for _ in range(200)]
+    reranker = Reranker(embedding, rank="wmd+0.5*bm25")
+    expected = [_shown(reranker.rank(query, texts, k=3)) for query in queries]
+    with ThreadPoolExecutor(8) as pool:
+        runs = list(pool.map(lambda _: [_shown(reranker.rank(query, texts, k=3)) for query in queries], range(8)))
+    assert all(run == expected for run in runs)
+
+
+def test_a_pickled_reranker_gives_the_same_results(embedding: Embedding, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    KeyedVectors = pytest.importorskip("gensim.models").KeyedVectors  # noqa: N806 - a class
+    kv = KeyedVectors(10)
+    kv.add_vectors(WORDS, embedding.vectors)
+    kv.save_word2vec_format(str(file))
+    loaded = Reranker.load(file, frequencies=DocumentFrequencies.of(TEXTS.values()), rank="wmd:weights=tfidf+bm25")
+    copied = pickle.loads(pickle.dumps(loaded))  # noqa: S301 - our own
+    file.unlink()
+    assert _shown(copied.rank("hot plug", TEXTS)) == _shown(loaded.rank("hot plug", TEXTS))
+    assert copied.ranking == "wmd:weights=tfidf+bm25"
+
+
+def test_a_collection_gives_its_weights(factory: CollectionFactory) -> None:
+    documents = [document(f"d{i}", text) for i, text in enumerate(["ant bee bee", "cat dog", "ant elk zorp", "bee"])]
+    rank = "wmd:mu=4,weights=tfidf+bm25:stem=english"
+    with factory.empty(rank=rank, title_weight=2) as collection:
+        collection.index([*documents, *random_documents(30)])
+        expected = collection.rerank("bee of zorp", [one.key for one in documents], rank="wmd:weights=tfidf+bm25")
+        path = collection.path
+    reranker = Reranker.load(path)
+    assert reranker.ranking == rank
+    found = reranker.rank("bee of zorp", documents, rank="wmd:weights=tfidf+bm25")
+    assert [hit.key for hit in found.hits] == [hit.key for hit in expected.hits]
+    for hit, other in zip(found.hits, expected.hits, strict=True):
+        assert dict(hit.parts) == pytest.approx(dict(other.parts), rel=1e-12, nan_ok=True)
+
+
+def test_frequencies_replace_those_of_the_candidates(embedding: Embedding) -> None:
+    frequencies = DocumentFrequencies(1000, {"cat": 900, "dog": 2, "hot": 500}, 5.0)
+    texts, query = ["cat", "dog house roof"], "cat dog"
+    ranking = Reranker(embedding, frequencies=frequencies).rank(query, texts, rank="wmd:weights=tfidf+bm25:b=0.5")
+    corpus = {"dog": 2, "cat": 900}
+    for hit in ranking.hits:
+        words = texts[hit.candidate or 0].split()
+        length = 1 - 0.5 + 0.5 * len(words) / 5.0
+        expected = sum(
+            math.log(1 + (1000 - corpus[word] + 0.5) / (corpus[word] + 0.5)) * 2.2 / (1 + 1.2 * length)
+            for word in words
+            if word in corpus
+        )
+        assert dict(hit.parts)["bm25"] == pytest.approx(expected)
+        idf = [naive.idf(frequencies.words.get(word, 0), 1000) for word in WORDS]
+        bags = []
+        for text in (query.split(), words):
+            weights = naive.weights([(WORDS.index(word), 0, 1) for word in text], idf=idf)
+            bags.append(Bag.of(list(weights), list(weights.values())))
+        assert dict(hit.parts)["wmd"] == pytest.approx(
+            naive.wmd(bags[0], embedding.vectors[bags[0].words], bags[1], embedding.vectors), rel=1e-9
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": "nothing"}, "there is no ranking 'nothing'"),
+        ({"gamma": -1.0}, "gamma must be a number of 0 or more"),
+        ({"title_weight": 0}, "the title weight must be a whole number from 1 to 100"),
+    ],
+)
+def test_invalid_options_are_refused(embedding: Embedding, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Reranker(embedding, **options)
+
+
+def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    with pytest.raises(VectorsError, match=r"nowhere\.txt cannot be read"):
+        Reranker.load(tmp_path / "nowhere.txt")

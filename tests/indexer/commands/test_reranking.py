@@ -1,0 +1,117 @@
+"""The command `rerank` as users call it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.indexer.commands.program import Call
+
+TEXTS = {"a": "dog cat", "b": "wine river", "c": "cat", "d": "zzqq", "e": "river"}
+
+
+@pytest.fixture
+def index(call: Call, vectors: Path, tmp_path: Path) -> Path:
+    file = tmp_path / "docs.jsonl"
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in TEXTS.items()))
+    assert call("index", file, "-i", tmp_path / "pets", "--embedding", vectors, "--rank", "wmd").code == 0
+    return tmp_path / "pets"
+
+
+@pytest.fixture
+def queries(tmp_path: Path) -> Path:
+    path = tmp_path / "queries.jsonl"
+    path.write_text('{"id": "q1", "text": "cat"}\n{"id": "q2", "text": "river wine"}\n{"id": "q3", "text": "zzqq"}\n')
+    return path
+
+
+def test_a_run_in_is_a_run_out(call: Call, index: Path, queries: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text("".join(f"q{q} Q0 {key} {i} {9 - i} x\n" for q in (1, 2) for i, key in enumerate("edab")))
+    found = call("rerank", "--run", run, "--queries", queries, "-i", index, "--tag", "second stage")
+    assert (found.code, found.err) == (0, "")
+    lines = [line.split() for line in found.out.splitlines()]
+    searched = {}
+    for number, text in ((1, "cat"), (2, "river wine")):
+        hits = json.loads(call("search", text, "-i", index, "--json").out)["hits"]
+        searched[f"q{number}"] = [hit["key"] for hit in hits if hit["key"] != "c"]
+    for query, expected in searched.items():
+        own = [line for line in lines if line[0] == query]
+        assert [line[2] for line in own] == [*expected, "d"]
+        assert [line[3] for line in own] == ["1", "2", "3", "4"]
+        scores = [float(line[4]) for line in own]
+        assert scores == sorted(scores, reverse=True)
+        assert len(set(scores)) == 4
+        assert all(line[1] == "Q0" and line[5] == "second_stage" for line in own)
+
+
+def test_json_of_a_run_has_bounds_and_flags(call: Call, index: Path, queries: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.trec"
+    run.write_text("".join(f"q1 Q0 {key} 1 1 x\n" for key in TEXTS))
+    found = call("rerank", "--run", run, "--queries", queries, "-i", index, "-k", "1", "--json")
+    ranking = json.loads(found.out)
+    assert (ranking["query"], ranking["scope"], ranking["certified"]) == ("q1", "candidates", True)
+    hits = ranking["hits"]
+    assert hits[0]["key"] == "c"
+    assert [hit["exact"] for hit in hits if hit["key"] in "cd"] == [True, False]
+    assert [hit["wordless"] for hit in hits] == [False] * 4 + [True]
+
+
+def test_jsonl_in_is_jsonl_out(call: Call, vectors: Path, index: Path) -> None:
+    record = {
+        "qid": "q9",
+        "query": "cat",
+        "more": [1],
+        "candidates": [
+            {"docid": "x", "score": 7, "doc": {"contents": "river"}},
+            {"docid": "y", "score": 6, "doc": {"contents": "cat"}, "kept": True},
+        ],
+    }
+    for source in (("--embedding", vectors), ("-i", index)):
+        found = call("rerank", *source, stdin=json.dumps(record).encode())
+        assert found.code == 0
+        out = json.loads(found.out)
+        assert [one["docid"] for one in out["candidates"]] == ["y", "x"]
+        assert out["candidates"][0] == record["candidates"][1] | {"score": 1.0, "distance": 0.0, "exact": True}  # type: ignore[operator]
+        assert (out["qid"], out["query"], out["more"], out["certified"]) == ("q9", "cat", [1], True)
+    stored = {"id": "q", "query": "cat", "candidates": [{"id": "b"}, {"id": "c"}]}
+    out = json.loads(call("rerank", "-i", index, stdin=json.dumps(stored).encode()).out)
+    assert [one["id"] for one in out["candidates"]] == ["c", "b"]
+
+
+def test_a_line_that_cannot_be_ranked_is_reported_and_kept(call: Call, index: Path, queries: Path) -> None:
+    good = json.dumps({"id": "q1", "candidates": [{"id": "a"}, {"id": "c"}]})
+    lines = [good, '{"id": "q8", "candidates": [{"id": "a"}]}', "{", '{"id": "q3", "candidates": [{"id": "b"}]}', good]
+    found = call("rerank", "--queries", queries, "-i", index, stdin=("\n".join(lines)).encode())
+    assert found.code == 1
+    assert "q8: there is no text of this query: give it by --queries" in found.err
+    assert "-:3: broken JSON" in found.err
+    assert "q3: the query 'zzqq' has no word that the collection has a vector for" in found.err
+    out = [json.loads(line) for line in found.out.splitlines()]
+    assert [[one["id"] for one in each["candidates"]] for each in out] == [["c", "a"], ["a"], ["b"], ["c", "a"]]
+
+
+def test_scores_of_the_engine_can_be_a_term(call: Call, index: Path, queries: Path) -> None:
+    run = "q1 Q0 c 1 5 x\nq1 Q0 b 2 9 x\n"
+    found = call("rerank", "--queries", queries, "-i", index, "--rank", "wmd+9*vector", stdin=run.encode())
+    assert [line.split()[2] for line in found.out.splitlines()] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("--run", "nowhere.trec"), 1, "nowhere.trec: cannot be read: No such file"),
+        (("--queries", "-"), 2, "only one of --run and --queries can be standard input"),
+        (("--rank", "nothing"), 2, "there is no ranking 'nothing'"),
+        (("--embedding", "nowhere.txt"), 1, "nowhere.txt cannot be read: No such file"),
+        (("-i", "nowhere"), 1, "there is no collection in nowhere"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(
+    call: Call, index: Path, arguments: tuple[str, ...], code: int, sentence: str
+) -> None:
+    given = arguments if "-i" in arguments else ("-i", index, *arguments)
+    found = call("rerank", *given, stdin=(b'{"query": "cat", "candidates": ["dog"]}'))
+    assert found.code == code
+    assert sentence in found.err
+    assert "Traceback" not in found.err
