@@ -5,6 +5,7 @@ RerankError
 ├── EmbeddingError   vectors are ragged or not finite, or words repeat
 ├── EncoderError     an unknown encoder or option, or input that does not match the encoder
 ├── EvaluationError  an invalid experiment: no judgments, shapes that do not match, too few documents
+├── MissingExtra     the package of an adapter's host is not installed
 ├── NoKnownWords     no word of a text has a vector, so the text has no bag
 ├── OptionError      an invalid value of an option; encoders and scorers raise their own error instead
 ├── ScorerError      an unknown scorer or option, or input that does not match the scorer
@@ -30,6 +31,10 @@ class EncoderError(RerankError, ValueError):
 
 class EvaluationError(RerankError, ValueError):
     """An experiment is invalid, or its inputs do not match each other."""
+
+
+class MissingExtra(RerankError, ImportError):  # noqa: N818 - the name states the condition
+    """The package of an adapter's host is not installed."""
 
 
 class NoKnownWords(RerankError, ValueError):  # noqa: N818 - the name states the condition

@@ -15,6 +15,7 @@ TOPICS = (
     "evaluation",
     "safety",
     "library",
+    "adapters",
     "figures",
 )
 """The pages in the order of reading."""

@@ -96,6 +96,11 @@ class Reranker:
         return load(cls, source, options)
 
     @property
+    def embedding(self) -> Embedding:
+        """Return the word vectors."""
+        return self._embedding
+
+    @property
     def ranking(self) -> str:
         """Return the default ranking."""
         return str(resolve(None, None, self._own))

@@ -21,6 +21,11 @@ def predict(votes: NDArray[np.int64], k: int, labels: int) -> NDArray[np.int64]:
     with equal votes that of the nearest neighbour wins; their code takes the first label. Raises EvaluationError unless
     `k` is from 1 to K.
     """
+    return deciding_votes(votes, k, labels)[0]
+
+
+def deciding_votes(votes: NDArray[np.int64], k: int, labels: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the labels (m,) of `predict`, and how many of the nearest neighbours (m,) were left when they won."""
     if not 1 <= k <= votes.shape[1]:
         raise EvaluationError(f"k must be from 1 to {votes.shape[1]}, the neighbours there are, not {k}")
     predictions = np.full(len(votes), -1, np.int64)
@@ -32,7 +37,7 @@ def predict(votes: NDArray[np.int64], k: int, labels: int) -> NDArray[np.int64]:
         predictions[undecided[decided]] = best[decided]
         undecided = undecided[~decided]
         voters[undecided] -= 2
-    return predictions
+    return predictions, voters
 
 
 def _count(

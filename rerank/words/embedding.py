@@ -146,6 +146,10 @@ class Embedding:
         one = self.in_memory()
         return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit)
 
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "Embedding":
+        # Nothing changes it, and it may have gigabytes: scikit-learn copies the parameters of an estimator.
+        return self
+
     @property
     def dim(self) -> int:
         """Return the number of dimensions d."""
@@ -159,6 +163,13 @@ class Embedding:
                 if self.subwords.hashes(words[i]):
                     rows[i] = COMPOSED
         return rows
+
+    def known(self, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
+        """Return those of `words` that have a vector, in their order, and their vectors (n, d)."""
+        rows = self.find(words)
+        indices = np.flatnonzero(rows != UNKNOWN)
+        names = [words[i] for i in indices.tolist()]
+        return names, self.gather(names, rows[indices])
 
     def gather(self, words: Sequence[str], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return the vectors (n, d) of `words` with the `rows` (n,) that `find` returned.

@@ -8,7 +8,7 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.knn import KnnError, choose_k, error_rate, predict
+from moverank.rerank.evaluation.knn import KnnError, choose_k, deciding_votes, error_rate, predict
 from moverank.rerank.evaluation.multilabel import improvement, macro_f1, predict_labels
 from moverank.rerank.evaluation.splits import draw_split, predefined_split, random_splits
 from tests import naive_evaluation as naive
@@ -31,6 +31,12 @@ def test_without_half_of_the_votes_the_two_farthest_are_dropped() -> None:
     votes = np.array([[2, 0, 1, 1, 0], [0, 1, 2, 1, 1], [0, 0, 0, 1, 2]])
     assert predict(votes, 5, labels=3).tolist() == [2, 1, 0]
     assert predict(votes, 2, labels=3).tolist() == [2, 0, 0]
+
+
+def test_the_votes_that_decide_are_counted() -> None:
+    votes = np.array([[2, 0, 1, 1, 0], [0, 1, 2, 1, 1], [0, 0, 0, 1, -1], [-1, -1, -1, -1, -1]])
+    labels, voters = deciding_votes(votes, 5, labels=3)
+    assert (labels.tolist(), voters.tolist()) == ([2, 1, 0, -1], [1, 5, 4, 0])
 
 
 def test_two_classes_and_an_odd_k_agree_with_scikit_learn() -> None:

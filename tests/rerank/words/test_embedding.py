@@ -1,3 +1,4 @@
+import copy
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,19 @@ def test_gather_returns_the_vectors_of_find(words: list[str]) -> None:
     queries = list(reversed(words))
     assert embedding.gather(queries, embedding.find(queries)) == pytest.approx(vectors[::-1])
     assert embedding.dim == 3
+
+
+def test_known_words_keep_their_order() -> None:
+    embedding = Embedding.of(("a", "b"), [[1.0, 0.0], [0.0, 1.0]])
+    words, vectors = embedding.known(["x", "b", "a"])
+    assert (words, vectors.tolist()) == (["b", "a"], [[0, 1], [1, 0]])
+    words, vectors = embedding.known(["x"])
+    assert (words, vectors.shape) == ([], (0, 2))
+
+
+def test_a_deep_copy_is_the_embedding_itself() -> None:
+    embedding = Embedding.of(("a", "b"), [[1.0, 0.0], [0.0, 1.0]])
+    assert copy.deepcopy({"embedding": embedding})["embedding"] is embedding
 
 
 def test_unknown_words_have_no_vector() -> None:

@@ -1,0 +1,66 @@
+"""The documents of an adapter: their bags, and those that have none."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.runtime.look_ahead import map_ahead
+
+Neighbours = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentBags:
+    """`bags` of the documents `rows` (m,) of `n` documents over word `vectors` (v, d) with their `norms` (v,).
+
+    The other documents have no word with a vector, and so no bag.
+    """
+
+    n: int
+    rows: NDArray[np.int64]
+    bags: Bags
+    vectors: NDArray[np.float32]
+    norms: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, bags: Sequence[Bag | None], vectors: NDArray[np.float32]) -> "DocumentBags":
+        """Pack the bags of all documents, None for those that have none."""
+        rows = np.array([row for row, bag in enumerate(bags) if bag is not None], np.int64)
+        packed = Bags.of([bag for bag in bags if bag is not None])
+        return cls(len(bags), rows, packed, vectors, vector_norms(vectors))
+
+    def nearest(self, query: QueryBag | None, k: int) -> Neighbours:
+        """Return the `k` nearest documents, nearest first, and their exact distances (k,); k is at most n.
+
+        A distance is 0 if neither side has a bag, and infinite if one has none. Equal distances keep the order of the
+        documents.
+        """
+        without = np.setdiff1d(np.arange(self.n), self.rows)
+        if query is None:
+            near, far, distances = without[:k], self.rows, np.zeros(min(k, len(without)))
+        else:
+            found = nearest(query, self.bags, self.vectors, max(1, min(k, len(self.rows))), norms=self.norms)
+            near, far, distances = self.rows[found.rows], without, found.distances
+        rest = far[: k - len(near)]
+        return np.append(near, rest), np.append(distances, np.full(len(rest), np.inf))
+
+    def as_queries(self) -> list[QueryBag | None]:
+        """Return each document as a query."""
+        queries: list[QueryBag | None] = [None] * self.n
+        for row, bag in zip(self.rows.tolist(), self.bags, strict=True):
+            queries[row] = QueryBag(bag, self.vectors[bag.words])
+        return queries
+
+    def nearest_of_each(self, queries: Sequence[QueryBag | None], k: int) -> Iterator[Neighbours]:
+        """Yield `nearest` of each query; many queries are computed on all cores, a single one, too."""
+        if len(queries) == 1:
+            yield self.nearest(queries[0], k)
+            return
+        for _, found in map_ahead(lambda query: self.nearest(query, k), queries, lambda query: query is not None):
+            yield found

@@ -1,0 +1,23 @@
+"""An adapter without its host says how to install it, as an error of this package and as an ImportError."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("adapter", "package", "host", "extra"), [("scikit_learn", "sklearn", "scikit-learn", "sklearn")]
+)
+def test_a_missing_package_names_its_pip_line(adapter: str, package: str, host: str, extra: str) -> None:
+    program = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from moverank.rerank.errors import RerankError\n"
+        f"try: import moverank.rerank.adapters.{adapter}\n"
+        "except ImportError as error: print(isinstance(error, RerankError), error)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed == (
+        f"True the adapter for {host} needs a package that is not installed: "
+        f"python -m pip install 'moverank[{extra}]'\n"
+    )
