@@ -1,6 +1,7 @@
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +271,7 @@ def test_a_collection_gives_its_weights(factory: CollectionFactory) -> None:
     documents = [document(f"d{i}", text) for i, text in enumerate(["ant bee bee", "cat dog", "ant elk zorp", "bee"])]
     rank = "wmd:mu=4,weights=tfidf+bm25:stem=english"
     with factory.empty(rank=rank, title_weight=2) as collection:
-        collection.index([*documents, *random_documents(30)])
+        collection.index([*(replace(one, key=f"e{one.key}") for one in random_documents(30)), *documents])
         expected = collection.rerank("bee of zorp", [one.key for one in documents], rank="wmd:weights=tfidf+bm25")
         path = collection.path
     reranker = Reranker.load(path)
