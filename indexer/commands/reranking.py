@@ -59,7 +59,8 @@ def rerank(
                 complete = False
                 note(f"{candidates.id}: {ranking.problem}")
             if as_json:
-                print_object(ranking_object(ranking, ranking.seconds, candidates.id))
+                problem = {"error": ranking.problem} if ranking.problem else {}
+                print_object(ranking_object(ranking, ranking.seconds, candidates.id) | problem)
                 continue
             for line in reranked_lines(candidates, ranking, tag):
                 typer.echo(printable(line) if candidates.record is None else printable_json(line))

@@ -15,6 +15,7 @@ TOPICS = (
     "evaluation",
     "safety",
     "library",
+    "reranking",
     "adapters",
     "figures",
 )

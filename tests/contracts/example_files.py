@@ -86,6 +86,11 @@ def write_files(directory: Path) -> None:
     (directory / "thread.jsonl").write_text(json.dumps(threads[0]) + "\n")
     queries = [{"id": f"q{i}", "text": threads[i]["title"]} for i in range(4)]
     (directory / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
+    (directory / "run.trec").write_text(
+        "".join(
+            f"q{i} Q0 {key} {rank} {9 - rank} bm25\n" for i in range(4) for rank, key in enumerate(keys[:8], start=1)
+        )
+    )
     (directory / "labels.tsv").write_text("".join(f"{thread['id']}\t{thread['label']},home\n" for thread in threads))
     for name, content in {**SITE, **BAD_FILES}.items():
         (directory / name).parent.mkdir(exist_ok=True, parents=True)

@@ -30,6 +30,7 @@ JSON_COMMANDS = {
     "threads": "threads.jsonl -i forum --embedding glove.6B.300d.txt.gz",
     "search": "plug -i forum --exact --explain --rank wmd+bm25 -k 3",
     "similar": "plug-hot -i forum --explain -k 3",
+    "rerank": "--run run.trec --queries queries.jsonl -i docs.index -k 2",
     "pairs": "-i docs.index -k 3 --clusters",
     "explain": "plug plug-hot -i forum --why-not",
     "evaluate retrieval": "-i forum --qrels duplicates.tsv --method bow --method wmd --folds 0",

@@ -87,6 +87,9 @@ def test_a_line_that_cannot_be_ranked_is_reported_and_kept(call: Call, index: Pa
     assert "q8: there is no text of this query: give it by --queries" in found.err
     assert "-:3: broken JSON" in found.err
     assert "q3: the query 'zzqq' has no word that the collection has a vector for" in found.err
+    objects = call("rerank", "--queries", queries, "-i", index, "--json", stdin="\n".join(lines).encode()).lines
+    assert [each.get("error") is None for each in objects] == [True, False, False, False, True]
+    assert [hit["key"] for hit in objects[1]["hits"]] == ["a"]
     out = [json.loads(line) for line in found.out.splitlines()]
     assert [[one["id"] for one in each["candidates"]] for each in out] == [["c", "a"], ["a"], ["b"], ["c", "a"]]
 
