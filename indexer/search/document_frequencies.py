@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ class DocumentFrequencies:
         return Statistics(documents, tokens * documents, frequencies, amounts)
 
     def _found(self, terms: Sequence[str], numbers: Mapping[str, int]) -> NDArray[np.int64]:
-        return np.fromiter((numbers.get(term, 0) for term in terms), np.int64, len(terms))
+        return np.fromiter(map(numbers.get, terms, repeat(0)), np.int64, len(terms))
 
     def _by_stem(self, language: str) -> Mapping[str, int]:
         if language in self.stems:
