@@ -44,22 +44,28 @@ def encoder_distances(view: View, query: Query, choice: EncoderChoice) -> Distan
 
 
 def cosine_distances(view: View, query: Query) -> Distances:
-    """Return 1 minus the cosine of the centroids of a query and all documents, which are those of their bags.
+    """Return 1 minus the cosine of the centroids of a query and documents, which are those of their bags.
 
-    The centroids themselves are not kept, only their lengths: a product is the sum of those of the words.
+    The documents are all, or those that may be hits and those of the sample. The centroids themselves are not kept,
+    only their lengths: a product is the sum of those of the words.
     """
     ranking, centre = query.ranking, query.words.weights @ query.words.vectors.astype(np.float64)
     length = float(np.linalg.norm(centre))
     ids, distances = [np.empty(0, np.int64)], [np.empty(0)]
     for number, part in enumerate(view.segments):
-        rows = np.flatnonzero(part.live)
-        bags = part.bags(rows, ranking.gamma, ranking.weights)
+        live = np.flatnonzero(part.live)
+        wanted = np.ones(len(live), bool)
+        if query.allowed is not None:
+            wanted = np.isin(part.segment.ids[live], np.union1d(query.allowed, view.sample))
+        rows = live[wanted]
         key = "lengths", number, ranking.gamma, ranking.weights
         if key not in view.encoded:
-            view.encoded[key] = centroid_lengths(bags, part.segment.vectors)
+            whole = part.bags(live, ranking.gamma, ranking.weights)
+            view.encoded[key] = centroid_lengths(whole, part.segment.vectors)
+        bags = part.bags(rows, ranking.gamma, ranking.weights)
         by_word = part.segment.vectors @ centre.astype(np.float32)
         products = bag_means(bags, by_word)
-        lengths = view.encoded[key] * length
+        lengths = view.encoded[key][wanted] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])
         distances.append(np.maximum(1.0 - cosines, 0.0))
