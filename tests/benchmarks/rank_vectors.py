@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -82,9 +83,9 @@ def main() -> None:
         solved, error, equal, shared = [], 0.0, 0, []
         for turn, query in enumerate(queries):
             works: dict[str, Callable[[], object]] = {
-                "rank_vectors": lambda query=query: rank_vectors(query, documents, k=K),  # type: ignore[misc]
-                "POT": lambda query=query: pot_loop(query, documents),  # type: ignore[misc]
-                "MaxSim": lambda query=query: max_sim(query, documents),  # type: ignore[misc]
+                "rank_vectors": partial(rank_vectors, query, documents, k=K),
+                "POT": partial(pot_loop, query, documents),
+                "MaxSim": partial(max_sim, query, documents),
             }
             results = {}
             for name in rotated(list(works), turn):
