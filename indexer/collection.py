@@ -5,15 +5,17 @@ Over 250 lines: it is the face of the library, and most of them document its met
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Self
 
 from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
 from moverank.indexer.files.directory import exists
 from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.indexing.automatic_training import fit_vectors
 from moverank.indexer.indexing.collection_vectors import (
     current_settings,
@@ -31,14 +33,15 @@ from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.maintenance.summary import summary
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, as_document
 from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.neighbours import Neighbours
 from moverank.indexer.search.pairs import Pairs
-from moverank.indexer.settings import Settings
+from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.coverage import coverage
 from moverank.indexer.snapshot.index_choice import IndexInUse
@@ -174,6 +177,7 @@ class Collection(StoredDocuments):
         self,
         records: Iterable[Document | Rejection],
         *,
+        vectors: KeyedVectors | VectorsByKey | None = None,
         scope: Scope = _WITHOUT_SOURCE,
         prune: bool = False,
         confirmed: bool = False,
@@ -185,6 +189,8 @@ class Collection(StoredDocuments):
     ) -> Changes:
         """Add or update documents; with `prune`, remove those of the `scope` that the `records` do not contain.
 
+        `vectors`: vectors of the documents for the first stage `given`, instead of those in `records`: a mapping of
+        keys to vectors, or a list of keys (n,) with a matrix (n, d). All of a collection have the same dimension.
         The default scope is all documents without a source: those which were added by a program, not read from files.
         Unless it is `confirmed`, PruneRefused is raised, and nothing changes, if more than half would be removed.
         `dry_run`: change nothing, and return what would be changed; `changed` is called with "added", "updated" or
@@ -196,9 +202,13 @@ class Collection(StoredDocuments):
         """
         with locked(self.path, self.wait):
             self.refresh()
+            check_first_stage(self.settings)
             counter = WordCounter(Tokenizer(frozenset(self.settings.stop_words)), self._embedding)
             salt = self.settings.tokens_digest()
             sync = Sync(self._store, counter, salt, scope=scope, strict=strict, rejected=rejected, changed=changed)
+            if vectors is not None:
+                by_key = vectors if isinstance(vectors, VectorsByKey) else VectorsByKey.of(vectors)
+                records = by_key.attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
@@ -295,13 +305,35 @@ class Collection(StoredDocuments):
         chosen = SearchOptions.of(options, fields)
         self._view.run(lambda searcher: searcher.prepare(chosen, progress))
 
-    def search(self, query: QueryText, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+    def search(
+        self,
+        query: QueryText,
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> Ranking:
         """Find the documents nearest to a text, or to a `Document`: its title and ranks count as those of stored ones.
 
-        Its key does not matter: a stored document with the same content is a hit at distance 0.
+        Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: that of the
+        query where the first stage is `given`, instead of the vector of a `Document`; QueryVectorError if it has none
+        although candidates are chosen by it, or an unusable one.
         """
-        chosen = SearchOptions.of(options, fields)
-        return self._view.run(lambda searcher: searcher.search(query, chosen))
+        chosen, text = SearchOptions.of(options, fields), self._with_vector(query, vector)
+        return self._view.run(lambda searcher: searcher.search(text, chosen))
+
+    def _with_vector(self, query: QueryText, vector: Iterable[float] | None) -> QueryText:
+        """Return a query with a vector, if one is given; UsageError if it has no effect."""
+        if vector is None:
+            return query
+        if self.settings.encoder != GIVEN:
+            raise UsageError(
+                f"the first stage is {self.settings.encoder}, not given: a vector of the query has no effect there"
+            )
+        try:
+            return replace(as_document(query), vector=vector)
+        except TypeError as error:
+            raise QueryVectorError(f"the query's vector must be a list of numbers: {error}") from error
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
@@ -364,23 +396,37 @@ class Collection(StoredDocuments):
         return self._view.run(lambda searcher: searcher.document_frequencies(set(languages)))
 
     def explain(
-        self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None
+        self,
+        query: QueryText,
+        key: str,
+        *,
+        vector: Iterable[float] | None = None,
+        gamma: float | None = None,
+        rank: str | None = None,
     ) -> Explanation:
         """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
 
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
-        Raises UnknownKey.
+        `vector` as in `search`. Raises UnknownKey.
         """
-        options = SearchOptions(gamma=gamma, rank=rank)
-        return self._view.run(lambda searcher: searcher.explain(query, key, options))
+        options, text = SearchOptions(gamma=gamma, rank=rank), self._with_vector(query, vector)
+        return self._view.run(lambda searcher: searcher.explain(text, key, options))
 
-    def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
+    def why_not(
+        self,
+        query: QueryText,
+        key: str,
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
 
-        `options` are those of the search. Raises UnknownKey.
+        `options` and `vector` are those of the search. Raises UnknownKey.
         """
-        chosen = SearchOptions.of(options, fields)
-        return self._view.run(lambda searcher: searcher.why_not(query, key, chosen))
+        chosen, text = SearchOptions.of(options, fields), self._with_vector(query, vector)
+        return self._view.run(lambda searcher: searcher.why_not(text, key, chosen))
 
     def pairs(
         self,

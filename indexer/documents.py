@@ -1,6 +1,7 @@
 """Documents and their ranked parts, where they were read, rejected records, and the changes of a run."""
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -63,7 +64,9 @@ class Document:
 
     `title` is a single line. Its words count in addition to those of the `parts`, multiplied by the collection's title
     weight; where the first part begins with the title, its words there are not counted again. With `title_counts` False
-    the title is only shown. `label` is one class; `metadata` holds the other fields to filter by.
+    the title is only shown. `label` is one class; `metadata` holds the other fields to filter by. `vector` is one
+    for the first stage `given`: any sequence of numbers, which becomes a tuple of float32 values. Raises TypeError for
+    anything else.
     """
 
     key: str
@@ -72,7 +75,21 @@ class Document:
     label: str | None = None
     metadata: Metadata = field(default_factory=dict)
     title_counts: bool = True
+    vector: Iterable[float] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make the vector comparable and immutable, whatever sequence it is."""
+        if self.vector is not None:
+            object.__setattr__(self, "vector", _float32(self.key, self.vector))
+
+
+def _float32(key: str, vector: Iterable[float]) -> tuple[float, ...]:
+    """Return the numbers of a vector, each as the nearest float32; TypeError names the document `key`."""
+    try:
+        return tuple(array("f", vector))
+    except TypeError as error:
+        raise TypeError(f"the vector of document {key!r} must be a list of numbers: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

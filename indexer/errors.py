@@ -2,7 +2,8 @@
 
 IndexerError
 ├── UsageError         invalid arguments
-│   └── SettingsError  the collection was made with other settings
+│   ├── SettingsError     the collection was made with other settings
+│   └── QueryVectorError  a query has no vector although it needs one, or an unusable one
 ├── PruneRefused       nothing was changed: pruning would have removed more than half of the documents
 ├── ReadError          a source cannot be read at all
 │   └── RecordError    a record of the source is bad, and the run is strict
@@ -29,6 +30,10 @@ class UsageError(IndexerError, ValueError):
 
 class SettingsError(UsageError):
     """The collection was made with other settings."""
+
+
+class QueryVectorError(UsageError):
+    """A query has no vector although the search needs one, or an unusable one."""
 
 
 class PruneRefused(IndexerError):  # noqa: N818 - named after what happened

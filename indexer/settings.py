@@ -5,6 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 from moverank.indexer.errors import SettingsError, UsageError
+from moverank.indexer.given_vectors import GIVEN, Space, check_metric, metric_of
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, scorer_named
 from moverank.indexer.ranking_term import ScorerChoice, Weights
 from moverank.indexer.titles import MAX_TITLE_WEIGHT
@@ -43,10 +44,11 @@ class Settings:
     replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only those trained here.
     `train_options`: options of training as "key=value". `stop_words`: words left out. `title_weight`: how many times
     the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
-    encoder of documents; with a scorer after a plus, as in "fisher+bm25", the scorer's best documents are candidates,
-    too. `rank`: the default ranking, "auto" for the best known one; if it is empty, P-WMD with a gamma, else WMD.
-    `first_stage_options`: options of the encoder as "key=value". `faiss`: factory string of the first stage, or
-    "auto": chosen by size whenever the index is written.
+    encoder of documents, or "given" for vectors that come with them; with a scorer after a plus, as in "fisher+bm25",
+    the scorer's best documents are candidates, too. `rank`: the default ranking, "auto" for the best known one; if it
+    is empty, P-WMD with a gamma, else WMD. `first_stage_options`: options of the encoder, or the metric of given
+    vectors, as "key=value". `faiss`: factory string of the first stage, or "auto": chosen by size whenever the index is
+    written.
     """
 
     embedding: str = "auto"
@@ -102,8 +104,12 @@ class Settings:
 
     @property
     def encoder(self) -> str:
-        """Return the name of the first stage's encoder."""
+        """Return the name of the first stage's encoder, or `GIVEN`."""
         return self.first_stage.partition("+")[0]
+
+    def space(self, dim: int) -> Space | None:
+        """Return the space of the given vectors, which have `dim` dimensions; None if there is an encoder instead."""
+        return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
 
     def joined_scorer(self) -> ScorerChoice | None:
         """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
@@ -136,9 +142,17 @@ def check_settings(settings: Settings) -> None:
     if not (settings.gamma >= 0 and settings.gamma < float("inf")):
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     _ = settings.ranking  # raises for an invalid one
+    settings.joined_scorer()
+    check_first_stage(settings)
+
+
+def check_first_stage(settings: Settings) -> None:
+    """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
     try:
-        settings.joined_scorer()
-        choose(settings.encoder, settings.encoder_options())
+        if settings.encoder == GIVEN:
+            check_metric(settings.encoder_options())
+        else:
+            choose(settings.encoder, settings.encoder_options())
     except EncoderError as error:
         raise UsageError(f"the first stage: {error}") from error
 

@@ -23,6 +23,7 @@ from moverank.indexer.commands.shared_options import (
     Include,
     Index,
     Json,
+    Keys,
     NoIgnore,
     Normalize,
     OwnRank,
@@ -38,6 +39,7 @@ from moverank.indexer.commands.shared_options import (
     TitleWeight,
     TrainOption,
     TrustPickle,
+    Vectors,
     Wait,
     Weights,
     Yes,
@@ -46,6 +48,7 @@ from moverank.indexer.options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
     from moverank.indexer.commands.update import Read, RunSources
+    from moverank.indexer.readers.vectors_by_key import VectorsByKey
 
 app = typer.Typer()
 
@@ -75,6 +78,8 @@ def index(
     gamma: CollectionGamma = None,
     first_stage: FirstStage = None,
     first_stage_option: FirstStageOption = None,
+    vectors: Vectors = None,
+    keys: Keys = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
     title_weight: TitleWeight = None,
@@ -111,7 +116,8 @@ def index(
     )
     defaults = {"title_weight": TITLE_WEIGHT}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
-    _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
+    how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
+    _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
@@ -130,6 +136,8 @@ def threads(  # over 40 lines: most of them are its options
     gamma: CollectionGamma = None,
     first_stage: FirstStage = None,
     first_stage_option: FirstStageOption = None,
+    vectors: Vectors = None,
+    keys: Keys = None,
     faiss: Faiss = None,
     stop_words: StopWords = None,
     title_weight: TitleWeight = None,
@@ -157,7 +165,8 @@ def threads(  # over 40 lines: most of them are its options
     read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
     defaults = {"gamma": PAPER_GAMMA, "title_weight": TITLE_WEIGHT}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
-    _run(read, sources, index, choices, defaults, trust_pickle=trust_pickle, strict=strict, wait=wait, as_json=as_json)
+    how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
+    _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 
 
 def _choices(
@@ -194,6 +203,19 @@ def _choices(
     return {name: value for name, value in choices.items() if value is not None}
 
 
+def _vectors(vectors: str | None, keys: str | None) -> "VectorsByKey | None":
+    """Return the vectors of --vectors and --keys, None without them; UsageError for one without the other."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.readers.vectors_by_key import VectorsByKey
+
+    if vectors is None and keys is None:
+        return None
+    if keys is None or vectors is None:
+        missing = "--keys FILE, the key of each row" if keys is None else "--vectors FILE.npy, the rows of these keys"
+        raise UsageError(f"{'--vectors' if keys is None else '--keys'} needs {missing}")
+    return VectorsByKey.read(vectors, keys)
+
+
 def _run(
     read: "Read",
     sources: "RunSources",
@@ -201,6 +223,7 @@ def _run(
     choices: Mapping[str, Any],
     defaults: Mapping[str, Any],
     *,
+    vectors: "VectorsByKey | None",
     trust_pickle: bool,
     strict: bool,
     wait: float,
@@ -221,6 +244,7 @@ def _run(
             sources,
             choices,
             defaults=defaults,
+            vectors=vectors,
             trust_pickle=trust_pickle,
             strict=strict,
             rejected=rejected,

@@ -23,6 +23,7 @@ from moverank.indexer.commands.shared_options import (
     Json,
     K,
     MaxDistance,
+    QueryVector,
     Rank,
     Where,
 )
@@ -67,6 +68,7 @@ def search(  # over 40 lines: most of them are its options
         str | None,
         typer.Option(metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."),
     ] = None,
+    query_vector: QueryVector = None,
     format: Annotated[  # noqa: A002 - the option's name
         Literal["text", "trec"], typer.Option("--format", help="trec: print the hits of --queries as a TREC run.")
     ] = "text",
@@ -77,6 +79,7 @@ def search(  # over 40 lines: most of them are its options
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
     from moverank.indexer.readers.queries import read_batch, single_query
+    from moverank.indexer.readers.query_vectors import read_query_vector, with_vectors
 
     if sum(given is not None for given in (query, queries, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
@@ -86,12 +89,17 @@ def search(  # over 40 lines: most of them are its options
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
     )
+    if query_vector == "-" and "-" in (file, thread, queries):
+        raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch = read_batch(queries) if queries is not None else []
     single = single_query(query, file, thread)
+    if query_vector is not None and queries is not None:
+        batch = with_vectors(batch, query_vector)
     with Collection.open(index) as collection:
         _prepare(collection, options)
         if single is not None:
-            ranking = collection.search(single, options)
+            vector = None if query_vector is None else read_query_vector(query_vector)
+            ranking = collection.search(single, options, vector=vector)
             print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
@@ -153,6 +161,7 @@ def explain(
         int | None,
         typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
     ] = None,
+    query_vector: QueryVector = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -163,12 +172,14 @@ def explain(
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
+    from moverank.indexer.readers.query_vectors import read_query_vector
 
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with Collection.open(index) as collection:
         _prepare(collection, options)
-        explanation = collection.explain(query, key, gamma=gamma, rank=rank)
-        why = collection.why_not(query, key, options) if why_not else None
+        vector = None if query_vector is None else read_query_vector(query_vector)
+        explanation = collection.explain(query, key, vector=vector, gamma=gamma, rank=rank)
+        why = collection.why_not(query, key, options, vector=vector) if why_not else None
     if html is not None:
         write_text(html, explanation_page(explanation, query, key))
     if as_json:

@@ -80,12 +80,24 @@ CollectionGamma = Annotated[
 FirstStage = Annotated[
     str | None,
     typer.Option(
-        metavar="centroid|fisher|lsi|lda|msda|ccg[+SCORER]",
-        help="Document vectors of the first stage; fisher+bm25 adds the best candidates of BM25. [default: centroid]",
+        metavar="centroid|fisher|lsi|lda|msda|ccg|given|NAME[+SCORER]",
+        help="Document vectors of the first stage: an encoder, perhaps one of your own, or given with the documents; "
+        "fisher+bm25 adds the best candidates of BM25. [default: centroid]",
     ),
 ]
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the first stage, such as k=64; repeatable.")
+]
+Vectors = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE.npy",
+        help="Vectors of the documents for --first-stage given: a matrix, whose row i belongs to line i of --keys. "
+        "[default: the field `vector` of records]",
+    ),
+]
+Keys = Annotated[
+    str | None, typer.Option(metavar="FILE", help="With --vectors: the keys of its rows, one on each line.")
 ]
 Faiss = Annotated[
     str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
@@ -214,6 +226,14 @@ Where = Annotated[
         help="Only documents with this label or metadata: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
         "repeatable, see `moverank help filters`.",
         autocompletion=complete_field,
+    ),
+]
+QueryVector = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LIST|FILE",
+        help="The query's vector where the first stage is `given`: a JSON list, a file of one, a .npy file, or - for "
+        "standard input; with --queries a matrix, a row for each query.",
     ),
 ]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
-from moverank.indexer.commands.vector_notes import notes_of_run
+from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import PruneRefused
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.stop_word_file import choose_stop_words
+from moverank.indexer.readers.vectors_by_key import VectorsByKey
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FLAT
 from moverank.indexer.snapshot.index_choice import AUTO
@@ -64,6 +65,7 @@ def update(
     choices: Mapping[str, Any],
     *,
     defaults: Mapping[str, Any],
+    vectors: VectorsByKey | None = None,
     trust_pickle: bool,
     strict: bool,
     rejected: Callable[[Rejection], None],
@@ -73,14 +75,17 @@ def update(
 ) -> Updated:
     """Update the collection in the directory `path` with the records that `read` returns for `sources`.
 
-    `choices`: settings given by the user. `defaults`: other settings of a new collection. `trust_pickle` and `wait`: as
+    `choices`: settings given by the user. `defaults`: other settings of a new collection. `vectors`: those of documents
+    that the records do not have. `trust_pickle` and `wait`: as
     in `Collection.create`. `strict`, `rejected`, `changed` and `progress`: as in `Collection.index`. A missing
     file is reported before vectors are imported. A new collection that stays empty is removed again, so that the next
     run can choose other settings.
     """
     refusal: tuple[str, ...] = ()
     origins = sources.origins(_known_sources(path))
-    records = read(origins=origins, progress=progress)
+    records: Iterable[Document | Rejection] = read(origins=origins, progress=progress)
+    if vectors:
+        records = vectors.attached(records)
     if sources.dry_run and not Collection.exists(path):
         return _preview(records, rejected, changed)
     with _open_or_create(
@@ -98,7 +103,12 @@ def update(
         seconds = perf_counter() - began
         notes: tuple[str, ...] = refusal
         if not (refusal or sources.dry_run):
-            notes = (*notes_of_run(collection, source, words, changes), *_index_note(collection, factory))
+            notes = (
+                *notes_of_run(collection, source, words, changes),
+                *(vectors.notes() if vectors else ()),
+                *given_vectors_notes(collection),
+                *_index_note(collection, factory),
+            )
     failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
     return Updated(changes, seconds, notes, failed, bool(refusal))
 

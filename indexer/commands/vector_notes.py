@@ -37,6 +37,22 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
         )
 
 
+def given_vectors_notes(collection: "Collection") -> Iterator[str]:
+    """Report documents without a vector where the first stage is over given vectors, and vectors that are not used."""
+    from moverank.indexer.given_vectors import GIVEN
+
+    with collection.reading() as reader:
+        given, documents = reader.vector_count(), reader.document_count()
+    if collection.settings.encoder != GIVEN:
+        if given:
+            yield f"the vectors of {given:,} documents are stored, but not used: --first-stage given searches by them"
+    elif given < documents:
+        yield (
+            f"{documents - given:,} of {documents:,} documents have no vector: they are no candidates of a search with "
+            "--depth; a search of all documents, and a scorer, find them"
+        )
+
+
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
     if changes.trained_seconds is None:
         return

@@ -13,7 +13,7 @@ from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import RANDOM, Method, parse_method
+from moverank.indexer.evaluation.method import RANDOM, Method, check_no_given, compares_given, parse_method
 from moverank.indexer.evaluation.multilabel import multilabel
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.result_table import Table
@@ -151,11 +151,16 @@ def check_measures(names: Iterable[str]) -> None:
 
 
 def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
-    """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given."""
-    own = collection.settings.ranking
+    """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
+
+    Raises UsageError for a name that compares given vectors.
+    """
+    settings, own = collection.settings, collection.settings.ranking
+    ranked = () if compares_given(own, settings) else (str(own),)
     rows = []
-    for name in list(dict.fromkeys(names or (*_PLAIN, *(_RANKED if own.gamma else ()), str(own)))):
+    for name in list(dict.fromkeys(names or (*_PLAIN, *(_RANKED if own.gamma else ()), *ranked))):
         method = parse_method(name, own)
+        check_no_given(method.ranking, settings)
         rows.append(method)
         single = method.ranking is not None and len(method.ranking.terms) == 1
         if proximity and single and not method.has_proximity:

@@ -11,9 +11,11 @@ from moverank.indexer.evaluation.rankers import RandomRanker, Ranker
 from moverank.indexer.evaluation.scorer_ranker import ScorerRanker
 from moverank.indexer.evaluation.search_ranker import SearchRanker
 from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
+from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
-from moverank.indexer.ranking_term import EncoderChoice, ScorerChoice
+from moverank.indexer.ranking_term import VECTOR, EncoderChoice, ScorerChoice
 from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.settings import Settings
 from moverank.rerank.distance.mutual_proximity import KINDS
 
 RANDOM = "random"
@@ -94,6 +96,20 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
     if len(parse_ranking(spec).terms) > 1:
         raise UsageError(f"a sum has mutual proximity only by wmd or pwmd: {text!r}")
     return Method(text, resolve(spec, None, fallback), kind)
+
+
+def compares_given(ranking: RankingSpec | None, settings: Settings) -> bool:
+    """Return whether a ranking compares given vectors in a collection with these settings."""
+    return ranking is not None and settings.encoder == GIVEN and any(term.name == VECTOR for term in ranking.terms)
+
+
+def check_no_given(ranking: RankingSpec | None, settings: Settings) -> None:
+    """Raise UsageError for a ranking that compares given vectors: experiments have words only."""
+    if compares_given(ranking, settings):
+        raise UsageError(
+            f"experiments compare words, not given vectors: {str(ranking)!r} has the term vector; rank by `search "
+            "--queries --format trec`, and measure that run"
+        )
 
 
 def parse_numbers(what: str, text: str) -> list[float]:

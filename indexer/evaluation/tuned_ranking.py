@@ -10,6 +10,7 @@ from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.experiments import CUTOFF, check_measures
+from moverank.indexer.evaluation.method import check_no_given
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.evaluation.tuning import Setting, Tuned, Tuner
@@ -51,6 +52,7 @@ def tune(
     texts = [(id_, text) for id_, text in read_queries(queries)] if queries is not None else None
     with Collection.open(index) as collection:
         settings = collection.settings
+        check_no_given(settings.ranking, settings)
         corpus = corpus_of(collection, [each for each in texts or () if each[0] in judgments.grades])
     pool = corpus.documents
     keys = [key for key in judgments.queries if key in pool.row_of]

@@ -45,6 +45,8 @@ def document_lines(description: Description) -> Iterator[str]:
         fields.setdefault(name, []).append(value)
     facts = [] if document.label is None else [("label", document.label)]
     facts += [(name, ", ".join(values)) for name, values in fields.items()]
+    if document.vector is not None:
+        facts.append(("vector", f"{len(tuple(document.vector)):,} numbers"))
     facts += [("source", _place(description.origin)), ("words", _words(description))]
     facts.append(("revision", f"{description.revision:,}"))
     width = max(len(name) for name, _ in facts)

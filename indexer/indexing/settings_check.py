@@ -17,7 +17,9 @@ def check_choices(settings: Settings, dim: int | None = None) -> None:
     check_settings(settings)
     check_training(settings.embedding, settings.train_options)
     if settings.faiss not in (AUTO, FLAT):
-        check_factory(settings.faiss, dim)
+        space = settings.space(0)
+        # The word vectors do not determine the dimension of given ones.
+        check_factory(settings.faiss, None if space else dim, products=space is not None and space.products)
 
 
 def check_training(embedding: str, options: tuple[str, ...]) -> None:

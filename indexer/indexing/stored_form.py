@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
+import numpy as np
+
 from moverank.indexer.documents import Document, Metadata, Part
 from moverank.indexer.errors import UsageError
+from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.metadata import flattened, metadata_fault, texts_of
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
@@ -44,14 +47,18 @@ def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes
     content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
     content += [] if document.title_counts or not document.title.strip() else [False]
     digests = b"".join(part.digest for part in parts if part.rank != TITLE)
-    return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests)
+    vector = b"" if document.vector is None else packed(tuple(document.vector))
+    return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests + vector)
 
 
 def restored(found: StoredDocument) -> Document:
     """Return the document of a stored one."""
     titled = any(part.rank == TITLE for part in found.parts)
     parts = tuple(Part(part.text, part.rank) for part in found.parts if part.rank != TITLE)
-    return Document(found.key, found.title, parts, found.label, found.metadata, titled or not found.title.strip())
+    counts = titled or not found.title.strip()
+    # A damaged vector may have any number of bytes: the digest then differs.
+    vector = found.vector and np.frombuffer(found.vector[: len(found.vector) // 4 * 4], "<f4").tolist()
+    return Document(found.key, found.title, parts, found.label, found.metadata, counts, vector)
 
 
 def text_digest(text: str) -> bytes:
@@ -62,6 +69,23 @@ def text_digest(text: str) -> bytes:
 def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
     """Return the filter fields (name, value) of a document: its label, and the values of its metadata."""
     return {*({("label", label)} if label is not None else ()), *flattened(metadata)}
+
+
+def vector_fault(document: Document, dim: int) -> str | None:
+    """Return what is wrong with the vector of a document, None if nothing is, or if it has none.
+
+    `dim` is the number of dimensions of the collection's vectors, 0 if there are none yet.
+    """
+    if document.vector is None:
+        return None
+    vector = np.asarray(tuple(document.vector), np.float32)
+    fault = numbers_fault(vector)
+    if fault is None and dim and len(vector) != dim:
+        fault = (
+            f"has {len(vector):,} numbers, those of the collection have {dim:,}: all need the same "
+            "(vectors of another encoder: index all documents without vectors first)"
+        )
+    return fault and f"the vector of document {document.key!r} {fault}"
 
 
 def check_document(document: Document) -> None:

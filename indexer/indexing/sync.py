@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import PruneRefused, RecordError
+from moverank.indexer.errors import PruneRefused, RecordError, UsageError
+from moverank.indexer.given_vectors import packed
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.removal import distinct_words, remove
@@ -18,6 +19,7 @@ from moverank.indexer.indexing.stored_form import (
     document_digest,
     field_values,
     stored_parts,
+    vector_fault,
 )
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
@@ -68,7 +70,7 @@ class Sync:
         self._seen: set[int] = set()
         self._protection = Protection()
         with store.reading() as reader:
-            self._ownership = Ownership(reader, scope)
+            self._ownership, self._dim = Ownership(reader, scope), reader.vector_dim()
 
     def run(
         self,
@@ -131,9 +133,24 @@ class Sync:
         for record in records:
             if isinstance(record, Document):
                 check_document(record)
-                yield record
+                if not self._has_bad_vector(record):
+                    yield record
                 continue
             self._reject(record)
+
+    def _has_bad_vector(self, document: Document) -> bool:
+        """Reject a document whose vector cannot be stored; UsageError for one that a program made.
+
+        The first vector of a collection determines the number of dimensions.
+        """
+        fault, origin = vector_fault(document, self._dim), document.origin
+        if fault and origin is None:
+            raise UsageError(fault)
+        if fault and origin:
+            self._reject(Rejection(origin.source.name_of(origin.file), origin.line, fault, document.key, origin))
+        elif document.vector is not None and not self._dim:
+            self._dim = len(tuple(document.vector))
+        return fault is not None
 
     def _reject(self, record: Rejection) -> None:
         self._tally["rejected"] += 1
@@ -186,6 +203,10 @@ class Sync:
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
         updated = [new.known.id for new in fresh if new.known]
         writer.replace_fields(updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _fields(id_, new)])
+        vectors = zip(ids, (new.document.vector for new in fresh), strict=True)
+        writer.replace_vectors(
+            updated, [{"document_id": id_, "vector": packed(tuple(own))} for id_, own in vectors if own is not None]
+        )
         writer.count_words(frequencies)
 
     def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:

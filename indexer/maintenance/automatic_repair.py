@@ -11,7 +11,7 @@ from moverank.indexer.errors import CollectionError, DamagedFile, VectorsError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings
 from moverank.indexer.progress import silent
-from moverank.indexer.search.opened_view import open_view
+from moverank.indexer.search.open_view import open_view
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot import compaction

@@ -21,8 +21,9 @@ def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, r
     rows = {word.id: word.row for word in auditor.all_words()}
     fields, revision = auditor.all_fields(), auditor.revision()
     counted: Counter[int] = Counter()
+    dim = auditor.vector_dim()
     for document in auditor.stored():
-        words = _check_parts(document, rows, salt, report)
+        words = _check_parts(document, rows, salt, dim, report)
         if fields.pop(document.id, set()) != field_values(document.label, document.metadata):
             report.add("has filter fields other than its label and metadata", document.key)
             report.documents.append(document.id)
@@ -38,16 +39,22 @@ def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, r
     _check_words(auditor, counted, embedding, report)
 
 
-def _check_parts(document: StoredDocument, rows: dict[int, int], salt: bytes, report: Report) -> set[int]:
-    """Check the texts, digests and counts of a document, and return the ids of its words."""
+def _check_parts(document: StoredDocument, rows: dict[int, int], salt: bytes, dim: int, report: Report) -> set[int]:
+    """Check the texts, digests, counts and vector of a document, and return the ids of its words.
+
+    `dim` is the number of dimensions of the vectors.
+    """
     words: set[int] = set()
     if not document.parts:
         report.add("has no text", document.key)
         report.documents.append(document.id)
+    if document.vector is not None and len(document.vector) != 4 * dim:
+        report.add("has a vector of another dimension than other documents", document.key)
+        report.documents.append(document.id)
     found = restored(document)
     parts = stored_parts(found)
     if not document.digest or document.digest != document_digest(found, parts, salt):
-        report.add("has a text, title or metadata that is not what was indexed", document.key)
+        report.add("has a text, title, metadata or vector that is not what was indexed", document.key)
         report.documents.append(document.id)
     counted = {part.position: part.counted for part in parts}
     for part in document.parts:

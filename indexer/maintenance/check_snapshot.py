@@ -10,6 +10,7 @@ from moverank.indexer.errors import CollectionError, DamagedFile
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import assemble, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
+from moverank.indexer.snapshot.stage_vectors import stored_vectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
@@ -51,7 +52,7 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
     if not np.array_equal(vectors, segment.vectors):
         yield f"{base.path}: its word vectors are not those of the collection"
     yield from _documents(reader, base, gone, settings)
-    yield from _first_stage(reader, base, settings)
+    yield from _first_stage(reader, base, settings, gone)
 
 
 def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], settings: Settings) -> Iterator[str]:
@@ -82,13 +83,16 @@ def _has(own: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]
     return bool(np.all(rows < len(own))) and np.array_equal(own[rows], ids)
 
 
-def _first_stage(reader: Reader, base: Snapshot, settings: Settings) -> Iterator[str]:
+def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArray[np.int64]) -> Iterator[str]:
     """Compare the first stage's ids with the documents, and vectors that it stores unchanged with their bags.
 
     With tf-idf weights and later changes, the idf of that revision is gone: then only ids are compared.
     """
     segment = base.segment
     ids, vectors = base.stage.stored()
+    if base.encoder is None:
+        yield from _given_stage(reader, base, settings, gone)
+        return
     if not np.array_equal(np.sort(ids), segment.ids):
         yield f"{base.path}: its first stage has other documents"
     elif vectors is not None and (settings.weights == "tf" or reader.revision() == base.revision):
@@ -101,6 +105,21 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings) -> Iterator
         )
         if not np.allclose(vectors[np.argsort(ids)], expected, rtol=_CLOSE, atol=_CLOSE * _largest(expected)):
             yield f"{base.path}: the vectors of its first stage are not those of the bags"
+
+
+def _given_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArray[np.int64]) -> Iterator[str]:
+    """Compare the first stage's ids, and the given vectors, with those of the documents that are not `gone`."""
+    space = settings.space(reader.vector_dim())
+    if space is None or base.given is None:
+        return
+    given, (indexed, _) = base.given(), base.stage.stored()
+    own = base.segment.ids[given.rows]
+    unchanged = np.flatnonzero(~np.isin(own, gone))
+    ids, vectors = stored_vectors(reader, base.segment.ids[~np.isin(base.segment.ids, gone)], space)
+    if not np.array_equal(np.sort(indexed), own) or not np.array_equal(ids, own[unchanged]):
+        yield f"{base.path}: its first stage has other documents"
+    elif len(ids) and not np.array_equal(vectors, given.vectors[unchanged]):
+        yield f"{base.path}: the vectors of its first stage are not those of the documents"
 
 
 def _largest(vectors: NDArray[np.float32]) -> float:

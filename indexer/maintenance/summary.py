@@ -23,6 +23,8 @@ def summary(
         "wordless": reader.wordless_count(),
         "words": reader.word_count(),
         "known_words": reader.word_count(known=True),
+        "given_vectors": reader.vector_count(),
+        "given_dim": reader.vector_dim(),
         "coverage": coverage(reader, directory, settings, embedding).share,
         "fields": reader.field_names(),
         "revision": reader.revision(),

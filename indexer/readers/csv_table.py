@@ -1,12 +1,13 @@
 """CSV and TSV with a header line."""
 
 import csv
+import json
 import re
 from collections.abc import Iterator
 
 from moverank.indexer.readers import streams
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
-from moverank.indexer.readers.records import Build, Record
+from moverank.indexer.readers.records import VECTOR_FIELD, Build, Record
 from moverank.indexer.readers.streams import Stream
 
 
@@ -89,4 +90,15 @@ def _checked(header: list[str], build: Build) -> list[str]:
 def _record(header: list[str], row: list[str]) -> Record:
     if len(row) != len(header):
         raise BadRecord(f"the row has {len(row)} fields, the header {len(header)}: quote fields that hold a delimiter")
-    return {name: cell for name, cell in zip(header, row, strict=True) if name}
+    return {name: _value(name, cell) for name, cell in zip(header, row, strict=True) if name}
+
+
+def _value(name: str, cell: str) -> object:
+    """Return a cell; a vector is written as a JSON list."""
+    if name.lower() != VECTOR_FIELD or not cell.lstrip().startswith("["):
+        return cell
+    try:
+        found: object = json.loads(cell)
+    except (ValueError, RecursionError) as error:
+        raise BadRecord(f"the column {name!r} is no list of numbers in JSON: {cell[:40]}") from error
+    return found

@@ -19,6 +19,7 @@ KEY_FIELDS = ("id", "key", "_id", "docid", "doc_id", "docno")
 TITLE_FIELDS = ("title", "subject", "headline")
 TEXT_FIELDS = ("text", "body", "content", "contents", "abstract")
 LABEL_FIELDS = ("label", "class", "category")
+VECTOR_FIELD = "vector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Fields:
 def document_of(record: Record, default_key: str, fields: Fields, *, any_case: bool = False) -> Document:
     """Make a document of `record`; its other fields, except the posts of a thread, become metadata.
 
+    The field `vector` is its vector; a text in it, as in a table, is metadata if `any_case`.
+
     `default_key` is the key of a record without one; `fields` names the fields to use. `any_case`: the case of a field
     name does not matter where no field has this very name. Raises `BadRecord` if a field is missing or has the wrong
     type.
@@ -49,6 +52,9 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
         title_field = choose_field(record, fields.title, TITLE_FIELDS, names)
         text_field = choose_field(record, fields.text, TEXT_FIELDS, names)
         label_field = choose_field(record, fields.label, LABEL_FIELDS, names)
+        vector_field = choose_field(record, None, (VECTOR_FIELD,), names)
+        if any_case and isinstance(record.get(vector_field or ""), str):
+            vector_field = None
         if text_field is None:
             usual = ", ".join(TEXT_FIELDS)
             raise BadRecord(
@@ -56,8 +62,9 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
             )
         title = string_of(record, title_field)
         text = string_of(record, text_field)
-        metadata = metadata_of(record, {key_field, title_field, text_field, label_field})
-        return Document(key, one_line(title), parts_of(text), label_of(record, label_field), metadata)
+        vector = vector_of(record, vector_field)
+        metadata = metadata_of(record, {key_field, title_field, text_field, label_field, vector_field})
+        return Document(key, one_line(title), parts_of(text), label_of(record, label_field), metadata, vector=vector)
 
 
 @contextmanager
@@ -132,6 +139,25 @@ def label_of(record: Record, name: str | None) -> str | None:
     if isinstance(value, int | float):
         return str(value).lower() if isinstance(value, bool) else str(value)
     wrong_type(f"the label {name!r}", "a string or a number", value)
+
+
+def vector_of(record: Record, name: str | None = VECTOR_FIELD) -> tuple[float, ...] | None:
+    """Return the vector in the field `name`, a list of numbers; None if there is none, or it is null.
+
+    Which numbers and how many can be stored is checked later, as for vectors that are no fields.
+    """
+    value = record.get(name or "")
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        wrong_type(repr(name), "a list of numbers", value)
+    for position, number in enumerate(value, start=1):
+        if type(number) not in (int, float):
+            wrong_type(f"number {position} of {name!r}", "a number", number)
+    try:
+        return tuple(map(float, value))
+    except OverflowError as error:
+        raise BadRecord(f"{name!r} has a number that is too large") from error
 
 
 def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value]:

@@ -8,6 +8,7 @@ from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.records import (
     KEY_FIELDS,
     TEXT_FIELDS,
+    VECTOR_FIELD,
     Record,
     attached_key,
     choose_field,
@@ -15,22 +16,28 @@ from moverank.indexer.readers.records import (
     key_of,
     metadata_of,
     string_of,
+    vector_of,
     wrong_type,
 )
 from moverank.indexer.readers.threads import MAX_RANK
 
-_FIELDS = {"title", "parts", "label", "metadata", "title_counts"}
+_FIELDS = {"title", "parts", "label", "metadata", "title_counts", VECTOR_FIELD}
 
 
 def record_of(document: Document) -> dict[str, Any]:
-    """Return the record of a document; `title_counts` is omitted where it is true."""
-    counted: dict[str, Any] = {} if document.title_counts else {"title_counts": False}
+    """Return the record of a document; `title_counts` is omitted where it is true, and the vector of one without it.
+
+    Nine digits distinguish all float32 numbers.
+    """
+    more: dict[str, Any] = {} if document.title_counts else {"title_counts": False}
+    if document.vector is not None:
+        more[VECTOR_FIELD] = [float(f"{number:.9g}") for number in document.vector]
     return {
         "key": document.key,
         "title": document.title,
         "label": document.label,
         "metadata": dict(document.metadata),
-        **counted,
+        **more,
         "parts": [{"text": part.text, "rank": part.rank} for part in document.parts],
     }
 
@@ -55,7 +62,8 @@ def stored_document(record: Record, default_key: str) -> Document:
             wrong_type("the label", "a string", label)
         if not isinstance(counts, bool):
             wrong_type("'title_counts'", "true or false", counts)
-        return Document(key, title, _parts(record["parts"]), label, _metadata(record, key_field), counts)
+        parts, metadata = _parts(record["parts"]), _metadata(record, key_field)
+        return Document(key, title, parts, label, metadata, counts, vector_of(record))
 
 
 def _metadata(record: Record, key_field: str | None) -> dict[str, Any]:

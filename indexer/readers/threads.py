@@ -8,6 +8,7 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.records import (
     KEY_FIELDS,
+    VECTOR_FIELD,
     Record,
     attached_key,
     choose_field,
@@ -18,6 +19,7 @@ from moverank.indexer.readers.records import (
     one_line,
     parts_of,
     string_of,
+    vector_of,
     wrong_type,
 )
 
@@ -37,9 +39,9 @@ class Comment:
 def thread_of(record: Record, default_key: str) -> Document:
     """Make a thread of `{"id", "title", "body", "comments": [{"text", "rank", "score", "accepted"}]}`.
 
-    All fields are optional, but there must be a text; `default_key` is the key of a record without one. The field
-    `name` replaces a missing title: it is only shown, its words do not count. Raises `BadRecord` if a field has the
-    wrong type, and if the comments seem to be in a field of another name, since they would be lost.
+    It may have a `vector`, too. All fields are optional, but there must be a text; `default_key` is the key of a record
+    without one. The field `name` replaces a missing title: it is only shown, its words do not count. Raises `BadRecord`
+    if a field has the wrong type, and if the comments seem to be in a field of another name, since they would be lost.
     """
     key_field = choose_field(record, None, KEY_FIELDS)
     key = key_of(record, key_field, default_key)
@@ -48,7 +50,7 @@ def thread_of(record: Record, default_key: str) -> Document:
             raise BadRecord(f"there is no field 'comments': {field_names(record)}")
         title, name, body = (string_of(record, field if field in record else None) for field in _POST)
         title, name = one_line(title), one_line(name)
-        used = {key_field, "title", "body", "comments", "label"} | (set() if title else {"name"})
+        used = {key_field, "title", "body", "comments", "label", VECTOR_FIELD} | (set() if title else {"name"})
         return Document(
             key,
             title or name,
@@ -56,6 +58,7 @@ def thread_of(record: Record, default_key: str) -> Document:
             label_of(record, "label" if "label" in record else None),
             metadata_of(record, used),
             title_counts=bool(title) or not name,
+            vector=vector_of(record),
         )
 
 

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import Query
+from moverank.indexer.search.stage_search import Costs, StageSearch, stage_search
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.rerank.distance.bounds import wcd_from_squares
-from moverank.rerank.encoders.centroid import Centroid
-from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.scorers.fusion import reciprocal_ranks
 
 Rows = list[NDArray[np.int64]]
@@ -64,20 +63,16 @@ def candidates(view: View, query: Query, chosen: Rows) -> tuple[Rows, float]:
 
 def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArray[np.int64], float]:
     """Return the ids of the `depth` nearest by vectors, nearest first, and a lower bound of the WMD of all others."""
-    encoder = view.encoder()
-    vector = query.words.encoded(encoder)
-    found = [
-        _nearest_rows(view, part, rows, encoder, vector, depth)
-        for part, rows in zip(view.segments, chosen, strict=True)
-    ]
-    squares = np.concatenate([squared for _, squared in found])
-    order = np.argsort(squares, kind="stable")[:depth]
-    is_bound = isinstance(encoder, Centroid) and encoder.is_bound
-    exact = is_bound and all(part.stage is None or part.stage.exact for part in view.segments)
+    stage = stage_search(view)
+    vector = stage.vector(query)
+    found = [_nearest_rows(part, rows, stage, vector, depth) for part, rows in zip(view.segments, chosen, strict=True)]
+    costs = np.concatenate([own for _, own in found])
+    order = np.argsort(costs, kind="stable")[:depth]
+    exact = stage.is_bound and all(part.stage is None or part.stage.exact for part in view.segments)
     floor = 0.0
     if exact and len(order):
         longest = max(float(part.norms.max(initial=0)) for part in view.segments)
-        last = squares[order[-1:]].astype(np.float32)
+        last = costs[order[-1:]].astype(np.float32)
         norm = np.float32(np.linalg.norm(vector))
         floor = float(wcd_from_squares(last, np.array([longest], np.float32), norm, len(vector))[0])
     ids = np.concatenate([part.segment.ids[rows] for part, (rows, _) in zip(view.segments, found, strict=True)])
@@ -85,16 +80,16 @@ def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArra
 
 
 def _nearest_rows(
-    view: View, part: LiveSegment, rows: NDArray[np.int64], encoder: Encoder, vector: NDArray[np.float32], depth: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return up to `depth` of a segment's rows with their squared distances from the query's vector.
+    part: LiveSegment, rows: NDArray[np.int64], stage: StageSearch, vector: NDArray[np.float32], depth: int
+) -> Costs:
+    """Return up to `depth` of a segment's rows, and what orders them by the distance from the query's vector.
 
-    Vectors of encoders whose metric is the inner product have unit length, so the order is the same. The tail has no
-    index: it is short, so every distance is computed.
+    The tail has no index: it is short, so every distance is computed.
     """
+    rows = stage.with_vector(part, rows)
     if part.stage is None or len(rows) <= depth:
-        return rows, np.square(part.encoded(encoder, rows, view.gamma, view.weights) - vector).sum(axis=1)
+        return stage.costs(part, rows, vector)
     allowed = np.zeros(len(part.segment.ids), bool)
     allowed[rows] = True
     found = part.stage.nearest(vector, depth, lambda ids: allowed[np.searchsorted(part.segment.ids, ids)])
-    return np.searchsorted(part.segment.ids, found.ids), found.squares
+    return np.searchsorted(part.segment.ids, found.ids), found.costs

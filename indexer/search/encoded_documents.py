@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_term import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
+from moverank.indexer.search.stage_search import stage_search
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths
@@ -75,7 +77,12 @@ def cosine_distances(view: View, query: Query) -> Distances:
 
 
 def vector_distances(view: View, query: Query) -> Distances:
-    """Return the distances of all documents by the vectors of the first stage."""
+    """Return the distances of all documents by the vectors of the first stage; of inner products, the negated ones.
+
+    Documents without a given vector are left out.
+    """
+    if view.space is not None:
+        return _given_distances(view, query, view.space)
     if VECTORS not in view.encoded:
         encoder = view.encoder()
         vectors = [
@@ -88,6 +95,19 @@ def vector_distances(view: View, query: Query) -> Distances:
 
 
 VECTORS = "vectors"
+
+
+def _given_distances(view: View, query: Query, space: Space) -> Distances:
+    stage = stage_search(view)
+    vector = stage.vector(query)
+    ids, costs = [np.empty(0, np.int64)], [np.empty(0)]
+    for part in view.segments:
+        rows, own = stage.costs(part, np.flatnonzero(part.live), vector)
+        ids.append(part.segment.ids[rows])
+        costs.append(own.astype(np.float64))
+    every = np.concatenate(ids)
+    order = np.argsort(every)
+    return every[order], space.distances(np.concatenate(costs)[order])
 
 
 def _fitted(view: View, choice: EncoderChoice, gamma: float, weights: Weights) -> EncodedDocuments:

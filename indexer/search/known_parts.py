@@ -73,8 +73,7 @@ def known_parts(view: View, query: Query) -> list[KnownPart]:
         elif term.name == VECTOR and query.engine_scores is not None:
             parts.append(_prior(query.engine_scores, term, "linear"))
         elif term.name == VECTOR:
-            ids, distances = vector_distances(view, query)
-            parts.append(KnownPart(term, ids, distances, distances))
+            parts.append(_by_vectors(view, query, term))
         elif term.name == PRIOR:
             options = dict(term.options)
             parts.append(_prior(query.priors[options["field"]], term, options.get("scale", "log")))
@@ -126,6 +125,16 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     worst = float(others.min(initial=np.inf)) if scored.unrelated is None else scored.unrelated
     costs = (best - nearness) / (best - worst) if best > worst else np.ones(len(ids))
     return KnownPart(term, ids, np.where(nearness > best, 0.0, np.maximum(costs, _LEAST)), nearness, related)
+
+
+def _by_vectors(view: View, query: Query, term: Term) -> KnownPart:
+    """Return the part of the first stage's vectors: a distance is its own cost; a product costs as a score does."""
+    ids, distances = vector_distances(view, query)
+    if view.space is None or not view.space.products:
+        return KnownPart(term, ids, distances, distances)
+    low, high = float(distances.min(initial=np.inf)), float(distances.max(initial=-np.inf))
+    costs = (distances - low) / (high - low) if high > low else np.zeros(len(ids))
+    return KnownPart(term, ids, costs, -distances)
 
 
 def _prior(prior: Prior, term: Term, scale: str) -> KnownPart:

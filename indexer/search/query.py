@@ -93,7 +93,7 @@ class Query:
     then counts as a sum. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as
     those of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be
     hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
-    search ends with the hits found so far.
+    search ends with the hits found so far. `vector` (d,) is that for given vectors of documents, as they are compared.
     """
 
     words: QueryWords
@@ -110,6 +110,7 @@ class Query:
     priors: Mapping[str, Prior] = field(default_factory=dict)
     engine_scores: Prior | None = None
     whole: bool = False
+    vector: NDArray[np.float32] | None = None
 
     @property
     def needs_bag(self) -> bool:

@@ -7,18 +7,22 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.filters import Alternatives, alternatives, matching_ids
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions, Where
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import RankingSpec, resolve
-from moverank.indexer.ranking_term import ScorerChoice
+from moverank.indexer.ranking_term import VECTOR, ScorerChoice
+from moverank.indexer.search.candidates import allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
 from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.priors import prior_fields, read_prior
 from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.stage_vectors import stored_vectors
 from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import SCORERS, WordVectors
@@ -99,17 +103,36 @@ class QueryParser:
         return options.depth or (None if options.exact or small else max(DEFAULT_DEPTH, options.k))
 
     def text(self, text: QueryText, query: Query) -> Query:
-        """Return the query with the words of a text or a record; NoKnownWords if it has none that the query needs."""
-        return replace(query, words=self.words_of(text, query))
+        """Return the query with the words, and the vector if it is compared, of a text or a record.
+
+        Raises NoKnownWords if it has no word that the query needs, QueryVectorError for a missing or unusable vector.
+        """
+        space = self._view.space
+        given = text.vector if isinstance(text, Document) and space else None
+        vector = space.of_query(tuple(given)) if space and given is not None else None
+        return self._checked(replace(query, words=self.words_of(text, query), vector=vector))
 
     def similar(self, key: str, query: Query) -> Query:
         """Return the query with the words of a stored document, which is excluded from the hits.
 
-        Raises UnknownKey, and NoKnownWords if the document has no word that the query needs.
+        Raises UnknownKey, NoKnownWords if the document has no word that the query needs, and QueryVectorError if it
+        has no vector although one is needed.
         """
-        id_ = self.document(key)
+        id_, space = self.document(key), self._view.space
         words = self._all_words(id_, query) if query.needs_terms else self.stored(id_, query.ranking)
-        return replace(query, words=words, without=id_)
+        vectors = stored_vectors(self._reader, np.array([id_]), space)[1] if space else None
+        vector = vectors[0] if vectors is not None and len(vectors) else None
+        return self._checked(replace(query, words=words, without=id_, vector=vector), key)
+
+    def _checked(self, query: Query, key: str | None = None) -> Query:
+        """Return the query; QueryVectorError if it has no vector although one is compared; `key`: it is stored."""
+        space = self._view.space
+        if space is None or query.vector is not None:
+            return query
+        by_vectors = any(term.name == VECTOR for term in query.ranking.terms)
+        if by_vectors or needs_candidates(query, allowed_rows(self._view, query)):
+            raise QueryVectorError(NO_VECTOR if key is None else f"document {key!r} has no vector: {NO_CANDIDATES}")
+        return query
 
     def words_of(self, text: QueryText, query: Query) -> QueryWords:
         """Return the words of a text or a record for a `query`, weighted as those of a stored document.

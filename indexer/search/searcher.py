@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
@@ -180,5 +180,5 @@ def _parsed(item: _Item, query: Query, parse: Callable[[_Item, Query], Query]) -
     """Return the query for a text or key, or the message of its error."""
     try:
         return parse(item, query)
-    except (NoKnownWords, UnknownKey) as error:
+    except (NoKnownWords, QueryVectorError, UnknownKey) as error:
         return str(error)

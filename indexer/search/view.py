@@ -9,12 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import Weights
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.snapshot.first_stage import FirstStage
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.segment import Segment
+from moverank.indexer.snapshot.stage_vectors import GivenRows
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import weigh, with_idf
 from moverank.rerank.distance.ground_cost import vector_norms
@@ -51,8 +53,8 @@ class LazyFrequencies:
 class LiveSegment:
     """A segment, and its `live` rows (n,), which still represent a document; `frequencies` are those of its view.
 
-    `title_weight` is the collection's. The segment of a snapshot has a first stage, `stage`, and `stored_bags`, which
-    are weighted by `stored_gamma` without idf.
+    `title_weight` is the collection's. `given` are its vectors for the first stage, if these are given. The segment of
+    a snapshot has a first stage, `stage`, and `stored_bags`, which are weighted by `stored_gamma` without idf.
     """
 
     segment: Segment
@@ -60,6 +62,7 @@ class LiveSegment:
     frequencies: LazyFrequencies
     title_weight: float
     stage: FirstStage | None = None
+    given: Callable[[], GivenRows] | None = None
     stored_gamma: float | None = None
     stored_bags: Callable[[], Bags] | None = None
     _bags: dict[tuple[float, Weights], Bags] = field(default_factory=dict)
@@ -129,7 +132,7 @@ class View:
     all documents. `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word
     vectors, `snapshot` the snapshot's path. `directory` is the collection's, in which costly results are cached.
     `encoded` caches the vectors of encoders that a ranking names, `sampled` distances from a sample; `prepared` are the
-    rankings for which everything is loaded.
+    rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
     """
 
     revision: int
@@ -145,6 +148,7 @@ class View:
     encoded: dict[Any, Any] = field(default_factory=dict)
     sampled: dict[Any, Any] = field(default_factory=dict)
     prepared: set[RankingSpec] = field(default_factory=set)
+    space: Space | None = None
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:
@@ -174,6 +178,8 @@ class View:
                 part.stored_bags()
             if stage and part.stage:
                 part.stage.check()
+            if stage and part.given:
+                part.given()
 
     def encoder(self) -> Encoder:
         """Return the encoder of the first stage's vectors: the centroid while there is no snapshot."""

@@ -17,6 +17,7 @@ from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
 from moverank.indexer.snapshot.snapshot_reader import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
+from moverank.indexer.snapshot.stage_vectors import EncodedVectors, GivenVectors, StageVectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader, Store
 from moverank.rerank.bags.weights import weigh
@@ -54,7 +55,7 @@ def compact_if_due(
             # Left behind by a killed writer, or made for word vectors that have been replaced.
             remove_other_snapshots(directory, base.path if base else None)
             return
-        encoder = _restored(base.encoder) if base and not refit else None
+        encoder = _restored(base.encoder) if base and base.encoder and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     remove_other_snapshots(directory, path)
     with store.writing() as writer:
@@ -84,19 +85,22 @@ def _write(
     encoder: Encoder | None,
     progress: Progress,
 ) -> Path:
-    """Write the snapshot of the reader's state; with `encoder` None, fit it first."""
+    """Write the snapshot of the reader's state; with `encoder` None, fit one first if the first stage has any."""
     vocabulary = reader.vocabulary()
     word_ids = np.array([word.id for word in vocabulary], np.int64)
     rows = np.array([word.row for word in vocabulary], np.int64)
     vectors = embedding.gather([word.word for word in vocabulary], rows)
     idf = WordFrequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
-    if encoder is None:
-        encoder = _fitted(reader, word_ids, vectors, settings, idf)
+    space = settings.space(reader.vector_dim())
+    if space:
+        stage: StageVectors = GivenVectors(reader, space)
+    else:
+        stage = EncodedVectors(encoder or _fitted(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
     all_ids = np.array(reader.word_ids(), np.int64)
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
-    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, idf, encoder)
+    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage)
     return write_snapshot(directory, content)
 
 

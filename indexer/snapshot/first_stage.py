@@ -18,6 +18,7 @@ from moverank.rerank.runtime.threads import core_count, is_single_threaded, thre
 FLAT = "IDMap2,Flat"
 _EXACT = frozenset({"Flat", "IDMap,Flat", FLAT})
 _IN_PARTS = _EXACT | {"SQ8", "HR,RaBitQ"}  # scanned in parts; other indexes may not support a selection of ids
+_NO_PRODUCTS = ("PCA", "LSH")  # the one subtracts the mean of the vectors, the other has angles only
 _TRAINING_SAMPLE = 100_000
 _TRAINING_BYTES, _BLOCK_BYTES = 512 * 2**20, 64 * 2**20  # of vectors per call: FAISS copies them
 _LONG = 1024  # dimensions
@@ -26,34 +27,46 @@ _LARGE = 40_000_000  # bytes; a larger index is searched by several threads
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Candidates: document `ids` (m,) int64, nearest first, and their `squares` (m,) float32.
+    """Candidates: document `ids` (m,) int64, nearest first, and their `costs` (m,) float32.
 
-    FAISS returns squared L2 distances: WCD is their root.
+    FAISS returns squared L2 distances: WCD is their root. Of an index of inner products, costs are negated products.
     """
 
     ids: NDArray[np.int64]
-    squares: NDArray[np.float32]
+    costs: NDArray[np.float32]
 
 
-def check_factory(factory: str, dim: int | None = None) -> None:
+def check_factory(factory: str, dim: int | None = None, *, products: bool = False) -> None:
     """Raise UsageError for a factory string that FAISS cannot build.
 
-    If `dim`, the number of dimensions, is not known yet, a multiple of most product quantisers' parts is assumed.
+    If `dim`, the number of dimensions, is not known yet, a multiple of most product quantisers' parts is assumed. For
+    `products` see `build`.
     """
-    _empty(factory, dim or 960)
+    if products and any(name in factory for name in _NO_PRODUCTS):
+        raise UsageError(f"{factory!r} does not keep the order of inner products: choose another index")
+    _empty(factory, dim or 960, products=products)
 
 
-def build(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], path: Path, seed: int = 0) -> str:
+def build(
+    factory: str,
+    ids: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    path: Path,
+    seed: int = 0,
+    *,
+    products: bool = False,
+) -> str:
     """Write an index of `vectors` (n, d) with `ids` (n,) to `path`, and return the factory string that was used.
 
     It is built by `factory`, and if need be trained on a random sample, drawn by `seed`. With too few documents for
-    training, the exact flat index is built instead.
+    training, the exact flat index is built instead. `products`: the nearest vectors are those with the largest inner
+    products, not those with the smallest L2 distances.
     """
     try:
-        index = _filled(factory, ids, vectors, seed)
+        index = _filled(factory, ids, vectors, seed, products=products)
     except RuntimeError:  # FAISS: "number of training points should be at least as large as number of clusters"
         factory = FLAT
-        index = _filled(factory, ids, vectors, seed)
+        index = _filled(factory, ids, vectors, seed, products=products)
     _write(index, path)
     return factory
 
@@ -80,10 +93,10 @@ def _write(index: Any, path: Path) -> None:
             raise
 
 
-def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int) -> Any:
+def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], seed: int, *, products: bool) -> Any:
     """Return an index of vectors, trained on a sample of them if necessary."""
     n, dim = vectors.shape
-    index = _empty(factory, dim)
+    index = _empty(factory, dim, products=products)
     if not index.is_trained:
         most, rows = min(_TRAINING_SAMPLE, max(1, _TRAINING_BYTES // (4 * dim))), np.arange(n)
         if n > most:
@@ -96,12 +109,13 @@ def _filled(factory: str, ids: NDArray[np.int64], vectors: NDArray[np.float32], 
     return index
 
 
-def _empty(factory: str, dim: int) -> Any:
+def _empty(factory: str, dim: int, *, products: bool) -> Any:
     """Return an empty index that stores ids, wrapped in an IDMap2 if necessary."""
     import faiss
 
     try:
-        index = faiss.index_factory(dim, factory)
+        metric = faiss.METRIC_INNER_PRODUCT if products else faiss.METRIC_L2
+        index = faiss.index_factory(dim, factory, metric)
     except RuntimeError as error:
         reason = str(error).rsplit(": ", 1)[-1].strip()
         raise UsageError(f"FAISS cannot make an index of {factory!r}: {reason}") from error
@@ -177,16 +191,16 @@ class FirstStage:
         while True:
             wanted = min(wanted, index.ntotal)
             self._widen(index, wanted)
-            found, squared = self._search(index, vector, wanted)
+            found, costs = self._search(index, vector, wanted)
             accepted = accept(found)
             if accepted.sum() >= m or wanted == index.ntotal:
-                return Candidates(found[accepted][:m], squared[accepted][:m])
+                return Candidates(found[accepted][:m], costs[accepted][:m])
             wanted *= 4
 
     def _search(
         self, index: Any, vector: NDArray[np.float32], wanted: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return ids and squared distances of up to `wanted` vectors, nearest first.
+        """Return ids and costs of up to `wanted` vectors, nearest first.
 
         FAISS uses one thread per query: a large index that is scanned is split into parts, one for each core.
         """
@@ -196,7 +210,7 @@ class FirstStage:
             return np.empty(0, np.int64), np.empty(0, np.float32)
         parts = 1 if self._ids is None or is_single_threaded() else core_count()
         if self._ids is None or parts == 1:
-            squares, ids = _searched(index, vector, wanted)
+            values, ids = _searched(index, vector, wanted)
         else:
             ends = [0, *(int(self._ids[len(self._ids) * i // parts]) for i in range(1, parts)), 2**62]
 
@@ -204,13 +218,15 @@ class FirstStage:
                 selection = faiss.SearchParameters(sel=faiss.IDSelectorRange(ends[i], ends[i + 1]))  # type: ignore[call-arg]
                 return _searched(index, vector, wanted, selection)
 
-            squares, ids = (
+            values, ids = (
                 np.concatenate(found, axis=1) for found in zip(*thread_pool().map(part, range(parts)), strict=True)
             )
         valid = ids[0] >= 0  # an approximate index pads with -1
-        found, squared = ids[0][valid].astype(np.int64), squares[0][valid].astype(np.float32)
-        order = np.argsort(squared, kind="stable")[:wanted]
-        return found[order], squared[order]
+        found, costs = ids[0][valid].astype(np.int64), values[0][valid].astype(np.float32)
+        if index.metric_type == faiss.METRIC_INNER_PRODUCT:
+            costs = -costs
+        order = np.argsort(costs, kind="stable")[:wanted]
+        return found[order], costs[order]
 
     def _widen(self, index: Any, wanted: int) -> None:
         """Set how many vectors an approximate index visits, so that it can find `wanted` ones."""

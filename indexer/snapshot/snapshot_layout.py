@@ -1,13 +1,17 @@
 """The files of a snapshot.
 
 A snapshot is a directory `snapshot-REVISION` with derived data of the collection at one revision: arrays of counts
-(of the words with a vector, and as `term_...` of all words), bags, word vectors, the first stage and its encoder.
+(of the words with a vector, and as `term_...` of all words), bags, word vectors, the first stage and its encoder, or
+the given vectors in its place.
 Every file has a checksum in `meta.json`, which contains its own. All of it can be rebuilt from the store.
 """
 
 FORMAT = 4
 PREFIX, REMOVED, META = "snapshot-", "removed-snapshot-", "meta.json"
-FIRST_STAGE, ENCODER, ENCODED = "first_stage.faiss", "encoder.npz", "encoded"
+FIRST_STAGE, ENCODER = "first_stage.faiss", "encoder.npz"
+STAGE_IDS, STAGE_VECTORS = "stage_ids", "stage_vectors"
+STAGE = {STAGE_IDS: "<i8", STAGE_VECTORS: "<f4"}
+"""The ids of the documents in the first stage, and their vectors; kept only if these were given."""
 
 COUNTS = {"ids": "<i8", "starts": "<i8", "words": "<i4", "counts": "<i4", "ranks": "<i4"}
 ARRAYS = (

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, read_checksummed_json
+from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FirstStage
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
@@ -29,8 +30,12 @@ from moverank.indexer.snapshot.snapshot_layout import (
     META,
     PREFIX,
     SAME_AS,
+    STAGE,
+    STAGE_IDS,
+    STAGE_VECTORS,
     VOCABULARY,
 )
+from moverank.indexer.snapshot.stage_vectors import GivenRows
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import PartCounts
@@ -41,7 +46,8 @@ from moverank.rerank.words.embedding import Embedding
 class Snapshot:
     """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
-    The bags are weighted without idf, which changes with every added document. The first use of any file may raise
+    The bags are weighted without idf, which changes with every added document. A first stage has either an `encoder` or
+    `given` vectors. The first use of any file may raise
     DamagedFile.
     """
 
@@ -50,7 +56,8 @@ class Snapshot:
     terms: Terms
     bags: Callable[[], Bags]
     stage: FirstStage
-    encoder: FittedEncoder
+    encoder: FittedEncoder | None
+    given: Callable[[], GivenRows] | None
     index: IndexInUse
     path: Path
 
@@ -59,7 +66,10 @@ class Snapshot:
         self.bags()
         _ = self.segment.counts, self.terms.counts
         self.stage.check()
-        self.encoder.check()
+        if self.encoder:
+            self.encoder.check()
+        if self.given:
+            self.given()
 
 
 def made_for(settings: Settings, embedding: Embedding) -> dict[str, Any]:
@@ -134,7 +144,8 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     """Map a snapshot's arrays; check those that every search needs now, the others on first use."""
     sizes, checksums = meta["sizes"], meta["files"]
     check_names(path, checksums, META)
-    kinds = {name: kind for name, kind in ARRAYS.items() if name in sizes} | VOCABULARY
+    is_given = meta["made_for"]["first_stage"] == GIVEN
+    kinds = {name: kind for name, kind in ARRAYS.items() if name in sizes} | VOCABULARY | (STAGE if is_given else {})
     maps = {name: map_array(path / name, kind) for name, kind in kinds.items()}
 
     @cache
@@ -155,10 +166,18 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     vectors = checked("vectors").reshape(-1, sizes["dim"])
     segment = Segment(checked("ids"), partial(counts, ""), checked("word_ids"), vectors)
     terms = Terms(checked("term_ids"), partial(counts, "term_"), checked("all_word_ids"))
-    encoder = FittedEncoder(path / ENCODER, meta["made_for"]["first_stage"], checksums[ENCODER])
+
+    @cache
+    def given() -> GivenRows:
+        rows = np.searchsorted(segment.ids, checked(STAGE_IDS))
+        return GivenRows(rows, checked(STAGE_VECTORS).reshape(-1, sizes["encoded"]))
+
     stage = FirstStage(path / FIRST_STAGE, meta["factory"], checksums[FIRST_STAGE])
-    index = IndexInUse(stage.factory, sizes["ids"], sizes["encoded"], sizes["first_stage"])
-    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, index, path)
+    index = IndexInUse(stage.factory, sizes[STAGE_IDS if is_given else "ids"], sizes["encoded"], sizes["first_stage"])
+    if is_given:
+        return Snapshot(meta["revision"], segment, terms, bags, stage, None, given, index, path)
+    encoder = FittedEncoder(path / ENCODER, meta["made_for"]["first_stage"], checksums[ENCODER])
+    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, None, index, path)
 
 
 def _checked(path: Path, array: NDArray[Any], checksum: FileChecksum) -> NDArray[Any]:

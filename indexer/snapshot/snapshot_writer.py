@@ -1,7 +1,7 @@
 """Writes and removes snapshots atomically."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,25 +13,22 @@ from numpy.typing import NDArray
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.files.checksums import checksummed_json, file_checksums
 from moverank.indexer.snapshot import first_stage, index_choice
-from moverank.indexer.snapshot.fitted_encoder import save_encoder
 from moverank.indexer.snapshot.segment import Portion, keep_words
 from moverank.indexer.snapshot.snapshot_layout import (
     ARRAYS,
-    ENCODED,
-    ENCODER,
     FIRST_STAGE,
     FORMAT,
     META,
     OMITTED_IF_UNRANKED,
     PREFIX,
     REMOVED,
+    STAGE,
+    STAGE_IDS,
+    STAGE_VECTORS,
 )
 from moverank.indexer.snapshot.snapshot_reader import map_array
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import PartCounts, weigh, with_idf
-from moverank.rerank.encoders.encoder import Documents, Encoder
-
-_Encode = Callable[[Bags, NDArray[np.float64]], NDArray[np.float32]]
+from moverank.indexer.snapshot.stage_vectors import StageVectors
+from moverank.rerank.bags.weights import PartCounts, weigh
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +37,7 @@ class SnapshotContent:
 
     `revision` and `token` identify the state; `made_for`: see `snapshot_reader.made_for`. `portions` are counts of all
     words, which are positions in `all_word_ids` (t,). `word_ids` (v,) and `vectors` (v, d) are those of the words with
-    a vector, `idf` (v,) their idf or None; `encoder` computes the first stage's vectors.
+    a vector; `stage` are the first stage's vectors of documents.
     """
 
     revision: int
@@ -50,13 +47,7 @@ class SnapshotContent:
     all_word_ids: NDArray[np.int64]
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
-    idf: NDArray[np.float64] | None
-    encoder: Encoder
-
-    def encode(self, bags: Bags, lengths: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the first stage's vectors (n, dim) of bags (n,) with `lengths` (n,) in tokens."""
-        weighed = bags if self.idf is None else with_idf(bags, self.idf)
-        return self.encoder.encode(Documents(weighed, lengths, self.word_ids, self.vectors))
+    stage: StageVectors
 
 
 def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
@@ -70,10 +61,10 @@ def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
         _write_file(path / "all_word_ids", content.all_word_ids.astype("<i8").tobytes())
         _write_file(path / "word_ids", content.word_ids.astype("<i8").tobytes())
         _write_file(path / "vectors", content.vectors.astype("<f4").tobytes())
-        save_encoder(content.encoder, path / ENCODER)
+        content.stage.save(path)
         sizes |= {"all_word_ids": len(content.all_word_ids), "word_ids": len(content.word_ids)}
-        factory = _write_first_stage(path, content.made_for["faiss"], sizes["ids"], content.encoder.dim)
-        sizes |= {"first_stage": (path / FIRST_STAGE).stat().st_size, "encoded": content.encoder.dim}
+        factory = _write_first_stage(path, content.made_for["faiss"], sizes[STAGE_IDS], content.stage)
+        sizes |= {"first_stage": (path / FIRST_STAGE).stat().st_size, "encoded": content.stage.dim}
         meta = {"format": FORMAT, "revision": content.revision, "token": content.token, "made_for": content.made_for}
         meta |= {"sizes": sizes | {"dim": content.vectors.shape[1]}, "factory": factory}
         _write_file(path / META, checksummed_json(meta | {"files": file_checksums(path)}))
@@ -97,13 +88,14 @@ def remove_other_snapshots(directory: Path, current: Path | None) -> None:
 
 
 def _write_arrays(path: Path, content: SnapshotContent) -> dict[str, int]:
-    """Append the arrays and encoded vectors of each portion to their files; return the length of each array."""
-    sizes = dict.fromkeys(ARRAYS, 0)
+    """Append the arrays and the first stage's vectors of each portion to their files; return the length of each."""
+    kinds = ARRAYS | STAGE
+    sizes = dict.fromkeys(kinds, 0)
     flat = True
-    with _files(path, (*sizes, ENCODED)) as files:
+    with _files(path, tuple(sizes)) as files:
 
         def append(name: str, array: NDArray[Any]) -> None:
-            files[name].write(array.astype(ARRAYS[name]).tobytes())
+            files[name].write(array.astype(kinds[name], copy=False).tobytes())
             sizes[name] += len(array)
 
         def append_counts(prefix: str, ids: NDArray[np.int64], counts: PartCounts) -> None:
@@ -124,7 +116,9 @@ def _write_arrays(path: Path, content: SnapshotContent) -> dict[str, int]:
             append("bag_words", bags.words)
             append("weights", bags.weights)
             if len(bags):
-                files[ENCODED].write(content.encode(bags, counts.lengths(title_weight)).tobytes())
+                stage_ids, vectors = content.stage.of(ids, bags, counts.lengths(title_weight))
+                append(STAGE_IDS, stage_ids)
+                append(STAGE_VECTORS, vectors)
             flat = flat and not terms.ranks.any()
     for name in OMITTED_IF_UNRANKED if flat else ():
         (path / name).unlink()
@@ -132,12 +126,15 @@ def _write_arrays(path: Path, content: SnapshotContent) -> dict[str, int]:
     return sizes
 
 
-def _write_first_stage(path: Path, named: str, n: int, dim: int) -> str:
-    """Index the documents' vectors, and remove their file; return the factory string of the index."""
-    vectors = map_array(path / ENCODED, "<f4", n * dim).reshape(-1, dim)
+def _write_first_stage(path: Path, named: str, n: int, stage: StageVectors) -> str:
+    """Index the documents' vectors, and remove their files if they can be computed again; return the factory string."""
+    dim = stage.dim
+    vectors = map_array(path / STAGE_VECTORS, "<f4", n * dim).reshape(-1, dim)
     factory = index_choice.choose(n, dim) if named == index_choice.AUTO else named
-    used = first_stage.build(factory, map_array(path / "ids", "<i8", n), vectors, path / FIRST_STAGE)
-    (path / ENCODED).unlink()
+    ids = map_array(path / STAGE_IDS, "<i8", n)
+    used = first_stage.build(factory, ids, vectors, path / FIRST_STAGE, products=stage.products)
+    for name in () if stage.kept else STAGE:
+        (path / name).unlink()
     return used
 
 

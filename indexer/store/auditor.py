@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS, StoredDocument
-from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, WORDS
+from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS, StoredDocument, stored_document
+from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, VECTORS, WORDS
 from moverank.indexer.store.writer import Row, Writer
 
 _MOST_FAULTS = 20
@@ -29,13 +29,18 @@ class Auditor(Writer):
         order = (PARTS.c.document_id, PARTS.c.position)
         parts = self._stream(select(*(PARTS.c[name] for name in PART_COLUMNS)).order_by(*order))
         pending = next(parts, None)
+        vectors = self._stream(select(VECTORS.c.document_id, VECTORS.c.vector).order_by(VECTORS.c.document_id))
+        vector = next(vectors, None)
         for row in self._stream(select(*(DOCUMENTS.c[name] for name in DOCUMENT_COLUMNS)).order_by(DOCUMENTS.c.id)):
             own: list[Any] = []
             while pending is not None and pending.document_id <= row.id:
                 if pending.document_id == row.id:
                     own.append(pending)
                 pending = next(parts, None)
-            yield StoredDocument(**row._mapping, parts=own)  # noqa: SLF001 - SQLAlchemy has no other name for it
+            while vector is not None and vector.document_id < row.id:
+                vector = next(vectors, None)
+            own_vector = vector.vector if vector is not None and vector.document_id == row.id else None
+            yield stored_document(row, own, own_vector)
 
     def all_fields(self) -> dict[int, set[tuple[str, str]]]:
         """Return the filter fields (name, value) of every document, by document id."""

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 
 from moverank.indexer.documents import NamedSource, Origin
-from moverank.indexer.store.queries import Queries
 from moverank.indexer.store.schema import DOCUMENTS, PARTS, SOURCES
+from moverank.indexer.store.vector_reader import VectorReader
 from moverank.rerank.bags.weights import TITLE
 
 DOCUMENT_COLUMNS = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
@@ -15,7 +15,10 @@ PART_COLUMNS = ("document_id", "id", "position", "rank", "text", "digest", "word
 
 
 class StoredDocument(NamedTuple):
-    """A stored document; `parts` are rows (id, position, rank, text, digest, words, counts), the title first."""
+    """A stored document; `parts` are rows (id, position, rank, text, digest, words, counts), the title first.
+
+    `vector` is its vector as bytes, None if none was given.
+    """
 
     id: int
     key: str
@@ -26,6 +29,12 @@ class StoredDocument(NamedTuple):
     wordless: bool
     revision: int
     parts: list[Any]
+    vector: bytes | None
+
+
+def stored_document(row: Any, parts: list[Any], vector: bytes | None) -> StoredDocument:
+    """Return a document of a row of `DOCUMENT_COLUMNS`, its parts and its vector."""
+    return StoredDocument(**row._mapping, parts=parts, vector=vector)  # noqa: SLF001 - it has no other name
 
 
 class Entry(NamedTuple):
@@ -43,7 +52,7 @@ class Entry(NamedTuple):
     origin: Origin | None
 
 
-class DocumentReader(Queries):
+class DocumentReader(VectorReader):
     """Reads documents by their ids."""
 
     def documents(self, ids: Sequence[int]) -> list[StoredDocument]:
@@ -52,9 +61,9 @@ class DocumentReader(Queries):
         statement = select(*(PARTS.c[name] for name in PART_COLUMNS)).order_by(PARTS.c.document_id, PARTS.c.position)
         for row in self._within(statement, PARTS.c.document_id, ids):
             parts.setdefault(row.document_id, []).append(row)
-        columns = select(*(DOCUMENTS.c[name] for name in DOCUMENT_COLUMNS))
+        columns, vectors = select(*(DOCUMENTS.c[name] for name in DOCUMENT_COLUMNS)), self.vectors(ids)
         found = {
-            row.id: StoredDocument(**row._mapping, parts=parts.get(row.id, []))  # noqa: SLF001 - it has no other name
+            row.id: stored_document(row, parts.get(row.id, []), vectors.get(row.id))
             for row in self._within(columns, DOCUMENTS.c.id, ids)
         }
         return [found[id_] for id_ in ids if id_ in found]

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from moverank.indexer.errors import CollectionError
 
-SCHEMA = "0003"
+SCHEMA = "0004"
 """The revision of the schema that this version writes: the newest file of `migrations/versions`."""
 
 
@@ -110,6 +110,14 @@ WORDS = Table(
     sqlite_autoincrement=True,
 )
 """Words: the number of documents that have each, and its vector's row (negative: see `rerank.words.embedding`)."""
+
+VECTORS = Table(
+    "vectors",
+    METADATA,
+    Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
+    Column("vector", LargeBinary, nullable=False),
+)
+"""Vectors that were given with documents: float32, little-endian; all have the same number of bytes."""
 
 FIELDS = Table(
     "fields",

@@ -9,7 +9,17 @@ from sqlalchemy import bindparam, delete, func, insert, select, update
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.queries import CHUNK
 from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
-from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
+from moverank.indexer.store.schema import (
+    DOCUMENTS,
+    FIELDS,
+    PARTS,
+    REMOVALS,
+    REVISIONS,
+    SETTINGS,
+    SOURCES,
+    VECTORS,
+    WORDS,
+)
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""
@@ -100,6 +110,11 @@ class Writer(Reader):
         """Replace all filter fields of documents."""
         self._delete(FIELDS, FIELDS.c.document_id, document_ids)
         self._insert(FIELDS, rows)
+
+    def replace_vectors(self, document_ids: Sequence[int], rows: Sequence[Row]) -> None:
+        """Replace the vectors of documents."""
+        self._delete(VECTORS, VECTORS.c.document_id, document_ids)
+        self._insert(VECTORS, rows)
 
     def remove_documents(self, ids: Sequence[int], revision: int) -> None:
         """Delete documents with all their rows, and record the removals at `revision`."""

@@ -56,7 +56,7 @@ def test_a_first_stage_of_other_vectors_is_reported(collection: Collection, monk
     with monkeypatch.context() as patch:
         patch.setattr(
             "moverank.indexer.snapshot.first_stage.build",
-            lambda name, ids, vectors, path: build(name, ids, -vectors, path),
+            lambda name, ids, vectors, path, **how: build(name, ids, -vectors, path, **how),
         )
         collection.index(DOCUMENTS)
     assert any("the vectors of its first stage are not" in sentence for sentence in check(collection.path).sentences())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.search.opened_view import open_view
+from moverank.indexer.search.open_view import open_view
 from moverank.indexer.search.view import View
 from moverank.indexer.vectors import open_vectors
 from tests.indexer.world import MakeCollection, Twin, document, random_documents, snapshot_above

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, write_snapshot
+from moverank.indexer.snapshot.stage_vectors import EncodedVectors
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.encoders.centroid import Centroid
 
@@ -37,7 +38,8 @@ def write(directory: Path, revision: int = 1, *, gamma: float = 0.0, portions: I
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     words, known = np.array([1, 4, 6, 9]), np.array([1, 4, 9])
     portions = [portion(3), portion(7)] if portions is None else portions
-    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, None, Centroid(2))
+    stage = EncodedVectors(Centroid(2), known, vectors, None)
+    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, stage)
     return write_snapshot(directory, content)
 
 

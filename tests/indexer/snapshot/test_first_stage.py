@@ -53,7 +53,38 @@ def test_an_exact_index_returns_the_nearest_and_their_squared_distances(tmp_path
     order = np.argsort(distances)[:7]
     assert (used, stage.exact) == (factory, True)
     assert nearest.ids.tolist() == _ids(60)[order].tolist()
-    assert np.sqrt(nearest.squares) == pytest.approx(distances[order], rel=1e-5)
+    assert np.sqrt(nearest.costs) == pytest.approx(distances[order], rel=1e-5)
+
+
+@pytest.mark.parametrize("factory", EXACT)
+def test_an_exact_index_of_products_returns_the_largest(tmp_path: Path, factory: str) -> None:
+    vectors, query = _vectors(), _vectors(1, seed=1)[0]
+    used = build(factory, _ids(60), vectors, tmp_path / "index", products=True)
+    nearest = FirstStage(tmp_path / "index", used).nearest(query, 7, _all_ids)
+    products = vectors.astype(np.float64) @ query.astype(np.float64)
+    order = np.argsort(-products)[:7]
+    assert nearest.ids.tolist() == _ids(60)[order].tolist()
+    assert nearest.costs == pytest.approx(-products[order], rel=1e-5)
+
+
+@pytest.mark.parametrize("factory", [name for name in APPROXIMATE if "PCA" not in name and name != "LSH"])
+def test_an_approximate_index_of_products_finds_most_of_the_largest(tmp_path: Path, factory: str) -> None:
+    vectors, queries = _vectors(2000, 32), _vectors(20, 32, seed=1)
+    stage = FirstStage(tmp_path / "index", build(factory, _ids(2000), vectors, tmp_path / "index", products=True))
+    found = []
+    for query in queries:
+        nearest = stage.nearest(query, 200, _all_ids)
+        assert nearest.costs.tolist() == sorted(nearest.costs.tolist())
+        true = _ids(2000)[np.argsort(-(vectors @ query))[:10]]
+        found.append(np.isin(true, nearest.ids).mean())
+    assert np.mean(found) > 0.7
+
+
+@pytest.mark.parametrize("factory", ["PCA4,Flat", "OPQ4,PCA4,Flat", "LSH"])
+def test_an_index_that_changes_the_order_of_products_is_refused(factory: str) -> None:
+    check_factory(factory, 8)
+    with pytest.raises(UsageError, match="inner products"):
+        check_factory(factory, 8, products=True)
 
 
 @pytest.fixture(scope="module", params=APPROXIMATE)
@@ -72,7 +103,7 @@ def test_an_approximate_index_returns_as_many_accepted_ids_as_requested(
     assert not approximate.exact
     assert len(nearest.ids) == len(set(nearest.ids.tolist())) == min(m, len(accepted))
     assert set(nearest.ids.tolist()) <= set(accepted.tolist())
-    assert nearest.squares.tolist() == sorted(nearest.squares.tolist())
+    assert nearest.costs.tolist() == sorted(nearest.costs.tolist())
 
 
 @pytest.mark.parametrize("factory", ["HNSW32", "IVF4,Flat"])
@@ -111,7 +142,7 @@ def test_an_index_of_few_vectors(tmp_path: Path, factory: str, n: int) -> None:
     nearest = stage.nearest(_vectors(1, seed=1)[0], 3, _all_ids)
     assert sorted(nearest.ids.tolist()) == sorted(set(nearest.ids.tolist()))
     assert len(nearest.ids) == min(n, 3)
-    assert len(nearest.squares) == len(nearest.ids)
+    assert len(nearest.costs) == len(nearest.ids)
 
 
 @pytest.mark.parametrize("factory", ["nonsense", "IDMap2,Flt", "PQ7"])
@@ -148,7 +179,7 @@ def test_a_large_index_is_searched_in_parts(
     parts = FirstStage(tmp_path / "index", factory)
     nearest = parts.nearest(_vectors(1)[0], m, _all_ids)
     assert nearest.ids.tolist() == expected.ids.tolist()
-    assert nearest.squares == pytest.approx(expected.squares)
+    assert nearest.costs == pytest.approx(expected.costs)
 
 
 def test_more_inverted_lists_are_probed_for_long_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

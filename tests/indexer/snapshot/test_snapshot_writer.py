@@ -50,7 +50,7 @@ def test_the_first_stage_holds_centroids_weighted_by_gamma(
     assert snapshot
     nearest = snapshot.stage.nearest(np.array(first, np.float32), 2, lambda ids: np.ones(len(ids), bool))
     assert sorted(nearest.ids.tolist()) == [3, 7]
-    assert nearest.squares == pytest.approx([0, 0], abs=1e-6)
+    assert nearest.costs == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_a_snapshot_of_the_same_revision_is_replaced(tmp_path: Path) -> None:

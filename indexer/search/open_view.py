@@ -1,4 +1,4 @@
-"""Opens the state that a search uses: the newest snapshot, and later changes from the store."""
+"""Opens the state that a search uses: maps the newest snapshot, and reads later changes from the store."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.given_vectors import Space
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores
@@ -15,6 +16,7 @@ from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
+from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.words.embedding import Embedding
@@ -41,6 +43,7 @@ def open_view(
     base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
     tail, terms = _read_tail(reader, since, embedding)
+    space = settings.space(reader.vector_dim())
     frequencies = LazyFrequencies(lambda: WordFrequencies(reader))
     if settings.weights == "tfidf":
         frequencies.get()
@@ -50,15 +53,19 @@ def open_view(
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
         counted.append(LiveTerms(base.terms, gone, base.segment, weight, directory))
-        segments.append(LiveSegment(base.segment, live, frequencies, weight, base.stage, settings.gamma, base.bags))
+        stored = settings.gamma, base.bags
+        segments.append(LiveSegment(base.segment, live, frequencies, weight, base.stage, base.given, *stored))
     if len(tail.ids):
-        segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), frequencies, weight))
+        given = _read_given(reader, tail.ids, space) if space else None
+        segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), frequencies, weight, given=given))
     if len(terms.ids):
         counted.append(LiveTerms(terms, np.empty(0, np.int64), tail, weight))
     scores = TermScores(counted, reader.document_count(), _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
-    return View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
+    return View(
+        revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory, space=space
+    )
 
 
 def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
@@ -73,6 +80,13 @@ def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segmen
     word_ids = np.array(known, np.int64)
     segment = Segment(*keep_words(ids, counts, all_words, word_ids), word_ids, vectors)
     return segment, Terms(ids, counts, all_words)
+
+
+def _read_given(reader: Reader, ids: NDArray[np.int64], space: Space) -> Callable[[], GivenRows]:
+    """Read the given vectors of the documents `ids` (n,) of the tail."""
+    own, vectors = stored_vectors(reader, ids, space)
+    rows = GivenRows(np.searchsorted(ids, own), vectors)
+    return lambda: rows
 
 
 def _word_texts(reader: Reader) -> Texts:

@@ -1,0 +1,123 @@
+"""Vectors that the user brings for documents and queries, and the metrics by which they are compared."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from moverank.indexer.errors import QueryVectorError
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.options import Choice, check_options
+from moverank.rerank.words.unit_length import unit_rows
+
+GIVEN = "given"
+"""The first stage over given vectors."""
+
+Metric = Literal["cosine", "l2", "ip"]
+
+METRIC = Choice("metric", "cosine", get_args(Metric))
+"""The option of the first stage: most text encoders are trained for the cosine, which ignores the length of vectors."""
+
+LARGEST = 1e15
+"""The largest number in a vector: squares of larger ones leave the range of float32."""
+
+
+def check_metric(options: Mapping[str, str]) -> None:
+    """Raise EncoderError for an option that the first stage `given` does not have, or an invalid value."""
+    check_options(GIVEN, (METRIC,), options, EncoderError)
+
+
+def metric_of(options: Mapping[str, str]) -> Metric:
+    """Return the metric that valid options choose."""
+    chosen = METRIC.read(options)
+    return next(metric for metric in get_args(Metric) if metric == chosen)
+
+
+def numbers_fault(vector: NDArray[np.float32]) -> str | None:
+    """Return what is wrong with the numbers of a vector (d,), None if it can be used."""
+    if not len(vector):
+        return "is empty: it needs at least one number"
+    unusable = np.flatnonzero(~(np.abs(vector) <= LARGEST))  # a comparison with NaN is false
+    if len(unusable):
+        return (
+            f"has {vector[unusable[0]]} at position {unusable[0] + 1}: its numbers must be finite, at most {LARGEST:g}"
+        )
+    return None
+
+
+def packed(vector: ArrayLike) -> bytes:
+    """Return the stored form of a vector."""
+    return np.asarray(vector, "<f4").tobytes()
+
+
+def unpacked(vectors: Sequence[bytes], dim: int) -> NDArray[np.float32]:
+    """Return stored vectors as a matrix (n, dim)."""
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(-1, max(1, dim)).astype(np.float32, copy=False)
+
+
+class Space(NamedTuple):
+    """The metric of given vectors, and their number of dimensions: 0 while no document has a vector."""
+
+    metric: Metric
+    dim: int
+
+    @property
+    def products(self) -> bool:
+        """Return whether the largest inner products are the nearest, not the smallest Euclidean distances."""
+        return self.metric == "ip"
+
+    def comparable(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """Return which vectors (n, dim) can be compared (n,), and those (m, dim) as they are compared.
+
+        The cosine compares vectors of unit length; zeros have no direction.
+        """
+        if self.metric != "cosine":
+            return np.ones(len(vectors), bool), vectors
+        usable: NDArray[np.bool_] = np.any(vectors != 0, axis=1)
+        return usable, unit_rows(vectors[usable].astype(np.float64)).astype(np.float32)
+
+    def of_query(self, vector: ArrayLike) -> NDArray[np.float32]:
+        """Return the vector (dim,) of a query as it is compared; QueryVectorError says what is wrong with it."""
+        try:
+            with np.errstate(over="ignore"):  # infinity is reported below
+                found = np.asarray(vector, np.float32)
+        except (TypeError, ValueError) as error:
+            raise QueryVectorError(f"the query's vector must be a list of numbers: {error}") from error
+        if found.ndim != 1:
+            raise QueryVectorError(f"the query's vector must be a list of numbers, not an array of shape {found.shape}")
+        fault = numbers_fault(found)
+        if fault:
+            raise QueryVectorError(f"the query's vector {fault}")
+        if self.dim and len(found) != self.dim:
+            raise QueryVectorError(
+                f"the query's vector has {len(found):,} numbers, those of the documents have {self.dim:,}"
+            )
+        usable, compared = self.comparable(found[None])
+        if not usable[0]:
+            raise QueryVectorError("the query's vector is zero: it has no direction, which the cosine compares")
+        own: NDArray[np.float32] = compared[0]
+        return own
+
+    def costs(
+        self, vectors: NDArray[np.float32], rows: NDArray[np.int64], query: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return what orders `rows` (m,) of vectors (n, dim) by their nearness to a query (dim,), the nearest first.
+
+        It is the squared Euclidean distance, or the negated inner product, in float64.
+        """
+        own, costs = query.astype(np.float64), np.empty(len(rows))
+        size = max(1, _BLOCK // max(1, 8 * self.dim))
+        for start in range(0, len(rows), size):
+            block = vectors[rows[start : start + size]].astype(np.float64)
+            costs[start : start + size] = -(block @ own) if self.products else np.square(block - own).sum(axis=1)
+        return costs
+
+    def distances(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the distances (n,) of `costs` (n,): Euclidean, or 1 minus the cosine; of products, the costs."""
+        if self.metric == "cosine":
+            return costs / 2  # of unit vectors, the squared distance is 2 - 2 cos
+        return np.sqrt(costs) if self.metric == "l2" else costs
+
+
+_BLOCK = 8 * 2**20  # bytes of float64 vectors compared at once

@@ -1,0 +1,128 @@
+"""The vectors of a first stage as they are written into a snapshot: computed by an encoder, or given."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.given_vectors import Space, unpacked
+from moverank.indexer.snapshot.fitted_encoder import save_encoder
+from moverank.indexer.snapshot.snapshot_layout import ENCODER
+from moverank.indexer.store import Reader
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.bags.weights import with_idf
+from moverank.rerank.encoders.encoder import Documents, Encoder
+
+_Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Ids of documents (m,), increasing, and their vectors (m, dim)."""
+
+
+class StageVectors(Protocol):
+    """The vectors of documents for the first stage."""
+
+    @property
+    def dim(self) -> int:
+        """Return the number of dimensions."""
+        ...
+
+    @property
+    def products(self) -> bool:
+        """Return whether the index compares inner products; see `first_stage.build`."""
+        ...
+
+    @property
+    def kept(self) -> bool:
+        """Return whether the vectors stay beside the index: they cannot be computed from bags."""
+        ...
+
+    def of(self, ids: NDArray[np.int64], bags: Bags, lengths: NDArray[np.float64]) -> _Rows:
+        """Return the vectors of those of the documents `ids` (n,) that have one; see `Documents` for the others."""
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Write what is needed to compute the vectors of other documents."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedVectors:
+    """Vectors by an `encoder`; `word_ids` (v,), `vectors` (v, d) and `idf` (v,) or None are those of the words."""
+
+    encoder: Encoder
+    word_ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    idf: NDArray[np.float64] | None
+    products: bool = False
+    kept: bool = False
+
+    @property
+    def dim(self) -> int:
+        """See `StageVectors.dim`."""
+        return self.encoder.dim
+
+    def of(self, ids: NDArray[np.int64], bags: Bags, lengths: NDArray[np.float64]) -> _Rows:
+        """See `StageVectors.of`."""
+        weighed = bags if self.idf is None else with_idf(bags, self.idf)
+        return ids, self.encoder.encode(Documents(weighed, lengths, self.word_ids, self.vectors))
+
+    def save(self, directory: Path) -> None:
+        """See `StageVectors.save`."""
+        save_encoder(self.encoder, directory / ENCODER)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenVectors:
+    """Vectors that `reader` reads from the database, of which `space` is the metric and the dimension."""
+
+    reader: Reader
+    space: Space
+    kept: bool = True
+
+    @property
+    def dim(self) -> int:
+        """See `StageVectors.dim`; FAISS makes no index of 0 dimensions."""
+        return max(1, self.space.dim)
+
+    @property
+    def products(self) -> bool:
+        """See `StageVectors.products`."""
+        return self.space.products
+
+    def of(self, ids: NDArray[np.int64], _bags: Bags, _lengths: NDArray[np.float64]) -> _Rows:
+        """See `StageVectors.of`."""
+        return stored_vectors(self.reader, ids, self.space)
+
+    def save(self, directory: Path) -> None:
+        """See `StageVectors.save`."""
+
+
+def stored_vectors(reader: Reader, ids: NDArray[np.int64], space: Space) -> _Rows:
+    """Read the vectors of those of the documents `ids` (n,), increasing, that have one, as `space` compares them.
+
+    Raises CollectionError if the database is damaged.
+    """
+    found = reader.vectors(ids.tolist())
+    own = sorted(found)
+    if any(len(found[id_]) != 4 * space.dim for id_ in own):
+        raise CollectionError("the database is damaged: it has vectors of several dimensions (`moverank check`)")
+    usable, vectors = space.comparable(unpacked([found[id_] for id_ in own], space.dim))
+    return np.array(own, np.int64)[usable], vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenRows:
+    """The given `vectors` (m, d) of a segment, as they are compared, and its `rows` (m,), increasing, that have one."""
+
+    rows: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+    def costs(
+        self, rows: NDArray[np.int64], query: NDArray[np.float32], space: Space
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return those of `rows` (n,) that have a vector, and their costs for a query's vector; see `Space.costs`."""
+        positions, present = lookup(rows, self.rows)
+        return rows[present], space.costs(self.vectors, positions[present], query)
