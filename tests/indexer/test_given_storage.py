@@ -1,0 +1,167 @@
+"""Vectors are truth: interruptions lose none, damage is found and mended, exports, copies and migrations keep them."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from alembic import command
+
+from moverank import Collection, Document
+from moverank.indexer.documents import NamedSource, Origin
+from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.readers import read_documents
+from moverank.indexer.readers.stored_record import record_of
+from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store.schema import alembic_config
+from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
+from tests.indexer.stored_state import change_last_byte, only_snapshot
+from tests.indexer.world import MakeCollection, document, snapshot_above
+
+QUERY = random_vectors(1, 42)[0]
+DOCUMENTS = documents_with_vectors(30)
+
+
+@pytest.fixture
+def collection(make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch) -> Collection:
+    """Return a collection of documents with vectors, all of them in a snapshot."""
+    snapshot_above(monkeypatch, 0)
+    made = make_collection(first_stage="given")
+    made.index(DOCUMENTS)
+    return made
+
+
+def _stored(collection: Collection) -> dict[str, object]:
+    return {one.key: one.vector for one in collection}
+
+
+def _execute(collection: Collection, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(collection.path / "collection.db")) as connection, connection:
+        connection.execute(statement, values)
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_keeps_what_was_committed(
+    make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.indexer.indexing.sync.BATCH", 10)
+    collection = make_collection(first_stage="given")
+
+    def interrupted() -> Iterator[Document]:
+        yield from DOCUMENTS[:25]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collection.index(interrupted())
+    assert _stored(collection) == {one.key: one.vector for one in DOCUMENTS[:20]}
+    assert candidates_of(collection, QUERY, 5) == nearest(DOCUMENTS[:20], QUERY, "cosine", 5)
+    assert check(collection.path).sentences() == ()
+    assert collection.index(DOCUMENTS).added == 10
+
+
+def test_a_run_that_stops_while_it_writes_the_snapshot_loses_nothing(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = [replace(one, vector=random_vectors(1, 100 + i)[0]) for i, one in enumerate(DOCUMENTS)]
+    with monkeypatch.context() as patch:
+        patch.setattr("moverank.indexer.snapshot.first_stage._write", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            collection.index(changed)
+    collection.close()
+    with Collection.open(collection.path) as opened:
+        assert candidates_of(opened, QUERY, 5) == nearest(changed, QUERY, "cosine", 5)
+        assert check(opened.path).sentences() == ()
+        assert opened.index(changed).unchanged == 30
+
+
+def test_only_a_changed_vector_is_written(collection: Collection) -> None:
+    assert collection.index(DOCUMENTS).unchanged == 30
+    changes = collection.index([replace(DOCUMENTS[0], vector=QUERY), *DOCUMENTS[1:]])
+    assert (changes.updated, changes.unchanged) == (1, 29)
+    (first,) = candidates_of(collection, QUERY, 1)
+    assert first == "d0"
+    assert collection.index([replace(DOCUMENTS[0], vector=None)]).updated == 1
+    assert collection.info()["given_vectors"] == 29
+    collection.remove([one.key for one in DOCUMENTS[1:]])
+    assert collection.info()["given_vectors"] == collection.info()["given_dim"] == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        (
+            "UPDATE vectors SET vector = zeroblob(20) WHERE document_id = 3",
+            "'d2' has a text, title, metadata or vector",
+        ),
+        ("UPDATE vectors SET vector = zeroblob(7) WHERE document_id = 3", "'d2' has a vector of another dimension"),
+        ("DELETE FROM vectors WHERE document_id = 3", "'d2' has a text, title, metadata or vector"),
+    ],
+)
+def test_a_damaged_vector_is_found_and_written_again(collection: Collection, statement: str, sentence: str) -> None:
+    _execute(collection, statement)
+    assert any(sentence in found for found in check(collection.path).sentences())
+    repair(collection.path)
+    collection.refresh()
+    origin = Origin(NamedSource("/x", "x"))
+    collection.index([replace(one, origin=origin) for one in DOCUMENTS])
+    assert check(collection.path).sentences() == ()
+    assert _stored(collection) == {one.key: one.vector for one in DOCUMENTS}
+
+
+@pytest.mark.parametrize("name", ["stage_vectors", "stage_ids", "first_stage.faiss"])
+def test_a_damaged_snapshot_is_rebuilt(collection: Collection, name: str) -> None:
+    change_last_byte(only_snapshot(collection) / name)
+    assert any(name in sentence for sentence in check(collection.path).sentences())
+    expected = nearest(DOCUMENTS, QUERY, "cosine", 5)
+    assert candidates_of(collection, QUERY, 5) == expected
+    assert check(collection.path).sentences() == ()
+
+
+def test_an_orphaned_vector_is_found(collection: Collection) -> None:
+    _execute(collection, "INSERT INTO vectors VALUES (999, zeroblob(20))")
+    assert any("vectors belongs to no document" in sentence for sentence in check(collection.path).sentences())
+
+
+def test_a_snapshot_of_other_vectors_is_reported(collection: Collection) -> None:
+    """Its checksums are right, but the database has another vector under the same revision."""
+    _execute(collection, "UPDATE vectors SET vector = zeroblob(20) WHERE document_id = 3")
+    sentences = check(collection.path).sentences()
+    assert any("first stage has other documents" in sentence for sentence in sentences)
+
+
+def test_exported_records_make_the_same_collection(collection: Collection, tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    path.write_text("".join(json.dumps(record_of(one)) + "\n" for one in collection))
+    found = list(read_documents([str(path)]))
+    assert [one.vector for one in found if isinstance(one, Document)] == [one.vector for one in DOCUMENTS]
+    assert collection.index(found, strict=True).unchanged == 30
+
+
+def test_a_backup_has_the_vectors(collection: Collection, tmp_path: Path) -> None:
+    backup(collection.path, tmp_path / "copy")
+    with Collection.open(tmp_path / "copy") as copy:
+        assert _stored(copy) == _stored(collection)
+        assert candidates_of(copy, QUERY, 5) == nearest(DOCUMENTS, QUERY, "cosine", 5)
+    assert check(tmp_path / "copy").sentences() == ()
+
+
+def test_a_schema_without_vectors_drops_them(collection: Collection) -> None:
+    collection.index([document("plain", "ant"), replace(DOCUMENTS[0], title="Shown", title_counts=False)])
+    collection.index([replace(DOCUMENTS[1], title="Elk", title_counts=True)])
+    collection.close()
+    url = sqlite_url(collection.path / "collection.db")
+    with closing(Store(url)) as store, store.migrating() as connection:
+        command.downgrade(alembic_config(connection), "0003")
+    with Collection.open(collection.path) as opened:
+        assert opened.settings.first_stage == "centroid"
+        assert set(_stored(opened).values()) == {None}
+        assert check(opened.path).sentences() == ()
+        assert len(opened.search("ant bee", k=3, depth=5).hits) == 3
+        assert opened.index([replace(one, vector=None) for one in DOCUMENTS[2:]]).unchanged == 28
