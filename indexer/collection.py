@@ -245,6 +245,7 @@ class Collection(StoredDocuments):
             return count_documents(self._store, chosen)
         with locked(self.path, self.wait):
             self.refresh()
+            check_first_stage(self.settings)
             changes = remove_documents(self._store, chosen)
             self._compact(progress)
         return changes

@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple, get_args
 
 from moverank.indexer.errors import UsageError
 from moverank.rerank.distance.mutual_proximity import KINDS, Kind
-from moverank.rerank.encoders.encoder_registry import ENCODERS
+from moverank.rerank.encoders.encoder_registry import ENCODERS, is_encoder
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
+from moverank.rerank.encoders.installed_encoders import installed_names
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 from moverank.rerank.options import key_values
 from moverank.rerank.ranking import DISTANCES, Distance
@@ -25,6 +26,7 @@ NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
 PRIOR_SCALES = ("log", "linear")
 TRANSPORT = ("wmd", "pwmd")
 BAG_OPTIONS = ("gamma", "weights")
+_NO_ENCODERS = {*DISTANCES, COSINE, *SCORERS, VECTOR, PRIOR}
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(DISTANCES, (*BAG_OPTIONS, "mu")),
     **dict.fromkeys(TRANSPORT, (*BAG_OPTIONS, "mu", "proximity")),
@@ -89,7 +91,7 @@ class Term:
     @property
     def has_bag(self) -> bool:
         """Return whether the term depends on the weights of bags."""
-        return self.is_distance or self.name in (COSINE, *ENCODERS)
+        return self.is_distance or self.name == COSINE or self.encoder is not None
 
     @property
     def scorer(self) -> ScorerChoice | None:
@@ -98,21 +100,22 @@ class Term:
 
     @property
     def encoder(self) -> EncoderChoice | None:
-        """Return the encoder, None for another term."""
-        return EncoderChoice(self.name, self.own) if self.name in ENCODERS else None
+        """Return the encoder, built-in or of another package, None for another term."""
+        return None if self.name in _NO_ENCODERS else EncoderChoice(self.name, self.own)
 
 
 def parse_term(text: str) -> Term:
     """Parse a term, perhaps with a weight: `0.5*bm25`. Raises UsageError for an unknown name or option."""
     weight, times, rest = text.partition("*")
     name, colon, listed = (rest if times else text).strip().partition(":")
-    if name not in NAMES:
-        raise UsageError(f"there is no ranking {name!r}: choose {', '.join(NAMES)}")
+    if name not in NAMES and not is_encoder(name):
+        names = ", ".join((*NAMES, *installed_names()))
+        raise UsageError(f"there is no ranking {name!r}: choose {names}, or install the package of such an encoder")
     try:
         options = key_values(listed.split(",") if colon else ())
     except OptionError as error:
         raise UsageError(f"{text!r}: the option {error}") from error
-    common = {key: options[key] for key in _OPTIONS[name] if key in options}
+    common = {key: options[key] for key in _OPTIONS.get(name, BAG_OPTIONS) if key in options}
     own = {key: value for key, value in options.items() if key not in common}
     _check_values(name, common)
     _check_own(name, own)
@@ -149,7 +152,7 @@ def _check_own(name: str, own: Mapping[str, str]) -> None:
     try:
         if name in SCORERS:
             choose_scorer(name, own)
-        elif name in ENCODERS:
+        elif name not in _NO_ENCODERS:
             choose_encoder(name, own)
         elif own:
             known = ", ".join(_OPTIONS[name]) or "it has none"

@@ -17,6 +17,7 @@ TOPICS = (
     "library",
     "reranking",
     "adapters",
+    "encoders",
     "figures",
 )
 """The pages in the order of reading."""

@@ -11,7 +11,7 @@ from moverank.indexer.files.atomic_write import durable_file
 from moverank.indexer.files.checksums import FileChecksum
 from moverank.indexer.files.open_file import OpenFile
 from moverank.rerank.encoders.encoder import Encoder
-from moverank.rerank.encoders.encoder_registry import restore
+from moverank.rerank.encoders.encoder_registry import named
 from moverank.rerank.errors import EncoderError
 
 
@@ -28,12 +28,13 @@ class FittedEncoder:
             self._file.check()
 
     def restored(self) -> Encoder:
-        """Return the encoder; DamagedFile if the file does not hold one."""
+        """Return the encoder; DamagedFile if the file does not hold one, EncoderError if its package is missing."""
         if self._encoder is None:
             self.check()
+            encoder = named(self._name)  # outside of the block: a missing package is no damage
             try:
                 with os.fdopen(os.dup(self._file.descriptor), "rb") as file, np.load(file, allow_pickle=False) as state:
-                    self._encoder = restore(self._name, dict(state))
+                    self._encoder = encoder.restore(dict(state))
             except (EncoderError, OSError, ValueError, KeyError, BadZipFile) as error:
                 raise DamagedFile(self._file.path, f"holds no encoder: {error}") from error
             self._file.close()

@@ -1,10 +1,11 @@
-"""The encoders by name."""
+"""The encoders by name: built-in ones, and those of other packages."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from types import MappingProxyType
 
-from moverank.rerank.encoders.encoder import Encoder, State
+from moverank.rerank.encoders.encoder import Encoder
+from moverank.rerank.encoders.installed_encoders import installed, installed_names
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import check_options
 
@@ -14,10 +15,22 @@ ENCODERS: Mapping[str, str] = MappingProxyType(
 """The class of each encoder by its name on the command line, which is also the name of its module."""
 
 
+def is_encoder(name: str) -> bool:
+    """Return whether there is an encoder of that name."""
+    return name in ENCODERS or name in installed_names()
+
+
 def named(name: str) -> type[Encoder]:
-    """Return the encoder class of that name. Raises EncoderError for an unknown name."""
+    """Return the encoder class of that name; no package replaces a built-in one.
+
+    Raises EncoderError for an unknown name, and for a class that cannot be loaded.
+    """
     if name not in ENCODERS:
-        raise EncoderError(f"there is no encoder {name!r}: choose {', '.join(ENCODERS)}")
+        found = installed(name)
+        if found is None:
+            names = ", ".join((*ENCODERS, *installed_names()))
+            raise EncoderError(f"there is no encoder {name!r}: choose {names}, or install the package that provides it")
+        return found
     # Imported on first use: restoring one encoder does not import all.
     encoder: type[Encoder] = getattr(import_module(f"moverank.rerank.encoders.{name}"), ENCODERS[name])
     return encoder
@@ -31,8 +44,3 @@ def choose(name: str, options: Mapping[str, str]) -> type[Encoder]:
     encoder = named(name)
     check_options(name, encoder.options, options, EncoderError)
     return encoder
-
-
-def restore(name: str, state: State) -> Encoder:
-    """Return the encoder of that name with this state. Raises EncoderError for an unknown name or an invalid state."""
-    return named(name).restore(state)

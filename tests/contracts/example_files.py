@@ -84,6 +84,7 @@ def write_files(directory: Path) -> None:
     (directory / "pairs.tsv").write_text("".join(f"{key}\t{keys[i + 1]}\n" for i, key in enumerate(keys[:4])))
     (directory / "qrels.tsv").write_text("".join(f"q{i}\t0\t{keys[i]}\t1\n" for i in range(4)))
     (directory / "thread.jsonl").write_text(json.dumps(threads[0]) + "\n")
+    _write_given_vectors(directory, keys)
     queries = [{"id": f"q{i}", "text": threads[i]["title"]} for i in range(4)]
     (directory / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in queries))
     (directory / "run.trec").write_text(
@@ -95,6 +96,15 @@ def write_files(directory: Path) -> None:
     for name, content in {**SITE, **BAD_FILES}.items():
         (directory / name).parent.mkdir(exist_ok=True, parents=True)
         (directory / name).write_bytes(content)
+
+
+def _write_given_vectors(directory: Path, keys: list[str]) -> None:
+    """Write random vectors of the documents, their keys, and the vectors of one query and of four."""
+    matrix = np.random.default_rng(1).normal(size=(len(keys) + 5, 8)).astype(np.float32)
+    np.save(directory / "vectors.npy", matrix[: len(keys)])
+    (directory / "keys.txt").write_text("".join(f"{key}\n" for key in keys))
+    np.save(directory / "query.npy", matrix[-1])
+    np.save(directory / "queries.npy", matrix[-5:-1])
 
 
 def _threads() -> list[dict[str, Any]]:

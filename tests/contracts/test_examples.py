@@ -6,9 +6,13 @@ import pytest
 
 from tests.contracts.documentation import PAGES, ROOT, Example, examples, rows
 from tests.contracts.example_files import Runner
+from tests.rerank.encoders.packages import install
 
 DOWNLOADS = "gensim:"
 """Examples with these vectors need a network: they are not run."""
+
+OWN_PACKAGE = "python -m pip install ./"
+"""A line which installs a package that is written out on the page."""
 
 OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
 """Lines for the shell that are no commands of moverank."""
@@ -19,16 +23,20 @@ OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
     "ignore:Exception ignored in. <_io.FileIO name='glove:pytest.PytestUnraisableExceptionWarning"
 )
 @pytest.mark.parametrize("name", PAGES)
-def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner) -> None:
+def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     for example in examples(PAGES[name]):
-        if example.kind == "shell":
+        if example.text.startswith(OWN_PACKAGE):
+            package = runner.place / example.text.split()[-1]
+            monkeypatch.syspath_prepend(install(package, runner.place / "installed"))
+        elif example.kind == "shell":
             _run_line(name, example, runner)
         elif example.kind == "python":
             code = compile("\n" * (example.line - 1) + example.text, f"{name}.md", "exec")
             exec(code, {"__name__": "example"})  # noqa: S102 - that is the test
         else:
             language, file = example.info.split()
-            assert language == "json"
+            assert language in ("json", "python", "toml")
+            (runner.place / file).parent.mkdir(exist_ok=True)
             (runner.place / file).write_text(example.text)
 
 

@@ -10,9 +10,19 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import StageCounts
+from moverank.rerank.testing.sample_documents import VECTORS, WEIGHTS, make_bag, make_vectors, make_weights
 
-VECTORS = ("normal", "lattice", "zeros", "twins", "equal", "offset")
-WEIGHTS = ("equal", "normal", "orders")
+__all__ = [
+    "VECTORS",
+    "WEIGHTS",
+    "Problem",
+    "check_counts",
+    "make_bag",
+    "make_vectors",
+    "make_weights",
+    "problems",
+    "rwmd",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,36 +43,6 @@ class Problem:
         everything = np.concatenate([self.vectors, self.query.vectors]).astype(np.float64)
         widest = 2 * float(np.linalg.norm(everything, axis=1).max())
         return 1e-14 * widest
-
-
-def make_vectors(rng: np.random.Generator, v: int, d: int, kind: str, scale: float) -> NDArray[np.float32]:
-    """Return word vectors (v, d) of one of the `VECTORS` kinds."""
-    vectors = rng.standard_normal((v, d))
-    if kind == "lattice":
-        vectors = rng.integers(-1, 2, (v, d)).astype(np.float64)
-    elif kind == "zeros":
-        vectors[rng.random(v) < 0.5] = 0
-    elif kind == "twins":
-        vectors = vectors[rng.integers(0, v, v)]
-    elif kind == "equal":
-        vectors[:] = vectors[0]
-    elif kind == "offset":
-        # Close together and far from the origin: a distance computed from float32 products cancels to noise.
-        vectors = 100 + 1e-3 * vectors
-    return (scale * vectors).astype(np.float32)
-
-
-def make_weights(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.float64]:
-    """Return weights (n,) of one of the `WEIGHTS` kinds, not normalised."""
-    if kind == "equal":
-        return np.ones(n)
-    return rng.uniform(0.1, 1, n) if kind == "normal" else 10.0 ** rng.uniform(-12, 0, n)
-
-
-def make_bag(rng: np.random.Generator, words: int, kind: str, longest: int) -> Bag:
-    """Return a bag of at most `longest` distinct words, drawn from the ids 0 to `words` - 1."""
-    size = int(rng.integers(1, min(words, longest) + 1))
-    return Bag.of(rng.choice(words, size, replace=False), make_weights(rng, size, kind))
 
 
 @st.composite

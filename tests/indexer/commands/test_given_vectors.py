@@ -95,8 +95,8 @@ def test_records_with_a_vector(here: Path, call: Call, vectors: Path) -> None:
             "the same (vectors of another encoder: index all documents without vectors first)",
             "moverank: d.jsonl:8: the vector of document 'e5' is empty: it needs at least one number",
             "moverank: d.jsonl:9: 'vector' has a number that is too large",
-            "moverank: d.jsonl:10: the vector of document 'e7' has 1.0000000150474662e+30 at position 2: its numbers must "
-            "be finite, at most 1e+15",
+            "moverank: d.jsonl:10: the vector of document 'e7' has 1.0000000150474662e+30 at position 2: its "
+            "numbers must be finite, at most 1e+15",
             "moverank: 2 of 3 documents have no vector: they are no candidates of a search with --depth; a search of "
             "all documents, and a scorer, find them",
         ][: len(answer.err.splitlines())]

@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 from moverank.rerank.encoders.ccg import Ccg
 from moverank.rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
 from moverank.rerank.encoders.encoder import Documents
+from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
     assert_invalid_state,
-    assert_rows_are_independent,
     neighbours_agree,
     small_counts,
     themed,
@@ -129,12 +129,12 @@ def test_any_documents_can_be_fitted(documents: Documents, extent: int, window: 
     vectors = encoder.encode(documents)
     assert vectors.shape == (len(documents), encoder.dim) == (len(documents), extent**2)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert_rows_are_independent(encoder, documents)
+    check_independent_rows_of(encoder, documents)
 
 
 def test_rows_are_independent() -> None:
     documents, _ = themed(3, n=200, words=60)
-    assert_rows_are_independent(Ccg.fit(documents, {"iterations": "2"}), documents)
+    check_independent_rows_of(Ccg.fit(documents, {"iterations": "2"}), documents)
 
 
 def test_a_document_without_known_words_has_equal_shares() -> None:

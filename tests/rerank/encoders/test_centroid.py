@@ -7,8 +7,10 @@ from moverank.rerank.encoders import centroid
 from moverank.rerank.encoders.centroid import Centroid, centroids
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.errors import EncoderError
+from moverank.rerank.testing.encoder_checks import fingerprint
+from moverank.rerank.testing.sample_documents import random_documents
 from tests import naive
-from tests.rerank.encoders.worlds import documents, fingerprint, random_documents
+from tests.rerank.encoders.worlds import documents
 from tests.rerank.problems import Problem, make_bag, make_vectors, problems
 
 

@@ -13,9 +13,10 @@ from moverank.rerank.encoders.fisher import LEAST, Fisher
 from moverank.rerank.encoders.mixture import Mixture
 from moverank.rerank.encoders.principal import Principal
 from moverank.rerank.errors import EncoderError
+from moverank.rerank.testing.sample_documents import make_documents, random_documents
 from tests import naive, naive_encoders
 from tests.rerank.encoders.test_mixture import plain, random_mixture
-from tests.rerank.encoders.worlds import documents, make_documents, random_documents
+from tests.rerank.encoders.worlds import documents
 
 RAW = {"power": "no", "l2": "no"}
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.lda import Lda, exp_elog_beta, infer
+from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
     assert_invalid_state,
-    assert_rows_are_independent,
     neighbours_agree,
     small_counts,
     themed,
@@ -79,12 +79,12 @@ def test_any_documents_can_be_fitted(documents: Documents, alpha: str, chunk: st
     vectors = encoder.encode(documents)
     assert vectors.shape == (len(documents), encoder.dim) == (len(documents), 4)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-6)
-    assert_rows_are_independent(encoder, documents)
+    check_independent_rows_of(encoder, documents)
 
 
 def test_rows_are_independent() -> None:
     documents, _ = themed(3, n=200, words=60)
-    assert_rows_are_independent(Lda.fit(documents, {"topics": "50", "passes": "1"}), documents)
+    check_independent_rows_of(Lda.fit(documents, {"topics": "50", "passes": "1"}), documents)
 
 
 def test_a_document_without_known_words_gets_the_prior() -> None:

@@ -10,8 +10,9 @@ from moverank.rerank.encoders import truncated_svd
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.lsi import Lsi
 from moverank.rerank.errors import EncoderError
+from moverank.rerank.testing.sample_documents import make_documents, random_documents, with_unseen_words
 from tests import naive_encoders
-from tests.rerank.encoders.worlds import documents, make_documents, random_documents, with_unseen_words
+from tests.rerank.encoders.worlds import documents
 from tests.rerank.problems import make_bag
 
 

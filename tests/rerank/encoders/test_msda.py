@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from moverank.rerank.encoders import msda
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.msda import Msda, denoiser
+from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
 from tests.rerank.encoders.worlds import (
     UNSEEN,
     assert_invalid_option,
     assert_invalid_state,
-    assert_rows_are_independent,
     neighbours_agree,
     small_counts,
     themed,
@@ -129,7 +129,7 @@ def test_any_documents_can_be_fitted(documents: Documents, noise: str, layers: s
     lengths = np.linalg.norm(vectors, axis=1)
     # A document equal to all others is equal to the mean.
     assert np.all((np.abs(lengths - 1) < 1e-5) | (lengths == 0))
-    assert_rows_are_independent(encoder, documents)
+    check_independent_rows_of(encoder, documents)
 
 
 def test_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = encoder.encode(documents)
     monkeypatch.setattr(msda, "_BLOCK", 7)
     np.testing.assert_array_equal(encoder.encode(documents), whole)
-    assert_rows_are_independent(encoder, documents)
+    check_independent_rows_of(encoder, documents)
 
 
 def test_a_document_without_known_words_gets_the_vector_of_the_biases() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.errors import EncoderError
-from tests.rerank.problems import VECTORS, WEIGHTS, make_bag, make_vectors
+from moverank.rerank.testing.sample_documents import VECTORS, WEIGHTS, make_bag, make_documents, make_vectors
 
 CASES: list[tuple[str, Mapping[str, str]]] = [
     ("centroid", {}),
@@ -33,21 +33,6 @@ CASES: list[tuple[str, Mapping[str, str]]] = [
 """Every encoder, with options that make it small."""
 
 
-def make_documents(bags: list[Bag], vectors: NDArray[np.float32], seed: int = 0) -> Documents:
-    """Return documents of random lengths over words whose ids have gaps."""
-    rng = np.random.default_rng(seed)
-    ids = np.cumsum(rng.integers(1, 4, len(vectors))).astype(np.int64)
-    return Documents(Bags.of(bags), rng.integers(1, 200, len(bags)).astype(np.float64), ids, vectors)
-
-
-def random_documents(seed: int, n: int = 40, v: int = 60, d: int = 6, longest: int = 12) -> Documents:
-    """Return n documents of at most `longest` words, over v words with vectors (v, d)."""
-    rng = np.random.default_rng(seed)
-    return make_documents(
-        [make_bag(rng, v, "normal", longest) for _ in range(n)], make_vectors(rng, v, d, "normal", 1.0), seed
-    )
-
-
 @st.composite
 def documents(draw: st.DrawFn) -> Documents:
     """Draw few documents, some of them equal or of one word."""
@@ -60,20 +45,6 @@ def documents(draw: st.DrawFn) -> Documents:
         if draw(st.booleans()):
             bags[row] = bags[draw(st.integers(0, n - 1))]
     return make_documents(bags, vectors, draw(st.integers(0, 9)))
-
-
-def alone(whole: Documents, row: int) -> Documents:
-    """Return one document over the vocabulary of its own words."""
-    bag = whole.bags[row]
-    own = Bag(np.arange(len(bag), dtype=np.int32), bag.weights)
-    lengths = whole.lengths[row : row + 1]
-    return Documents(Bags.of([own]), lengths, whole.word_ids[bag.words], whole.vectors[bag.words])
-
-
-def with_unseen_words(whole: Documents) -> Documents:
-    """Return the same documents with new word ids for the same vectors."""
-    beyond = whole.word_ids + whole.word_ids[-1] + 1
-    return Documents(whole.bags, whole.lengths, beyond, whole.vectors)
 
 
 def counted_documents(
@@ -118,24 +89,6 @@ def neighbours_agree(vectors: NDArray[np.float32], labels: NDArray[np.int64]) ->
     products = vectors @ vectors.T
     np.fill_diagonal(products, -np.inf)
     return float(np.mean(labels[products.argmax(axis=1)] == labels))
-
-
-def fingerprint(encoder: Encoder) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
-    """Return the dtype, the shape and the bytes of each array of an encoder's state, for comparisons."""
-    return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(encoder.state().items())}
-
-
-def assert_rows_are_independent(encoder: Encoder, batch: Documents) -> None:
-    """Check that a document's vector has the same bits in any batch, over any vocabulary, and after a restore."""
-    whole = encoder.encode(batch)
-    order = np.random.default_rng(0).permutation(len(batch))
-    for same in (encoder, type(encoder).restore(encoder.state())):
-        assert same.encode(batch.take(order)).tobytes() == whole[order].tobytes()
-    blocks = [encoder.encode(batch.take(rows)) for rows in np.array_split(np.arange(len(batch)), 3)]
-    assert b"".join(block.tobytes() for block in blocks) == whole.tobytes()
-    for row in range(min(len(batch), 20)):
-        assert encoder.encode(batch.take(np.array([row]))).tobytes() == whole[row].tobytes()
-        assert encoder.encode(alone(batch, row)).tobytes() == whole[row].tobytes()
 
 
 def assert_invalid_option(fit: Callable[[Documents, Mapping[str, str]], Encoder], option: str, **others: str) -> None:

@@ -1,0 +1,10 @@
+"""Checks for the tests of packages that plug an encoder of their own into moverank, by pytest or without.
+
+`check_encoder(MyEncoder, {"dim": "4"})` runs the whole contract; `ENCODER_CHECKS` are its parts, for parametrised
+tests. `random_documents` and `varied_documents` make documents for further tests.
+"""
+
+from moverank.rerank.testing.encoder_checks import ENCODER_CHECKS, check_encoder
+from moverank.rerank.testing.sample_documents import random_documents, varied_documents
+
+__all__ = ["ENCODER_CHECKS", "check_encoder", "random_documents", "varied_documents"]

@@ -1,0 +1,38 @@
+"""Packages with encoders: built and installed by pip, or only the metadata of an installed one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.contracts.documentation import PAGES, examples
+
+
+def write_example(directory: Path) -> Path:
+    """Write the package of the manual's page `encoders`, and return its directory."""
+    for example in examples(PAGES["encoders"]):
+        if example.kind == "file":
+            path = directory / example.info.split()[1]
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(example.text)
+    return directory / "maxpool"
+
+
+def install(package: Path, target: Path) -> Path:
+    """Build the package in a directory and install it into `target`, without a network; return `target`."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index"]
+    command = [*pip, "--no-deps", "--no-build-isolation", "--target", str(target), str(package)]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return target
+
+
+def write_installed(directory: Path, package: str, entry_points: dict[str, str], **modules: str) -> Path:
+    """Write an installed package, its entry points and its modules by name, and return `directory`."""
+    information = directory / f"{package}-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"{name} = {value}" for name, value in entry_points.items()]
+    (information / "entry_points.txt").write_text("\n".join(["[moverank.encoders]", *lines, ""]))
+    for name, text in modules.items():
+        (directory / f"{name}.py").write_text(text)
+    return directory
