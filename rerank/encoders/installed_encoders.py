@@ -31,7 +31,7 @@ def installed(name: str) -> type[Encoder] | None:
     """
     if name in _loaded:
         return _loaded[name]
-    points = list({(point.value, _package(point)): point for point in _entry_points(name=name)}.values())
+    points = list({(point.value, _package(point)): point for point in _entry_points() if point.name == name}.values())
     if not points:
         return None
     if len(points) > 1:
@@ -41,10 +41,10 @@ def installed(name: str) -> type[Encoder] | None:
     return _loaded[name]
 
 
-def _entry_points(**chosen: str) -> "list[EntryPoint]":
-    from importlib.metadata import entry_points  # imported only when a name is no built-in one
+def _entry_points() -> "list[EntryPoint]":
+    from importlib.metadata import entry_points  # here: built-in encoders do not need it
 
-    return list(entry_points(group=GROUP, **chosen))
+    return list(entry_points(group=GROUP))
 
 
 def _checked(point: "EntryPoint") -> type[Encoder]:

@@ -32,6 +32,7 @@ BAD_FILES: dict[str, bytes] = {
     "rank.jsonl": b'{"id": "good", "title": "cat dog", "comments": []}\n'
     b'{"id": "x", "title": "cat", "comments": [{"text": "dog", "rank": -1}]}\n',
     "cut.json": b"[" + GOOD + b',{"id": "x",',
+    "north.jsonl": GOOD + b'{"id": "x", "text": "cat", "vector": "north"}\n',
     "colon.md": b"---\ntitle: cat: dog\n---\n",
     "pictures/cat.png": b"\x89PNG\0\0",
     "pictures/cat.txt": b"a cat on a mat",
