@@ -47,7 +47,7 @@ def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes
     content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
     content += [] if document.title_counts or not document.title.strip() else [False]
     digests = b"".join(part.digest for part in parts if part.rank != TITLE)
-    vector = b"" if document.vector is None else packed(tuple(document.vector))
+    vector = b"" if document.vector is None else packed(document.vector)
     return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests + vector)
 
 
@@ -78,7 +78,7 @@ def vector_fault(document: Document, dim: int) -> str | None:
     """
     if document.vector is None:
         return None
-    vector = np.asarray(tuple(document.vector), np.float32)
+    vector = np.frombuffer(packed(document.vector), "<f4")
     fault = numbers_fault(vector)
     if fault is None and dim and len(vector) != dim:
         fault = (

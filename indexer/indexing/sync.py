@@ -205,7 +205,7 @@ class Sync:
         writer.replace_fields(updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _fields(id_, new)])
         vectors = zip(ids, (new.document.vector for new in fresh), strict=True)
         writer.replace_vectors(
-            updated, [{"document_id": id_, "vector": packed(tuple(own))} for id_, own in vectors if own is not None]
+            updated, [{"document_id": id_, "vector": packed(own)} for id_, own in vectors if own is not None]
         )
         writer.count_words(frequencies)
 

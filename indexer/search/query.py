@@ -14,7 +14,7 @@ from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.encoders.encoder import Documents, Encoder, encode
 from moverank.rerank.ranking import StageCounts
 from moverank.rerank.scorers import WordVectors
 
@@ -71,7 +71,7 @@ class QueryWords:
         order = np.argsort(ids)
         bag = Bag(np.arange(len(ids), dtype=np.int32), self.weights[order])
         documents = Documents(Bags.of([bag]), np.array([self.length]), ids[order], self.vectors[order])
-        vector: NDArray[np.float32] = encoder.encode(documents)[0]
+        vector: NDArray[np.float32] = encode(encoder, documents)[0]
         return vector
 
 

@@ -15,7 +15,9 @@ from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import with_idf
-from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.encoders.encoder import Documents, Encoder, encode
+
+_CHUNK = 4096  # documents whose vectors are read together
 
 _Rows = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Ids of documents (m,), increasing, and their vectors (m, dim)."""
@@ -67,7 +69,7 @@ class EncodedVectors:
     def of(self, ids: NDArray[np.int64], bags: Bags, lengths: NDArray[np.float64]) -> _Rows:
         """See `StageVectors.of`."""
         weighed = bags if self.idf is None else with_idf(bags, self.idf)
-        return ids, self.encoder.encode(Documents(weighed, lengths, self.word_ids, self.vectors))
+        return ids, encode(self.encoder, Documents(weighed, lengths, self.word_ids, self.vectors))
 
     def save(self, directory: Path) -> None:
         """See `StageVectors.save`."""
@@ -105,12 +107,16 @@ def stored_vectors(reader: Reader, ids: NDArray[np.int64], space: Space) -> _Row
 
     Raises CollectionError if the database is damaged.
     """
-    found = reader.vectors(ids.tolist())
-    own = sorted(found)
-    if any(len(found[id_]) != 4 * space.dim for id_ in own):
-        raise CollectionError("the database is damaged: it has vectors of several dimensions (`moverank check`)")
-    usable, vectors = space.comparable(unpacked([found[id_] for id_ in own], space.dim))
-    return np.array(own, np.int64)[usable], vectors
+    kept, vectors = [np.empty(0, np.int64)], [np.empty((0, max(1, space.dim)), np.float32)]
+    for start in range(0, len(ids), _CHUNK):
+        found = reader.vectors(ids[start : start + _CHUNK].tolist())
+        own = sorted(found)
+        if any(len(found[id_]) != 4 * space.dim for id_ in own):
+            raise CollectionError("the database is damaged: it has vectors of several dimensions (`moverank check`)")
+        usable, compared = space.comparable(unpacked([found[id_] for id_ in own], space.dim))
+        kept.append(np.array(own, np.int64)[usable])
+        vectors.append(compared)
+    return np.concatenate(kept), np.concatenate(vectors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

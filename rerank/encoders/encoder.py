@@ -96,6 +96,20 @@ class Encoder(Protocol):
         ...
 
 
+def encode(encoder: Encoder, documents: Documents) -> NDArray[np.float32]:
+    """Return the vectors (n, dim) of documents; EncoderError if an encoder of another package returns anything else."""
+    vectors: object = encoder.encode(documents)
+    shape = (len(documents), encoder.dim)
+    if isinstance(vectors, np.ndarray) and (vectors.shape, vectors.dtype) == (shape, np.float32):
+        if np.all(np.isfinite(vectors)):
+            return vectors
+        fault = "vectors that are not finite"
+    else:
+        kind = f"{vectors.dtype} of {vectors.shape}" if isinstance(vectors, np.ndarray) else type(vectors).__name__
+        fault = f"{kind}, not float32 of {shape}"
+    raise EncoderError(f"the encoder {encoder.name!r} returned {fault}: see moverank.testing.check_encoder")
+
+
 def part(state: State, name: str, kind: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """Return the array `name` of `state`, which must be finite, of dtype `kind` and of this `shape`.
 

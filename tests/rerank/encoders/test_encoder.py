@@ -3,9 +3,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.encoders.encoder import Documents, known, part, sample_rows
+from moverank.rerank.encoders.centroid import Centroid
+from moverank.rerank.encoders.encoder import Documents, encode, known, part, sample_rows
 from moverank.rerank.errors import EncoderError
+from moverank.rerank.testing.sample_documents import random_documents
 from tests.rerank.encoders.worlds import documents
+
+
+def test_vectors_that_are_none_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, encoder = random_documents(0), Centroid(6)
+    good = encode(encoder, batch)
+    assert good.tobytes() == encoder.encode(batch).tobytes()
+    bad = [
+        (good.astype(float), "float64 of"),
+        (good[:, :3], r"not float32 of \(40, 6\)"),
+        ([1], "list, not"),
+        (good * np.float32(np.nan), "not finite"),
+    ]
+    for vectors, fault in bad:
+        monkeypatch.setattr(Centroid, "encode", lambda *_, vectors=vectors: vectors)
+        with pytest.raises(EncoderError, match=f"the encoder 'centroid' returned .*{fault}"):
+            encode(encoder, batch)
 
 
 @given(documents(), st.lists(st.integers(0, 120), unique=True))
