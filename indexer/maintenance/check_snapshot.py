@@ -112,7 +112,7 @@ def _given_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
     space = settings.space(reader.vector_dim())
     if space is None or base.given is None:
         return
-    given, (indexed, _) = base.given(), base.stage.stored()
+    given, (indexed, _) = base.given, base.stage.stored()
     own = base.segment.ids[given.rows]
     unchanged = np.flatnonzero(~np.isin(own, gone))
     ids, vectors = stored_vectors(reader, base.segment.ids[~np.isin(base.segment.ids, gone)], space)

@@ -82,11 +82,10 @@ def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segmen
     return segment, Terms(ids, counts, all_words)
 
 
-def _read_given(reader: Reader, ids: NDArray[np.int64], space: Space) -> Callable[[], GivenRows]:
+def _read_given(reader: Reader, ids: NDArray[np.int64], space: Space) -> GivenRows:
     """Read the given vectors of the documents `ids` (n,) of the tail."""
     own, vectors = stored_vectors(reader, ids, space)
-    rows = GivenRows(np.searchsorted(ids, own), vectors)
-    return lambda: rows
+    return GivenRows.of(np.searchsorted(ids, own), vectors)
 
 
 def _word_texts(reader: Reader) -> Texts:

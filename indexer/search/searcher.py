@@ -50,8 +50,11 @@ class Searcher:
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
         query = self._parser.resolve(options)
-        stage = query.depth is not None or any(term.name == VECTOR for term in query.ranking.terms)
-        self._view.check(stage=stage, terms=bool(query.ranking.scorers or (stage and query.joined)))
+        by_vectors = any(term.name == VECTOR for term in query.ranking.terms)
+        stage = query.depth is not None or by_vectors
+        # Of few documents that pass a filter, all vectors are compared without the index.
+        vectors = by_vectors or query.allowed is not None
+        self._view.check(stage=stage, terms=bool(query.ranking.scorers or (stage and query.joined)), vectors=vectors)
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
         """Compute what searches with these options need of all documents, unless it is cached."""

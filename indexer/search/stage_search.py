@@ -83,11 +83,11 @@ class GivenSearch:
 
     def with_vector(self, part: LiveSegment, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """See `StageSearch.with_vector`."""
-        return rows[np.isin(rows, part.given().rows)] if part.given else rows[:0]
+        return rows[np.isin(rows, part.given.rows)] if part.given else rows[:0]
 
     def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> Costs:
         """See `StageSearch.costs`."""
-        return part.given().costs(rows, vector, self.space) if part.given else (rows[:0], np.empty(0))
+        return part.given.costs(rows, vector, self.space) if part.given else (rows[:0], np.empty(0))
 
 
 NO_CANDIDATES = "search all documents, without --depth and the term vector"

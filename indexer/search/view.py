@@ -62,7 +62,7 @@ class LiveSegment:
     frequencies: LazyFrequencies
     title_weight: float
     stage: FirstStage | None = None
-    given: Callable[[], GivenRows] | None = None
+    given: GivenRows | None = None
     stored_gamma: float | None = None
     stored_bags: Callable[[], Bags] | None = None
     _bags: dict[tuple[float, Weights], Bags] = field(default_factory=dict)
@@ -163,10 +163,11 @@ class View:
         with_bag = [part.segment.ids[part.live] for part in self.segments]
         return np.setdiff1d(self.scores.ids, np.concatenate([np.empty(0, np.int64), *with_bag]))
 
-    def check(self, *, stage: bool, terms: bool) -> None:
+    def check(self, *, stage: bool, terms: bool, vectors: bool = False) -> None:
         """Check the counts and bags; DamagedFile names a damaged file.
 
-        `stage`: also the first stage's index and encoder; `terms`: also the counts of all words.
+        `stage`: also the first stage's index and encoder; `terms`: also the counts of all words; `vectors`: also given
+        vectors.
         """
         if terms:
             self.scores.check()
@@ -179,7 +180,7 @@ class View:
             if stage and part.stage:
                 part.stage.check()
             if stage and part.given:
-                part.given()
+                _ = part.given.rows, part.given.vectors if vectors else None
 
     def encoder(self) -> Encoder:
         """Return the encoder of the first stage's vectors: the centroid while there is no snapshot."""

@@ -57,7 +57,7 @@ class Snapshot:
     bags: Callable[[], Bags]
     stage: FirstStage
     encoder: FittedEncoder | None
-    given: Callable[[], GivenRows] | None
+    given: GivenRows | None
     index: IndexInUse
     path: Path
 
@@ -69,7 +69,7 @@ class Snapshot:
         if self.encoder:
             self.encoder.check()
         if self.given:
-            self.given()
+            _ = self.given.rows, self.given.vectors
 
 
 def made_for(settings: Settings, embedding: Embedding) -> dict[str, Any]:
@@ -168,10 +168,10 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     terms = Terms(checked("term_ids"), partial(counts, "term_"), checked("all_word_ids"))
 
     @cache
-    def given() -> GivenRows:
-        rows = np.searchsorted(segment.ids, checked(STAGE_IDS))
-        return GivenRows(rows, checked(STAGE_VECTORS).reshape(-1, sizes["encoded"]))
+    def rows() -> NDArray[np.int64]:
+        return np.searchsorted(segment.ids, checked(STAGE_IDS))
 
+    given = GivenRows(rows, lambda: checked(STAGE_VECTORS).reshape(-1, sizes["encoded"]))
     stage = FirstStage(path / FIRST_STAGE, meta["factory"], checksums[FIRST_STAGE])
     index = IndexInUse(stage.factory, sizes[STAGE_IDS if is_given else "ids"], sizes["encoded"], sizes["first_stage"])
     if is_given:

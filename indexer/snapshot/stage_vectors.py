@@ -1,5 +1,6 @@
 """The vectors of a first stage as they are written into a snapshot: computed by an encoder, or given."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -121,10 +122,28 @@ def stored_vectors(reader: Reader, ids: NDArray[np.int64], space: Space) -> _Row
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GivenRows:
-    """The given `vectors` (m, d) of a segment, as they are compared, and its `rows` (m,), increasing, that have one."""
+    """The given vectors of a segment, and its rows that have one; both are loaded on first use.
 
-    rows: NDArray[np.int64]
-    vectors: NDArray[np.float32]
+    An index needs no vectors but its own, and they may be large.
+    """
+
+    load_rows: Callable[[], NDArray[np.int64]]
+    load_vectors: Callable[[], NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> "GivenRows":
+        """Return rows (m,), increasing, and vectors (m, d) that are in memory."""
+        return cls(lambda: rows, lambda: vectors)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Return the rows (m,), increasing, that have a vector; DamagedFile if their file is damaged."""
+        return self.load_rows()
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """Return the vectors (m, d), as they are compared; DamagedFile if their file is damaged."""
+        return self.load_vectors()
 
     def costs(
         self, rows: NDArray[np.int64], query: NDArray[np.float32], space: Space

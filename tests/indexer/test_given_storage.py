@@ -119,8 +119,9 @@ def test_a_damaged_vector_is_found_and_written_again(collection: Collection, sta
 def test_a_damaged_snapshot_is_rebuilt(collection: Collection, name: str) -> None:
     change_last_byte(only_snapshot(collection) / name)
     assert any(name in sentence for sentence in check(collection.path).sentences())
-    expected = nearest(DOCUMENTS, QUERY, "cosine", 5)
-    assert candidates_of(collection, QUERY, 5) == expected
+    if name == "stage_vectors":  # the index has vectors of its own
+        assert len(collection.search("ant", k=99, rank="vector", vector=QUERY).hits) == 30
+    assert candidates_of(collection, QUERY, 5) == nearest(DOCUMENTS, QUERY, "cosine", 5)
     assert check(collection.path).sentences() == ()
 
 
