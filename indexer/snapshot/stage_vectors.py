@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.given_vectors import Space, unpacked
 from moverank.indexer.snapshot.fitted_encoder import save_encoder
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
-from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import with_idf
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
+
+if TYPE_CHECKING:  # it would load SQLAlchemy
+    from moverank.indexer.store import Reader
 
 _CHUNK = 4096  # documents whose vectors are read together
 
@@ -81,7 +83,7 @@ class EncodedVectors:
 class GivenVectors:
     """Vectors that `reader` reads from the database, of which `space` is the metric and the dimension."""
 
-    reader: Reader
+    reader: "Reader"
     space: Space
     kept: bool = True
 
@@ -103,7 +105,7 @@ class GivenVectors:
         """See `StageVectors.save`."""
 
 
-def stored_vectors(reader: Reader, ids: NDArray[np.int64], space: Space) -> _Rows:
+def stored_vectors(reader: "Reader", ids: NDArray[np.int64], space: Space) -> _Rows:
     """Read the vectors of those of the documents `ids` (n,), increasing, that have one, as `space` compares them.
 
     Raises CollectionError if the database is damaged.
