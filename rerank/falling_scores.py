@@ -14,12 +14,17 @@ def falling_scores(values: NDArray[np.float64], wordless: int) -> NDArray[np.flo
     are lowered by one float32 step each: many hosts and trec_eval hold scores as float32, and break ties by other
     rules. The others come last.
     """
-    scores = 1.0 / (1.0 + values)
-    before = np.float32(np.inf)
+    scores = strictly_falling(1.0 / (1.0 + values))
+    top = min(_WORDLESS, float(np.float32(scores[-1]))) if len(scores) else _WORDLESS
+    return np.concatenate([scores, top * np.arange(wordless, 0, -1) / (wordless + 1)])
+
+
+def strictly_falling(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `scores` (n,), decreasing, with those lowered by a float32 step that are not below the one before."""
+    falling, before = scores.copy(), np.float32(np.inf)
     for i, score in enumerate(scores.astype(np.float32)):
         if score >= before:
-            score = np.nextafter(before, np.float32(0))
-            scores[i] = score
+            score = np.nextafter(before, np.float32(-np.inf))
+            falling[i] = score
         before = score
-    top = min(_WORDLESS, float(before))
-    return np.concatenate([scores, top * np.arange(wordless, 0, -1) / (wordless + 1)])
+    return falling

@@ -7,7 +7,16 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("adapter", "package", "host", "extra"), [("scikit_learn", "sklearn", "scikit-learn", "sklearn")]
+    ("adapter", "package", "host", "extra"),
+    [
+        ("haystack", "haystack", "Haystack", "haystack"),
+        ("lancedb", "lancedb", "LanceDB", "lancedb"),
+        ("langchain", "langchain_core", "LangChain", "langchain"),
+        ("llama_index", "llama_index", "LlamaIndex", "llama-index"),
+        ("pyterrier", "pyterrier", "PyTerrier", "pyterrier"),
+        ("rerankers", "rerankers", "rerankers", "rerankers"),
+        ("scikit_learn", "sklearn", "scikit-learn", "sklearn"),
+    ],
 )
 def test_a_missing_package_names_its_pip_line(adapter: str, package: str, host: str, extra: str) -> None:
     program = (
