@@ -1,0 +1,76 @@
+"""Haystack: a ranker component."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from moverank.rerank.adapters.missing import missing
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise missing("Haystack", "haystack") from error
+
+from moverank.rerank.adapters.ranker import HeldRanker, check_count, flag
+from moverank.rerank.errors import OptionError
+
+
+@component
+class MoverankRanker:
+    """Ranks documents by the exact distance of their contents from the query.
+
+    `path` is that of word vectors or of a collection, which `warm_up`, or else the first run, loads. `top_k`: the
+    number of documents returned, all of them if it is None. `keep_rest`: also return the others, after the first
+    `top_k`. `rank`: specification of the ranking, by default that of the collection.
+
+    Copies of the documents are returned with new scores; their meta data have `moverank_status` unless the score is
+    exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has none, the order is the old one).
+    """
+
+    def __init__(self, path: str, top_k: int | None = 10, rank: str | None = None, *, keep_rest: bool = False) -> None:
+        if not isinstance(path, str):  # Haystack stores the arguments as YAML
+            raise OptionError(f"path must be a string, the path of word vectors or of a collection, not {path!r}")
+        self.path, self.top_k, self.rank, self.keep_rest = path, check_count("top_k", top_k), rank, keep_rest
+        self._held = HeldRanker(path)
+
+    def warm_up(self) -> None:
+        """Load the ranker; once, however often it is called."""
+        self._held.load(self.rank)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as Haystack stores it."""
+        arguments = {"path": self.path, "top_k": self.top_k, "rank": self.rank, "keep_rest": self.keep_rest}
+        return dict(default_to_dict(self, **arguments))
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "MoverankRanker":
+        """Return the component that `to_dict` stored."""
+        restored: MoverankRanker = default_from_dict(cls, data)
+        return restored
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
+        """Return the documents under "documents", best first; `top_k` replaces that of the component."""
+        count = self.top_k if top_k is None else check_count("top_k", top_k)
+        places = self._held.places(
+            query,
+            [document.content for document in documents],
+            count,
+            [document.score for document in documents],
+            self.rank,
+        )
+        kept = places[: None if self.keep_rest else count]
+        return {
+            "documents": [
+                replace(document, score=place.score, meta={**document.meta, **flag(place)})
+                for place in kept
+                for document in [documents[place.index]]
+            ]
+        }
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, documents: list[Document], top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """Do what `run` does, in a thread."""
+        return await asyncio.to_thread(self.run, query, documents, top_k)
