@@ -1,0 +1,61 @@
+"""The package `rerankers` of Answer.AI: a ranker."""
+
+from typing import Any
+
+from moverank.rerank.adapters.missing import missing
+
+try:
+    from rerankers.documents import Document
+    from rerankers.models.ranker import BaseRanker
+    from rerankers.results import RankedResults, Result
+    from rerankers.utils import prep_docs
+except ImportError as error:
+    raise missing("rerankers", "rerankers") from error
+
+from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, Status, check_count
+
+
+class MoverankResult(Result):
+    """A result with its `status`: "exact", or "pruned" (a bound), "wordless" (no known word) or "unranked"."""
+
+    def __init__(self, document: Document, score: float, rank: int, status: Status) -> None:
+        super().__init__(document, score, rank)
+        self.status = status
+
+
+class MoverankRanker(BaseRanker):
+    """Ranks documents by their exact distance from the query.
+
+    `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection. `k`: the number of
+    the first results that are exact, all of them by default; the others have bounds. `rank`: specification of the
+    ranking, by default the ranker's.
+    """
+
+    ranking_type = "pointwise"
+
+    def __init__(
+        self, model_name_or_path: GivenRanker, verbose: int = 0, *, k: int | None = None, rank: str | None = None
+    ) -> None:
+        self.verbose, self.k, self.ranking = verbose, check_count("k", k), rank
+        self._held = HeldRanker(model_name_or_path).load(rank)
+
+    def rank(
+        self,
+        query: str,
+        docs: str | list[str] | Document | list[Document],
+        doc_ids: list[str] | list[int] | None = None,
+        metadata: list[dict[str, Any]] | None = None,
+    ) -> RankedResults:
+        """Return all documents, best first, with their ids, metadata, ranks from 1 and scores."""
+        documents = prep_docs(docs, doc_ids, metadata) if docs else []
+        texts = [document.text for document in documents]
+        places = self._held.places(query, texts, self.k, rank=self.ranking)
+        results = [
+            MoverankResult(documents[place.index], place.score, rank, place.status)
+            for rank, place in enumerate(places, start=1)
+        ]
+        return RankedResults(results=results, query=query, has_scores=True)
+
+    def score(self, query: str, doc: str) -> float:
+        """Return the score of one text."""
+        return self._held.places(query, [doc], rank=self.ranking)[0].score
