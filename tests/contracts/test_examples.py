@@ -1,6 +1,8 @@
 """Every example of README and the manual runs, and every message in the table of bad input is the program's."""
 
+import ast
 import re
+import sys
 
 import pytest
 
@@ -18,26 +20,59 @@ OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
 """Lines for the shell that are no commands of moverank."""
 
 
-# gensim's loader leaves the file of vectors open.
-@pytest.mark.filterwarnings(
+HOSTS = "adapters"
+"""The page whose examples need packages that may not be installed."""
+SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in PAGES[HOSTS].split("\n## ")[1:])}
+
+
+_UNCLOSED = pytest.mark.filterwarnings(
     "ignore:Exception ignored in. <_io.FileIO name='glove:pytest.PytestUnraisableExceptionWarning"
 )
-@pytest.mark.parametrize("name", PAGES)
+"""gensim's loader leaves the file of vectors open."""
+
+
+@_UNCLOSED
+@pytest.mark.parametrize("name", [name for name in PAGES if name != HOSTS])
 def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     for example in examples(PAGES[name]):
         if example.text.startswith(OWN_PACKAGE):
             package = runner.place / example.text.split()[-1]
             monkeypatch.syspath_prepend(install(package, runner.place / "installed"))
-        elif example.kind == "shell":
-            _run_line(name, example, runner)
-        elif example.kind == "python":
-            code = compile("\n" * (example.line - 1) + example.text, f"{name}.md", "exec")
-            exec(code, {"__name__": "example"})  # noqa: S102 - that is the test
         else:
-            language, file = example.info.split()
-            assert language in ("json", "python", "toml")
-            (runner.place / file).parent.mkdir(exist_ok=True)
-            (runner.place / file).write_text(example.text)
+            _run(name, example, runner)
+
+
+@_UNCLOSED
+# PyTerrier 1.1 and pandas 3.1: PyTerrier itself drops columns in place.
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
+@pytest.mark.parametrize("title", SECTIONS)
+def test_examples_of_an_adapter_run_where_its_host_is_installed(title: str, runner: Runner) -> None:
+    shown = list(examples(SECTIONS[title]))
+    for package in {package for example in shown if example.kind == "python" for package in _packages(example.text)}:
+        pytest.importorskip(package)
+    for example in [*examples(PAGES[HOSTS].partition("\n## ")[0]), *shown]:
+        _run(f"{HOSTS}, {title}", example, runner)
+
+
+def _packages(code: str) -> set[str]:
+    """Return the packages other than moverank's and the standard library's that a block imports."""
+    nodes = list(ast.walk(ast.parse(code)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in names} - {"moverank", *sys.stdlib_module_names}
+
+
+def _run(name: str, example: Example, runner: Runner) -> None:
+    if example.kind == "shell":
+        _run_line(name, example, runner)
+    elif example.kind == "python":
+        code = compile("\n" * (example.line - 1) + example.text, f"{name}.md", "exec")
+        exec(code, {"__name__": "example"})  # noqa: S102 - that is the test
+    else:
+        language, file = example.info.split()
+        assert language in ("json", "python", "toml")
+        (runner.place / file).parent.mkdir(exist_ok=True)
+        (runner.place / file).write_text(example.text)
 
 
 def _run_line(name: str, example: Example, runner: Runner) -> None:
