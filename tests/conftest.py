@@ -3,10 +3,13 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.engines.postgres_server import ServerUnavailableError, postgres_server
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core: threads of libraries would wait for each other
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -40,6 +43,18 @@ def shared() -> Path:
     if not directory.is_dir():
         pytest.skip("needs the real data beside the checkout, ../shared")
     return directory
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[None]:
+    """Run a PostgreSQL server with pgvector, which clients find by the environment; skip the test if it cannot run."""
+    try:
+        with postgres_server() as variables, pytest.MonkeyPatch.context() as patch:
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            yield
+    except ServerUnavailableError as reason:
+        pytest.skip(str(reason))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

