@@ -18,6 +18,7 @@ TOPICS = (
     "reranking",
     "adapters",
     "encoders",
+    "engines",
     "figures",
 )
 """The pages in the order of reading."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from moverank import Collection, Settings
+from moverank import Collection
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
@@ -21,14 +21,13 @@ from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.evaluation.tuning import Setting, Tuner
 from moverank.indexer.formatters.progress_bars import Bars
 from moverank.indexer.ranking_spec import PAPER_GAMMA
-from moverank.indexer.readers import read_documents, read_threads
 from moverank.indexer.readers.judgments import read_qrels
 from moverank.indexer.readers.queries import read_queries
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.settings import default_rank
 from moverank.indexer.titles import TITLE_WEIGHT
 from moverank.rerank.evaluation.judgments import Judgments
-from tests.benchmarks.common import argument_parser, real, show, vectors
+from tests.benchmarks.common import argument_parser, real, show
+from tests.benchmarks.usual_collections import documents_of, usual_collection
 
 SETS = {
     "cranfield": ("cranfield", "qrels.tsv"),
@@ -44,17 +43,7 @@ SETS = {
 
 def _collection(work: Path, name: str) -> Path:
     """Return the collection of a data set, made unless it is there."""
-    path, folder = work / name, real("data", name)
-    if Collection.exists(path):
-        return path
-    settings: dict[str, Any] = {"embedding": str(vectors()), "stop_words": choose_stop_words(None)}
-    settings["title_weight"] = TITLE_WEIGHT
-    threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
-    if threads.exists():
-        settings["gamma"] = PAPER_GAMMA
-    with Collection.create(path, Settings(**settings)) as collection:
-        collection.index(read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)]))
-    return path
+    return usual_collection(work / name, documents_of(name))
 
 
 def _methods(gamma: float) -> dict[str, str]:

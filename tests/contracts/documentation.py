@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +40,20 @@ def examples(text: str) -> Iterator[Example]:
             block = [lines[inner] for inner in iter(lambda: next(numbers), lines.index("```", number + 1))]
             kind: Literal["python", "file"] = "python" if info == "python" else "file"
             yield Example(kind, number + 2, "\n".join([*block, ""]), info)
+
+
+def sections(text: str) -> dict[str, str]:
+    """Return the sections of a page by their titles, the part before the first by "".
+
+    Blank lines stand for what precedes a section, so that the numbers of its lines are those of the page.
+    """
+    bounds = [0, *(match.start() for match in re.finditer("^## ", text, re.MULTILINE)), len(text)]
+    parts = [(text.count("\n", 0, begin), text[begin:end]) for begin, end in pairwise(bounds)]
+    return {_title(part): "\n" * lines + part for lines, part in parts}
+
+
+def _title(section: str) -> str:
+    return section.partition("\n")[0].removeprefix("## ") if section.startswith("## ") else ""
 
 
 def code_spans(text: str) -> set[str]:

@@ -3,11 +3,14 @@
 import ast
 import re
 import sys
+from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
-from tests.contracts.documentation import PAGES, ROOT, Example, examples, rows
+from tests.contracts.documentation import PAGES, ROOT, Example, examples, rows, sections
 from tests.contracts.example_files import Runner
+from tests.engines.vector_engines import ENGINES
 from tests.rerank.encoders.packages import install
 
 DOWNLOADS = "gensim:"
@@ -20,9 +23,11 @@ OTHER_COMMANDS = ("python -m pip install ", "python tests/benchmarks/")
 """Lines for the shell that are no commands of moverank."""
 
 
-HOSTS = "adapters"
-"""The page whose examples need packages that may not be installed."""
-SECTIONS = {title: text for title, _, text in (part.partition("\n") for part in PAGES[HOSTS].split("\n## ")[1:])}
+OPTIONAL = ("adapters", "engines")
+"""Pages whose sections need packages that may not be installed; all of them need the examples above the first."""
+SECTIONS = [
+    (name, title) for name in OPTIONAL for title, text in sections(PAGES[name]).items() if title and "```" in text
+]
 
 
 _UNCLOSED = pytest.mark.filterwarnings(
@@ -32,42 +37,57 @@ _UNCLOSED = pytest.mark.filterwarnings(
 
 
 @_UNCLOSED
-@pytest.mark.parametrize("name", [name for name in PAGES if name != HOSTS])
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in OPTIONAL])
 def test_examples_of_a_page_run_in_their_order(name: str, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     for example in examples(PAGES[name]):
         if example.text.startswith(OWN_PACKAGE):
             package = runner.place / example.text.split()[-1]
             monkeypatch.syspath_prepend(install(package, runner.place / "installed"))
         else:
-            _run(name, example, runner)
+            _run(name, example, runner, {})
 
 
 @_UNCLOSED
 # PyTerrier 1.1 and pandas 3.1: PyTerrier itself drops columns in place.
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame:DeprecationWarning")
-@pytest.mark.parametrize("title", SECTIONS)
-def test_examples_of_an_adapter_run_where_its_host_is_installed(title: str, runner: Runner) -> None:
-    shown = list(examples(SECTIONS[title]))
-    for package in {package for example in shown if example.kind == "python" for package in _packages(example.text)}:
-        pytest.importorskip(package)
-    for example in [*examples(PAGES[HOSTS].partition("\n## ")[0]), *shown]:
-        _run(f"{HOSTS}, {title}", example, runner)
+@pytest.mark.parametrize(("name", "title"), SECTIONS)
+def test_examples_of_a_section_run_where_its_packages_are_installed(
+    name: str, title: str, runner: Runner, request: pytest.FixtureRequest
+) -> None:
+    found = sections(PAGES[name])
+    shown = [*examples(found[""]), *examples(found[title])]
+    packages = _packages(shown)
+    for package in sorted(packages):
+        if find_spec(package) is None:
+            pytest.skip(f"needs {package}, of an extra")
+    if "psycopg" in packages:
+        request.getfixturevalue("postgres")
+    names: dict[str, Any] = {}  # an example goes on from those before it
+    for example in shown:
+        _run(f"{name}, {title}", example, runner, names)
 
 
-def _packages(code: str) -> set[str]:
-    """Return the packages other than moverank's and the standard library's that a block imports."""
-    nodes = list(ast.walk(ast.parse(code)))
-    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    names += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
-    return {name.partition(".")[0] for name in names} - {"moverank", *sys.stdlib_module_names}
+def test_every_engine_has_a_section() -> None:
+    assert [title for name, title in SECTIONS if name == "engines"] == list(ENGINES)
 
 
-def _run(name: str, example: Example, runner: Runner) -> None:
+def _packages(shown: list[Example]) -> set[str]:
+    """Return the packages other than moverank's and the standard library's that blocks of Python import."""
+    trees = [ast.parse(example.text) for example in shown if example.kind == "python"]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    imported = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    imported += [str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in imported} - {"moverank", *sys.stdlib_module_names}
+
+
+def _run(name: str, example: Example, runner: Runner, names: dict[str, Any]) -> None:
+    """Run an example in the directory of the runner; a block of Python has the `names`, and adds its own."""
     if example.kind == "shell":
         _run_line(name, example, runner)
     elif example.kind == "python":
         code = compile("\n" * (example.line - 1) + example.text, f"{name}.md", "exec")
-        exec(code, {"__name__": "example"})  # noqa: S102 - that is the test
+        names["__name__"] = "example"
+        exec(code, names)  # noqa: S102 - that is the test
     else:
         language, file = example.info.split()
         assert language in ("json", "python", "toml")

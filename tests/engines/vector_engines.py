@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -76,11 +77,11 @@ def _lancedb(items: Sequence[Item], vectors: Vectors, directory: Path) -> Iterat
 def _chroma(items: Sequence[Item], vectors: Vectors, directory: Path) -> Iterator[Nearest]:
     import chromadb
 
-    # By default, Chroma reports its use to its makers.
+    # Telemetry is off, whatever the release.
     settings = chromadb.Settings(anonymized_telemetry=False)
     with chromadb.PersistentClient(directory / "chroma", settings) as client:
         space = {"hnsw": {"space": "cosine"}}
-        # Without None, Chroma downloads a model.
+        # None: all vectors are given. Chroma's own encoder is downloaded at its first use.
         stored = client.create_collection("items", embedding_function=None, configuration=space)
         stored.add(
             ids=[item.key for item in items],
@@ -168,7 +169,8 @@ def _pgvector(items: Sequence[Item], vectors: Vectors, _directory: Path) -> Iter
         ]
         connection.cursor().executemany("INSERT INTO items VALUES (%s, %s, %s, %s)", rows)
         connection.execute("CREATE INDEX ON items USING hnsw (vector vector_cosine_ops)")
-        # An index returns at most so many rows, by default 40.
+        # Small tables are else scanned. The index returns at most so many rows, by default 40.
+        connection.execute("SET enable_seqscan = off")
         connection.execute("SET hnsw.ef_search = 200")
 
         def nearest(vector: Vectors, count: int) -> list[Found]:
@@ -183,12 +185,26 @@ def _item(row: Mapping[str, Any]) -> Item:
     return Item(row["key"], row["text"], json.loads(row["metadata"]))
 
 
-ENGINES: dict[str, tuple[str, Callable[[Sequence[Item], Vectors, Path], AbstractContextManager[Nearest]]]] = {
-    "FAISS": ("faiss", _faiss),
-    "LanceDB": ("lancedb", _lancedb),
-    "Chroma": ("chromadb", _chroma),
-    "Qdrant": ("qdrant_client", _qdrant),
-    "Milvus Lite": ("milvus_lite", _milvus),
-    "pgvector": ("pgvector", _pgvector),
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The modules that an engine needs, and what fills it below a directory, and closes it."""
+
+    modules: tuple[str, ...]
+    filled: Callable[[Sequence[Item], Vectors, Path], AbstractContextManager[Nearest]]
+
+    @property
+    def missing(self) -> str | None:
+        """Return why the engine cannot be imported; None if it can."""
+        missing = [module for module in self.modules if find_spec(module) is None]
+        return f"needs {missing[0]}, of the extra engines" if missing else None
+
+
+ENGINES = {
+    "FAISS": Engine(("faiss",), _faiss),
+    "LanceDB": Engine(("lancedb",), _lancedb),
+    "Chroma": Engine(("chromadb",), _chroma),
+    "Qdrant": Engine(("qdrant_client",), _qdrant),
+    "Milvus Lite": Engine(("pymilvus", "milvus_lite"), _milvus),
+    "pgvector": Engine(("pgvector", "psycopg"), _pgvector),
 }
-"""By name of the engine: the module it needs, and what fills an engine below a directory, and closes it."""
+"""By name; also the titles of the sections on the manual's page `engines`."""

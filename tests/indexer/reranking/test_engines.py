@@ -51,8 +51,9 @@ def _vector(twin: Twin, parts: tuple[Part, ...]) -> Vectors:
 def world(
     request: pytest.FixtureRequest, factory: CollectionFactory, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    module, filled = ENGINES[request.param]
-    pytest.importorskip(module, reason=f"needs {module}, of the extra engines")
+    engine = ENGINES[request.param]
+    if engine.missing:
+        pytest.skip(engine.missing)
     if request.param == "pgvector":
         request.getfixturevalue("postgres")
     documents = _documents()
@@ -60,7 +61,7 @@ def world(
     items = [Item(one.key, one.parts[0].text, one.metadata) for one in documents]
     vectors = np.array([_vector(twin, one.parts) for one in documents])
     with (
-        filled(items, vectors, tmp_path_factory.mktemp("engine")) as nearest,
+        engine.filled(items, vectors, tmp_path_factory.mktemp("engine")) as nearest,
         factory.empty() as collection,
     ):
         collection.index(documents)
@@ -113,5 +114,13 @@ def test_scores_of_the_engine_are_the_term_vector(world: World) -> None:
     ranking = world.collection.rerank(QUERY, list(scores), scores=scores, rank="vector")
     in_order = [scores[hit.key] for hit in ranking.hits]
     assert in_order == sorted(scores.values(), reverse=True)
-    summed = world.collection.rerank(QUERY, list(scores), scores=scores, rank="wmd+0.5*vector")
-    assert [dict(hit.parts)["vector"] for hit in summed.hits] == pytest.approx([scores[hit.key] for hit in summed.hits])
+    once, twice = (
+        world.collection.rerank(QUERY, list(scores), scores=scores, rank=f"wmd+{weight}*vector").hits
+        for weight in (1, 2)
+    )
+    totals = {hit.key: hit.total for hit in once}
+    low, high = min(scores.values()), max(scores.values())
+    for hit in twice:
+        assert dict(hit.parts)["vector"] == pytest.approx(scores[hit.key])
+        cost = (high - scores[hit.key]) / (high - low)
+        assert (hit.total or 0) - (totals[hit.key] or 0) == pytest.approx(cost, abs=1e-9)
