@@ -147,7 +147,7 @@ def measure(task: EngineTask, engines: dict[str, Measured | str]) -> list[list[s
 def main() -> None:
     """Print the sizes of each data set as soon as it is measured, then the table in Markdown."""
     parser = argument_parser(__doc__)
-    parser.add_argument("--work", type=Path, required=True, help="directory of the collections")
+    parser.add_argument("work", type=Path, help="directory in which the collections are kept")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--queries", type=int, help="at most so many of each set")
