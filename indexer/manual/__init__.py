@@ -17,8 +17,8 @@ TOPICS = (
     "library",
     "reranking",
     "adapters",
-    "encoders",
     "engines",
+    "encoders",
     "figures",
 )
 """The pages in the order of reading."""

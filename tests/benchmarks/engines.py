@@ -1,12 +1,12 @@
 """Six vector engines as the first stage of moverank: their 100 candidates, and what ranking them changes.
 
 All engines hold the same documents with the same vectors, and take turns with each query. MAP is that of the 100
-candidates, in the order of the engine and as moverank ranks them: by the collection's default ranking, and by this with
-the engine's scores as a further term, `vector`. `ten in 100` is the share of the exact ten by WMD of all documents
-which are among the candidates, `ten in 10` the share which are the first ten by WMD of the candidates. Milliseconds are
-medians of a query: of the engine, and of `Collection.rerank` by the default ranking, the first 10 or all 100 exact.
+candidates: in the order of the engine; `ranked` by the collection's default ranking; by this with the engine's scores
+as a further term, `vector`. `in 100` is the share of the exact ten by WMD of all documents which are among the
+candidates, `in 10` the share which are the first ten by WMD of the candidates. Milliseconds are medians of a query: of
+the engine, and of `Collection.rerank` by the default ranking, the first 10 or all 100 exact.
 
-The rows `moverank alone` are certified searches of all documents. ir-measures computes MAP. The engines are those of
+The rows `alone` are certified searches of all documents. ir-measures computes MAP. The engines are those of
 the extra `engines`; one that is not installed has the reason as its row.
 """
 
@@ -33,18 +33,7 @@ from tests.engines.vector_engines import ENGINES, Item, Nearest
 
 SETS = ("cranfield", "stackexchange_quantumcomputing", NEWS)
 K, CANDIDATES = 10, 100
-HEADS = (
-    "set",
-    "engine",
-    "MAP",
-    "reranked",
-    "with `vector`",
-    "ten in 100",
-    "ten in 10",
-    "engine, ms",
-    "10, ms",
-    "100, ms",
-)
+HEADS = ("engine", "MAP", "ranked", "vector", "in 100", "in 10", "ms", "10, ms", "100, ms")
 
 
 @dataclass(slots=True)
@@ -141,11 +130,11 @@ def measure(task: EngineTask, engines: dict[str, Measured | str]) -> list[list[s
         alone[query.document.key] = [key for key in _keys(found) if key != query.own][:CANDIDATES]
     rows = [[name, *(one.cells(task.qrels) if isinstance(one, Measured) else [one])] for name, one in engines.items()]
     map_alone = _share(mean_average_precision(alone, task.qrels))
-    return [*rows, ["moverank alone", "", map_alone, "", "", "", "", "", _milliseconds(seconds)]]
+    return [*rows, ["alone", "", map_alone, "", "", "", "", "", _milliseconds(seconds)]]
 
 
 def main() -> None:
-    """Print the sizes of each data set as soon as it is measured, then the table in Markdown."""
+    """Print a table in Markdown for each data set, as soon as it is measured."""
     parser = argument_parser(__doc__)
     parser.add_argument("work", type=Path, help="directory in which the collections are kept")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS)
@@ -154,15 +143,14 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # of Milvus, which else reports every other process started here
-    lines = []
     for name in options.sets:
         with engine_task(options.work, name, options.queries) as task, filled(task, options.engines) as engines:
             rows = measure(task, engines)
-            sizes = f"{len(task.keys):,} of {len(task.collection):,} documents have a vector"
-            show(f"{name}: {sizes}, {len(task.queries)} queries")
-        title = name.removeprefix("stackexchange_")
-        lines += [f"| {title if number == 0 else ''} | {' | '.join(row)} |" for number, row in enumerate(rows)]
-    show("\n".join([f"\n| {' | '.join(HEADS)} |", f"|{'---|' * len(HEADS)}", *lines]))
+            size = (
+                f"{len(task.keys):,} of {len(task.collection):,} documents have a vector; {len(task.queries)} queries"
+            )
+        show(f"{name}: {size}.\n\n| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}")
+        show("\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n")
 
 
 if __name__ == "__main__":
