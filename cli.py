@@ -19,6 +19,7 @@ from moverank.indexer.commands import (
     pairing,
     reranking,
     searching,
+    serving,
     tuning,
     upkeep,
 )
@@ -37,7 +38,18 @@ app = typer.Typer(
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
-for subject in (indexing, searching, reranking, pairing, contents, upkeep, tuning, demonstration, help_command):
+for subject in (
+    indexing,
+    searching,
+    serving,
+    reranking,
+    pairing,
+    contents,
+    upkeep,
+    tuning,
+    demonstration,
+    help_command,
+):
     app.add_typer(subject.app)
 app.add_typer(evaluating.app, name="evaluate")
 

@@ -183,6 +183,7 @@ class Collection(StoredDocuments):
         confirmed: bool = False,
         dry_run: bool = False,
         strict: bool = False,
+        upkeep: bool = True,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] = lambda _, __: None,
         progress: Progress = silent,
@@ -197,8 +198,9 @@ class Collection(StoredDocuments):
         "removed" and each key. Unchanged documents, recognised by a digest, are skipped. Bad records are passed to
         `rejected`; a `strict` run raises RecordError at the first and writes nothing. Unless the word vectors were
         imported, they are trained on the collection's texts if there are none yet, and again when the texts have grown
-        much: see the manual's page `settings`. `progress` is called during training and compaction. Raises LockedError
-        while another process writes.
+        much: see the manual's page `settings`. `progress` is called during training and compaction. With `upkeep`
+        False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
+        for many small changes. Raises LockedError while another process writes.
         """
         with locked(self.path, self.wait):
             self.refresh()
@@ -213,9 +215,22 @@ class Collection(StoredDocuments):
             if dry_run:
                 return changes
             self._view.close()
-            fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
-            self.settings, self._embedding, changes = fitted
-            self._compact(progress)
+            return self._fit_and_compact(changes, progress) if upkeep else changes
+
+    def upkeep(self, *, progress: Progress = silent) -> Changes:
+        """Train word vectors and compact if that is due after changes without; see `index`. Raises LockedError."""
+        with locked(self.path, self.wait):
+            self.refresh()
+            self._view.close()
+            with self._store.reading() as reader:
+                found = Changes(unchanged=reader.document_count(), revision=reader.revision())
+            return self._fit_and_compact(found, progress)
+
+    def _fit_and_compact(self, changes: Changes, progress: Progress) -> Changes:
+        """Train word vectors and compact if that is due, and return the `changes` with the coverage."""
+        fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
+        self.settings, self._embedding, changes = fitted
+        self._compact(progress)
         return changes
 
     def sources(self) -> list[StoredSource]:
@@ -231,6 +246,7 @@ class Collection(StoredDocuments):
         source: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        upkeep: bool = True,
         progress: Progress = silent,
     ) -> Changes:
         """Remove documents by key; if any key is unknown, remove nothing and raise UnknownKey.
@@ -238,7 +254,8 @@ class Collection(StoredDocuments):
         `where`, `source`: remove instead the documents that pass this filter, those of this source or of a part of one,
         named as `moverank info --source` lists it, or with both those of the source that pass the filter. UsageError if
         these are all documents and a filter chose them, unless `everything` confirms it; CollectionError for a source
-        that no document came from. `dry_run`: change nothing, and return the changes that there would be.
+        that no document came from. `dry_run`: change nothing, and return the changes that there would be. `upkeep`: as
+        for `index`.
         """
         chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
@@ -247,7 +264,9 @@ class Collection(StoredDocuments):
             self.refresh()
             check_first_stage(self.settings)
             changes = remove_documents(self._store, chosen)
-            self._compact(progress)
+            self._view.close()
+            if upkeep:
+                self._compact(progress)
         return changes
 
     def refit(

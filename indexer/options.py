@@ -1,6 +1,6 @@
 """The options of a search, for `Collection.search` and the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,9 @@ class SearchOptions:
 
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
+
+    `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
+    budget were used up.
     """
 
     k: int = 10
@@ -46,6 +49,7 @@ class SearchOptions:
     max_distance: float | None = None
     explained: bool = False
     budget: float | None = None
+    stop: Callable[[], bool] | None = None
 
     @classmethod
     def of(cls, options: "SearchOptions | None", fields: Mapping[str, Any]) -> "SearchOptions":

@@ -1,8 +1,9 @@
 """Commands that search: `search`, `similar` and `explain`."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,6 +26,7 @@ from moverank.indexer.commands.shared_options import (
     MaxDistance,
     QueryVector,
     Rank,
+    Server,
     Where,
 )
 from moverank.indexer.options import SearchOptions
@@ -32,6 +34,7 @@ from moverank.indexer.options import SearchOptions
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.readers.queries import BatchQuery
+    from moverank.indexer.server.client import RemoteCollection
     from moverank.rerank.ranking import Ranking
 
 app = typer.Typer()
@@ -72,10 +75,10 @@ def search(  # over 40 lines: most of them are its options
     format: Annotated[  # noqa: A002 - the option's name
         Literal["text", "trec"], typer.Option("--format", help="trec: print the hits of --queries as a TREC run.")
     ] = "text",
+    server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to a text, a file or a thread."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
     from moverank.indexer.readers.queries import read_batch, single_query
@@ -95,8 +98,7 @@ def search(  # over 40 lines: most of them are its options
     single = single_query(query, file, thread)
     if query_vector is not None and queries is not None:
         batch = with_vectors(batch, query_vector)
-    with Collection.open(index) as collection:
-        _prepare(collection, options)
+    with _searchable(index, server, options) as collection:
         if single is not None:
             vector = None if query_vector is None else read_query_vector(query_vector)
             ranking = collection.search(single, options, vector=vector)
@@ -124,18 +126,17 @@ def similar(
     max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
+    server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.output import print_ranking
 
     explained = explain or not as_json
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
     )
-    with Collection.open(index) as collection:
-        _prepare(collection, options)
+    with _searchable(index, server, options) as collection:
         if len(keys) == 1 and not as_json:
             ranking = collection.similar(keys[0], options)
             print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
@@ -188,6 +189,21 @@ def explain(
     print_view(explanation_view(explanation))
     if why:
         print_view(why_not_view(why))
+
+
+@contextmanager
+def _searchable(index: Path, server: str | None, options: SearchOptions) -> "Iterator[Collection | RemoteCollection]":
+    """Open a collection, or that of the same name which a server has."""
+    if server:
+        from moverank.indexer.server.client import RemoteCollection, collection_name
+
+        yield RemoteCollection(server, collection_name(index, DEFAULT_INDEX), os.environ.get("MOVERANK_TOKEN"))
+        return
+    from moverank.indexer.collection import Collection
+
+    with Collection.open(index) as collection:
+        _prepare(collection, options)
+        yield collection
 
 
 def _prepare(collection: "Collection", options: SearchOptions) -> None:

@@ -236,6 +236,14 @@ QueryVector = Annotated[
         "standard input; with --queries a matrix, a row for each query.",
     ),
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="MOVERANK_SERVER",
+        help="Search by a running `moverank serve`, in its collection of this name; $MOVERANK_TOKEN is its token.",
+    ),
+]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]
 
 # ---- evaluate

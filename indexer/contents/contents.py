@@ -41,9 +41,9 @@ class Contents:
         for ids in self._batches(_BATCH):
             yield from map(restored, self._reader.documents(ids))
 
-    def entries(self, limit: int | None = None) -> Iterator[Entry]:
-        """Iterate over the first `limit` documents, None for all, without their texts."""
-        for ids in self._batches(_BATCH, limit):
+    def entries(self, limit: int | None = None, first: int = 0) -> Iterator[Entry]:
+        """Iterate over `limit` documents, None for all, after the `first` ones, without their texts."""
+        for ids in self._batches(_BATCH, limit, first):
             yield from self._reader.entries(ids)
 
     def keys(self) -> Iterator[str]:
@@ -76,6 +76,6 @@ class Contents:
     def _ids(self) -> NDArray[np.int64]:
         return matching_ids(self._reader, self._where)
 
-    def _batches(self, size: int, limit: int | None = None) -> Iterator[list[int]]:
-        ids = self._ids[:limit]
+    def _batches(self, size: int, limit: int | None = None, first: int = 0) -> Iterator[list[int]]:
+        ids = self._ids[first : None if limit is None else first + limit]
         return (ids[start : start + size].tolist() for start in range(0, len(ids), size))

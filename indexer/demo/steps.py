@@ -59,6 +59,12 @@ def steps(directory: Path) -> Iterator[tuple[str, list[str]]]:
     )
 
 
+def indexing(directory: Path) -> Iterator[tuple[list[str], str, Path]]:
+    """Yield for each of the demo's collections the arguments that index it, its name and its directory."""
+    for command, name, training in (("index", _DOCSTRINGS, DOCSTRING_TRAINING), ("threads", _THREADS, THREAD_TRAINING)):
+        yield _index_arguments(command, directory, name, training), name, directory / f"{name}.index"
+
+
 def _index_arguments(command: str, directory: Path, name: str, training: tuple[str, ...]) -> list[str]:
     options = [argument for option in training for argument in ("--train-option", option)]
     options += ["--title-weight", "1"] if command == "threads" else []  # the examples are about posts

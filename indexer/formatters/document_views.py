@@ -1,13 +1,16 @@
 """Stored documents as lines of text."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from moverank.indexer.contents import Description
 from moverank.indexer.documents import Metadata, Origin
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.metadata import flattened
 from moverank.indexer.scope import UNKNOWN_SOURCE
-from moverank.indexer.store import Entry
+
+if TYPE_CHECKING:  # they load SQLAlchemy
+    from moverank.indexer.contents import Description
+    from moverank.indexer.store import Entry
 
 _LONGEST_VALUE, _LONGEST_LINE = 40, 120
 _KEY, _TITLE = 16, 48  # columns
@@ -21,7 +24,7 @@ def metadata_line(metadata: Metadata) -> str:
     return _cut("  ".join(f"{printable(name)}={','.join(values)}" for name, values in fields.items()), _LONGEST_LINE)
 
 
-def entry_line(entry: Entry, *, aligned: bool) -> str:
+def entry_line(entry: "Entry", *, aligned: bool) -> str:
     """Return key, title, label and metadata in columns: `aligned` for a terminal, else separated by tabs.
 
     A document without any known word, which no search finds, is marked.
@@ -36,7 +39,7 @@ def entry_line(entry: Entry, *, aligned: bool) -> str:
     return "  ".join(filter(None, shown)).rstrip()
 
 
-def document_lines(description: Description) -> Iterator[str]:
+def document_lines(description: "Description") -> Iterator[str]:
     """Yield the facts about a document, then the text of each part below its rank."""
     document = description.document
     yield f"{document.key}  {document.title}"
@@ -63,7 +66,7 @@ def _place(origin: Origin | None) -> str:
     return UNKNOWN_SOURCE if origin is None else origin.source.path_of(origin.file)
 
 
-def _words(description: Description) -> str:
+def _words(description: "Description") -> str:
     unknown: Sequence[str] = description.unknown_words
     without = f", {len(unknown):,} without a vector: {' '.join(unknown)}" if unknown else ""
     return f"{description.words:,}{without}"

@@ -3,15 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import asdict
 from math import isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes, Origin
 from moverank.indexer.readers.stored_record import record_of
-from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Hit, Ranking
+
+if TYPE_CHECKING:  # they load SQLAlchemy, which the output of a search does not need
+    from moverank.indexer.contents import Description
+    from moverank.indexer.store import Entry, StoredSource
 
 
 def changes_object(changes: Changes) -> dict[str, Any]:
@@ -19,7 +21,7 @@ def changes_object(changes: Changes) -> dict[str, Any]:
     return asdict(changes)
 
 
-def sources_object(sources: Iterable[StoredSource]) -> dict[str, Any]:
+def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
     """Return the sources of a collection; `source` and `name` are null for documents whose source is unknown."""
     return {
         "sources": [
@@ -65,13 +67,13 @@ def why_not_object(why: WhyNot) -> dict[str, Any]:
     return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
 
-def entry_object(entry: Entry) -> dict[str, Any]:
+def entry_object(entry: "Entry") -> dict[str, Any]:
     """Return a document without its texts, with the number of its parts and where it was read."""
     values = entry._asdict()
     return values | _origin_object(values.pop("origin"))
 
 
-def description_object(description: Description) -> dict[str, Any]:
+def description_object(description: "Description") -> dict[str, Any]:
     """Return a document as `export` writes it, and the facts that are stored about it."""
     return record_of(description.document) | {
         "words": description.words,

@@ -16,6 +16,7 @@ TOPICS = (
     "safety",
     "library",
     "reranking",
+    "server",
     "adapters",
     "engines",
     "encoders",

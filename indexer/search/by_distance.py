@@ -15,7 +15,6 @@ from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Others, Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
-from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.ranking import StageCounts, largest_error
 
@@ -58,7 +57,7 @@ _NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
 def search_by_distance(view: View, query: Query) -> Outcome:
     """Find the documents of a view that are best by the query's ranking, which has a distance of bags."""
     began = time.monotonic()
-    stop = partial(_over, began + query.budget) if query.budget is not None else never_stop
+    stop = query.stop if query.budget is None else partial(_over, began + query.budget, query.stop)
     chosen = allowed_rows(view, query)
     known = known_parts(view, query)
     weights = None if query.ranking.plain else SumWeights.of(view, query, known)
@@ -89,8 +88,8 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others)
 
 
-def _over(deadline: float) -> bool:
-    return time.monotonic() > deadline
+def _over(deadline: float, stop: Callable[[], bool]) -> bool:
+    return time.monotonic() > deadline or stop()
 
 
 def _proven(found: _Found, floor: float, query: Query) -> bool:

@@ -1,6 +1,6 @@
 """A resolved query, and its numeric outcome."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import Literal
@@ -13,6 +13,7 @@ from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
 from moverank.rerank.ranking import StageCounts
@@ -93,7 +94,8 @@ class Query:
     then counts as a sum. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as
     those of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be
     hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
-    search ends with the hits found so far. `vector` (d,) is that for given vectors of documents, as they are compared.
+    search ends with the hits found so far, and likewise once `stop` returns True. `vector` (d,) is that for given
+    vectors of documents, as they are compared.
     """
 
     words: QueryWords
@@ -107,6 +109,7 @@ class Query:
     within: float = inf
     budget: float | None = None
     joined: ScorerChoice | None = None
+    stop: Callable[[], bool] = never_stop
     priors: Mapping[str, Prior] = field(default_factory=dict)
     engine_scores: Prior | None = None
     whole: bool = False

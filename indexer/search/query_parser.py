@@ -24,6 +24,7 @@ from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.stage_vectors import stored_vectors
 from moverank.indexer.store import Reader
+from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import SCORERS, WordVectors
 from moverank.rerank.words.embedding import Embedding
@@ -68,6 +69,7 @@ class QueryParser:
             allowed=self._matching(options.where) if options.where else None,
             within=inf if options.max_distance is None else options.max_distance,
             budget=options.budget,
+            stop=options.stop or never_stop,
             joined=self._joined(options, ranking),
             priors={field: self._prior(field) for field in prior_fields([ranking])},
         )

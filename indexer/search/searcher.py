@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from threading import RLock
 from typing import TypeVar
 
 import numpy as np
@@ -41,11 +42,16 @@ _Item = TypeVar("_Item")
 
 
 class Searcher:
-    """Searches `view`; `reader` sees the same state, `settings` and `embedding` are the collection's."""
+    """Searches `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
+
+    `search`, `similar`, `rerank`, `explain`, `why_not` and `document_frequencies` may be called by several threads at a
+    time: one of them reads the database, under the lock `database`, while others compute distances.
+    """
 
     def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
         self._reader, self._view = reader, view
         self._parser = QueryParser(reader, view, settings, embedding)
+        self.database = RLock()
 
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
@@ -66,11 +72,11 @@ class Searcher:
 
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
-        return self._answer(self._parser.text(text, self._parser.resolve(options)), options)
+        return self._answer(text, self._parser.text, options)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
-        return self._answer(self._parser.similar(key, self._parser.resolve(options)), options)
+        return self._answer(key, self._parser.similar, options)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records."""
@@ -105,8 +111,9 @@ class Searcher:
         self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions
     ) -> Ranking:
         """Rank the documents `keys`; see `Collection.rerank`. Raises NoKnownWords and UnknownKey."""
-        candidates = StoredCandidates.of(self._reader, keys, scores)
-        query = self._parser.text(text, candidates.restrict(self._parser.resolve(options), k))
+        with self.database:
+            candidates = StoredCandidates.of(self._reader, keys, scores)
+            query = self._parser.text(text, candidates.restrict(self._parser.resolve(options), k))
         return candidates.ranking(answer(self._view, query), query)
 
     def rerank_many(
@@ -141,26 +148,32 @@ class Searcher:
     def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
         """Return in how many documents each word occurs, and each stem of some `languages`."""
         scores = self._view.scores
-        words, statistics = scores.frequencies(0.0, None)
-        stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
+        with self.database:
+            words, statistics = scores.frequencies(0.0, None)
+            stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
         mean = statistics.average_length if statistics.tokens else None
         return DocumentFrequencies(statistics.documents, _by_name(words, statistics), mean, stems)
 
     def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
-        query = self._parser.text(text, self._parser.resolve(options))
-        explanation = explain_document(self._view, self._parser, query, key)
+        with self.database:
+            query = self._parser.text(text, self._parser.resolve(options))
+            explanation = explain_document(self._view, self._parser, query, key)
         words = query.words
         return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
     def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
-        query = self._parser.text(text, self._parser.resolve(options))
-        return why_not(self._view, self._parser, query, key)
+        with self.database:
+            query = self._parser.text(text, self._parser.resolve(options))
+            return why_not(self._view, self._parser, query, key)
 
-    def _answer(self, query: Query, options: SearchOptions) -> Ranking:
+    def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
+        with self.database:
+            query = parse(item, self._parser.resolve(options))
         outcome = answer(self._view, query)
-        return ranking_of(self._reader, self._parser, outcome, query, explained=options.explained)
+        with self.database:
+            return ranking_of(self._reader, self._parser, outcome, query, explained=options.explained)
 
     def _answer_many(
         self, items: Iterable[_Item], parse: Callable[[_Item, Query], Query], options: SearchOptions

@@ -21,6 +21,7 @@ _OTHER: dict[str, Any] = {
     "where": {"label": ["red"]},
     "explained": True,
     "budget": 99.0,
+    "stop": bool,
 }
 """A value for each option that is not its default."""
 

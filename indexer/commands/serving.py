@@ -1,0 +1,81 @@
+"""The command `serve`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples: `moverank serve -i forum`  `moverank serve -i help=desk.index -i docs.index --port 9000`  "
+    "`moverank serve -i forum --host 0.0.0.0 --token-file token.txt`"
+)
+def serve(  # over 40 lines: most of them are its options
+    context: typer.Context,
+    index: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-i",
+            "--index",
+            metavar="[NAME=]DIR",
+            help="A collection; repeatable. [default: $MOVERANK_INDEX or ./moverank.index]",
+            show_default=False,
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")] = 8080,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The token that clients must send is in this file.")
+    ] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="No token is needed, even if other machines can reach the server.")
+    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Another name of this server, as in URLs; repeatable.")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
+    ] = False,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ORIGIN", help="Pages of this web origin may use the server; repeatable."),
+    ] = None,
+) -> None:
+    """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
+    from moverank.indexer.formatters.output import note, note_compiling
+    from moverank.indexer.server.requirements import serve_with
+
+    places = [*(_demo(context) if demo else []), *(index or [])]
+    note_compiling()
+    serve_with(
+        {
+            "places": places or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)],
+            "host": host,
+            "port": port,
+            "token_file": token_file,
+            "open_to_all": no_auth,
+            "read_only": read_only,
+            "hosts": allow_host or (),
+            "origins": cors or (),
+        },
+        lambda url: note(f"serving at {url}"),
+    )
+
+
+def _demo(context: typer.Context) -> list[str]:
+    """Index the texts of the demo, unless they are, and return its collections as `NAME=DIR`."""
+    from moverank.indexer.demo.steps import indexing, prepare
+
+    directory, program = Path("moverank-demo"), context.find_root()
+    prepare(directory)
+    places = []
+    for arguments, name, place in indexing(directory):
+        program.command.main(arguments, program.info_name, standalone_mode=False)
+        places.append(f"{name}={place}")
+    return places

@@ -1,0 +1,54 @@
+"""The application: routes, errors and checks around the state of a server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
+
+from moverank.indexer.server import collections_api, documents_api, rerank_api, status_api
+from moverank.indexer.server.guard import Access, Guard
+from moverank.indexer.server.problems import add_handlers
+from moverank.indexer.server.state import ServerState
+
+
+def application(state: ServerState, access: Access) -> ASGIApp:
+    """Return the ASGI application of a server."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        state.close()
+
+    app = FastAPI(
+        title="moverank",
+        version=version("moverank"),
+        summary="Semantic search and reranking by exact Word Mover's Distance",
+        lifespan=lifespan,
+        docs_url=None,  # the usual pages load scripts from another host
+        redoc_url=None,
+    )
+    app.state.moverank = state
+    for api in (rerank_api, collections_api, documents_api, status_api):
+        app.include_router(api.router)
+    add_handlers(app)
+    _watch(state)
+    inner: ASGIApp = app
+    if access.origins:
+        inner = CORSMiddleware(inner, allow_origins=list(access.origins), allow_methods=["*"], allow_headers=["*"])
+    return Guard(inner, access, state.limits, state.metrics)
+
+
+def _watch(state: ServerState) -> None:
+    """Report the state of the server as metrics."""
+    watch = state.metrics.watch
+    watch("requests_running", "Requests that a thread works on.", lambda: state.workers.running)
+    watch("requests_waiting", "Requests that wait for a thread.", lambda: state.workers.waiting)
+    for name, served in state.collections.items():
+        watch("revision", "Revision that is searched.", partial(getattr, served, "revision"), collection=name)
+        watch(
+            "writes_waiting", "Changes that run or wait.", partial(getattr, served, "waiting_writes"), collection=name
+        )

@@ -1,0 +1,140 @@
+"""Searches by a running server, without the imports that a search in this process needs."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import Request, build_opener
+
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
+from moverank.indexer.formatters.json_rankings import ranking_of_object
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.ranked_texts import QueryText, as_document
+from moverank.indexer.readers.stored_record import record_of
+from moverank.rerank.errors import NoKnownWords, RerankError
+from moverank.rerank.ranking import Ranking
+
+_ERRORS: Mapping[str, type[IndexerError | RerankError]] = {
+    "UsageError": UsageError,
+    "UnknownKey": UnknownKey,
+    "NoKnownWords": NoKnownWords,
+}
+_SECONDS = 120.0  # until an answer
+
+
+class RemoteCollection:
+    """The collection `name` (None: the first) of the server at `url`; `token` is what the server asks for, if it does.
+
+    Raises UsageError for a URL that is none, CollectionError if the server does not answer as one of ours does, and
+    what a search in this process raises.
+    """
+
+    def __init__(self, url: str, name: str | None, token: str | None) -> None:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise UsageError(f"{url!r} is not the URL of a server: it begins with http:// or https://")
+        self._url, self._token = url.rstrip("/"), token
+        self._open = build_opener().open
+        self._name = name or self._first()
+
+    def search(self, query: QueryText, options: SearchOptions, *, vector: Iterable[float] | None = None) -> Ranking:
+        """Find the documents nearest to a text or a record, perhaps with a vector; see `Collection.search`."""
+        asked = query if vector is None else replace(as_document(query), vector=vector)
+        return self._ranking(self._post("search", {"query": _text(asked), **_body(options)}))
+
+    def similar(self, key: str, options: SearchOptions) -> Ranking:
+        """Find the documents nearest to a stored one; see `Collection.similar`."""
+        return self._ranking(self._post("similar", {"key": key, **_body(options)}))
+
+    def search_many(self, queries: Sequence[QueryText], options: SearchOptions) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many texts or records; see `Collection.search_many`."""
+        return (self._or_problem(self.search, query, options) for query in queries)
+
+    def similar_many(self, keys: Sequence[str], options: SearchOptions) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many stored ones; see `Collection.similar_many`."""
+        return (self._or_problem(self.similar, key, options) for key in keys)
+
+    @staticmethod
+    def _or_problem(search: Any, query: Any, options: SearchOptions) -> Ranking:
+        try:
+            found: Ranking = search(query, options)
+        except (NoKnownWords, UnknownKey) as error:
+            return Ranking((), certified=False, scope="collection", problem=str(error))
+        return found
+
+    def _ranking(self, values: Mapping[str, Any]) -> Ranking:
+        try:
+            return ranking_of_object(values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._foreign() from error
+
+    def _first(self) -> str:
+        try:
+            return str(self._get("/collections")["collections"][0]["name"])
+        except (KeyError, IndexError, TypeError) as error:
+            raise self._foreign() from error
+
+    def _foreign(self) -> CollectionError:
+        return CollectionError(f"{self._url} does not answer as a server of this version does")
+
+    def _post(self, action: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        path = f"/collections/{quote(self._name, safe='')}/{action}"
+        return self._get(path, json.dumps(body).encode())
+
+    def _get(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            with self._open(Request(self._url + path, body, headers), timeout=_SECONDS) as answer:  # noqa: S310 - checked
+                values = json.load(answer)
+        except HTTPError as error:
+            raise self._problem(error) from error
+        except (URLError, OSError) as error:
+            reason = getattr(error, "reason", None) or error
+            raise CollectionError(f"the server at {self._url} does not answer: {reason}") from error
+        except ValueError as error:
+            raise self._foreign() from error
+        if not isinstance(values, dict):
+            raise self._foreign()
+        return values
+
+    def _problem(self, error: HTTPError) -> Exception:
+        """Return the error that a search in this process would have raised."""
+        try:
+            with error:
+                problem = json.load(error)
+            return _ERRORS.get(problem.get("error"), CollectionError)(str(problem["detail"]))
+        except (ValueError, KeyError, AttributeError):
+            return CollectionError(f"the server at {self._url} answers {error.code} {error.reason}")
+
+
+def _text(query: QueryText) -> str | dict[str, Any]:
+    if not isinstance(query, Document):
+        return query
+    record = record_of(query)
+    return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
+
+
+def _body(options: SearchOptions) -> dict[str, Any]:
+    """Return the options of a search as fields of a request; those that are not given are left out."""
+    values = {
+        "k": options.k,
+        "depth": options.depth,
+        "exact": options.exact,
+        "rank": options.ranking,
+        "gamma": options.gamma,
+        "where": options.where,
+        "max_distance": options.max_distance,
+        "explain": options.explained,
+        "budget": options.budget,
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def collection_name(index: Path, default: Path) -> str | None:
+    """Return the name of a collection by its directory, as `serve` names it; None for the `default` directory."""
+    return None if index == default else index.name.removesuffix(".index")

@@ -1,0 +1,156 @@
+"""Search, similar, explain, why-not and rerank on the collections of a server: the JSON of the command line."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from moverank.indexer.formatters.json_objects import explanation_object, ranking_object, why_not_object
+from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.requests import (
+    ExplainBody,
+    Options,
+    SearchBody,
+    SearchUrl,
+    SimilarBody,
+    StoredRerankBody,
+    WhyNotBody,
+    as_query,
+)
+from moverank.indexer.server.served_collection import ServedCollection
+from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.state import ServerState, collection_of, state_of
+from moverank.indexer.server.workers import Task
+from moverank.rerank.ranking import Ranking
+
+router = APIRouter(prefix="/collections", tags=["collections"])
+
+Served = Annotated[ServedCollection, Depends(collection_of)]
+State = Annotated[ServerState, Depends(state_of)]
+Object = dict[str, Any]
+
+
+async def answered(
+    state: ServerState,
+    served: ServedCollection,
+    request: Request,
+    budget: float | None,
+    work: Callable[[ServedView, Task], Object],
+) -> Object:
+    """Return the object that `work` makes of the current state of a collection, and the revision of that."""
+
+    def run(task: Task) -> Object:
+        with served.current() as view:
+            return work(view, task) | {"revision": view.revision}
+
+    return await state.workers.run(request, budget, run)
+
+
+def counted(state: ServerState, ranking: Ranking) -> Ranking:
+    """Count the work on a ranking in the metrics, and return it."""
+    state.metrics.count_work(ranking.counts)
+    return ranking
+
+
+@router.get("")
+async def list_collections(state: State) -> Object:
+    """List the collections."""
+    return {"collections": [describe(served) for served in state.collections.values()]}
+
+
+@router.get("/{name}")
+async def show_collection(served: Served) -> Object:
+    """Describe a collection."""
+    return describe(served)
+
+
+def describe(served: ServedCollection) -> Object:
+    """Return the name of a collection, and the facts about the state that is searched."""
+    values: Object = {"name": served.name, "revision": served.revision}
+    try:
+        with served.current() as view:
+            return values | {"documents": view.documents, "ranking": str(view.settings.ranking), "ready": True}
+    except Problem:
+        return values | {"documents": 0, "ranking": "", "ready": False}
+
+
+@router.post("/{name}/search")
+async def search(served: Served, state: State, request: Request, body: SearchBody) -> Object:
+    """Find the documents nearest to a text or a record; `queries` are answered one after another."""
+    if (body.query is None) == (body.queries is None):
+        raise Problem(422, "give one of query and queries")
+    if body.queries is not None and len(body.queries) > state.limits.batch:
+        raise Problem(422, f"at most {state.limits.batch} queries are allowed in a request here")
+    texts = [body.query] if body.query is not None else body.queries or []
+    documents = [as_query(text, state.limits) for text in texts]
+
+    def work(view: ServedView, task: Task) -> Object:
+        answers = []
+        for document in documents:
+            ranking = counted(state, view.searcher.search(document, body.resolved(state.limits, task)))
+            answers.append(ranking_object(ranking, ranking.seconds))
+        return answers[0] if body.query is not None else {"answers": answers}
+
+    return await answered(state, served, request, body.budget, work)
+
+
+@router.get("/{name}/search")
+async def search_by_url(
+    served: Served,
+    state: State,
+    request: Request,
+    options: Annotated[SearchUrl, Query()],
+) -> Object:
+    """Find the documents nearest to a text, `q`."""
+    values = options.model_dump(exclude={"q"})
+    found: Object = await search(served, state, request, SearchBody(query=options.q, **values))
+    return found
+
+
+@router.post("/{name}/similar")
+async def similar(served: Served, state: State, request: Request, body: SimilarBody) -> Object:
+    """Find the documents nearest to a stored one."""
+
+    def work(view: ServedView, task: Task) -> Object:
+        ranking = counted(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
+        return ranking_object(ranking, ranking.seconds)
+
+    return await answered(state, served, request, body.budget, work)
+
+
+@router.post("/{name}/explain")
+async def explain(served: Served, state: State, request: Request, body: ExplainBody) -> Object:
+    """Show which words of a query moved to which words of a stored document, and at what cost."""
+    query = as_query(body.query, state.limits)
+
+    def work(view: ServedView, task: Task) -> Object:
+        options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        return explanation_object(view.searcher.explain(query, body.key, options))
+
+    return await answered(state, served, request, body.budget, work)
+
+
+@router.post("/{name}/why-not")
+async def why_not(served: Served, state: State, request: Request, body: WhyNotBody) -> Object:
+    """Show the bound that excludes a stored document from the hits of a search."""
+    query = as_query(body.query, state.limits)
+
+    def work(view: ServedView, task: Task) -> Object:
+        return why_not_object(view.searcher.why_not(query, body.key, body.resolved(state.limits, task)))
+
+    return await answered(state, served, request, body.budget, work)
+
+
+@router.post("/{name}/rerank")
+async def rerank(served: Served, state: State, request: Request, body: StoredRerankBody) -> Object:
+    """Rank stored documents, the candidates of another engine, by key."""
+    if len(body.keys) > state.limits.texts:
+        raise Problem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
+    query = as_query(body.query, state.limits)
+
+    def work(view: ServedView, task: Task) -> Object:
+        options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        ranking = counted(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
+        return ranking_object(ranking, ranking.seconds)
+
+    return await answered(state, served, request, body.budget, work)

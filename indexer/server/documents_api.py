@@ -1,0 +1,129 @@
+"""The documents of the collections of a server: read, added, replaced and removed."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.contents import Contents
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
+from moverank.indexer.readers.bad_record import BadRecord
+from moverank.indexer.readers.record_lines import document_of_record, read_records
+from moverank.indexer.server.collections_api import Served, State, answered
+from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.served_collection import ServedCollection
+from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.state import ServerState
+from moverank.indexer.server.workers import Task
+
+router = APIRouter(prefix="/collections", tags=["documents"])
+
+Object = dict[str, Any]
+_MOST = 1000  # documents of a page
+
+
+@router.get("/{name}/documents")
+async def list_documents(
+    served: Served,
+    state: State,
+    request: Request,
+    where: Annotated[list[str] | None, Query(description="A filter, as of --where; repeatable.")] = None,
+    first: Annotated[int, Query(ge=0, description="How many documents to skip.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
+) -> Object:
+    """List documents without their texts, in the order in which they were added."""
+
+    def work(view: ServedView, _: Task) -> Object:
+        with view.database:
+            contents = Contents(view.reader, where)
+            entries = [entry_object(entry) for entry in contents.entries(limit, first)]
+            return {"documents": entries, "found": len(contents), "total": contents.total}
+
+    return await answered(state, served, request, None, work)
+
+
+@router.get("/{name}/documents/{key:path}")
+async def show_document(served: Served, state: State, request: Request, key: str) -> Object:
+    """Return a whole document as `export` writes it, with the facts that are stored about it."""
+
+    def work(view: ServedView, _: Task) -> Object:
+        with view.database:
+            return description_object(Contents(view.reader).describe(key))
+
+    return await answered(state, served, request, None, work)
+
+
+@router.put("/{name}/documents/{key:path}")
+async def put_document(served: Served, state: State, key: str, record: Object) -> Object:
+    """Add or replace one document; the answer comes when the change is durable."""
+    try:
+        document = document_of_record({**record, "key": key}, key)
+    except BadRecord as bad:
+        raise Problem(422, bad.reason) from bad
+    return await _changed(state, served, lambda collection: collection.index([document], strict=True, upkeep=False))
+
+
+@router.post(
+    "/{name}/documents",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+            "description": "JSONL: a document or a thread on each line.",
+        }
+    },
+)
+async def add_documents(served: Served, state: State, request: Request) -> Object:
+    """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
+    async with _uploaded(request, state) as path:
+        return await _changed(state, served, lambda collection: _index(collection, path))
+
+
+def _index(collection: Collection, path: Path) -> Changes:
+    records: Iterator[Document | Rejection] = read_records(str(path), "the body")
+    return collection.index(records, strict=True, upkeep=False)
+
+
+@router.delete("/{name}/documents/{key:path}")
+async def delete_document(served: Served, state: State, key: str) -> Object:
+    """Remove one document."""
+    return await _changed(state, served, lambda collection: collection.remove([key], upkeep=False))
+
+
+@router.delete("/{name}/documents")
+async def delete_documents(
+    served: Served, state: State, where: Annotated[list[str], Query(description="A filter, as of --where.")]
+) -> Object:
+    """Remove the documents that pass a filter; all of them only one by one."""
+    return await _changed(state, served, lambda collection: collection.remove(where=where, upkeep=False))
+
+
+async def _changed(state: ServerState, served: ServedCollection, change: Callable[[Collection], Changes]) -> Object:
+    """Return the changes that the writer of a collection has committed."""
+    if state.read_only:
+        raise Problem(403, "this server is read-only")
+    return changes_object(await asyncio.wrap_future(served.write(change)))
+
+
+@asynccontextmanager
+async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[Path]:
+    """Write the body of a request to a file as it arrives; Problem 403 and 413."""
+    if state.read_only:
+        raise Problem(403, "this server is read-only")
+    with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
+        size = 0
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > state.limits.upload:
+                raise Problem(413, f"at most {state.limits.upload:,} bytes are allowed in an upload here")
+            await asyncio.to_thread(file.write, chunk)
+        if not size:
+            raise Problem(422, "the body is empty: send a document on each line")
+        file.flush()
+        yield Path(file.name)

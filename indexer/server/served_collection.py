@@ -1,0 +1,175 @@
+"""A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue."""
+
+import logging
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.documents import Changes
+from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.served_view import ServedView
+from moverank.rerank.errors import RerankError
+
+_POLL = 0.5  # seconds between two looks for changes by other processes
+_SHARE = 10  # at most this part of the time is spent on opening new states
+_UPKEEP = 128  # changed documents after which training and compaction may be due
+_WAIT = 10.0  # seconds that a change waits for another process that writes
+
+_log = logging.getLogger("moverank")
+
+
+class ServedCollection:
+    """The collection in `directory`, called `name` by clients.
+
+    A state that was committed, here or by another process, replaces the one before as a whole; searches that began
+    before end on theirs. Raises CollectionError if there is no usable collection.
+    """
+
+    def __init__(self, name: str, directory: Path, limits: Limits) -> None:
+        self.name, self.directory, self._limits = name, directory, limits
+        self._store, _, embedding = open_collection(directory)
+        self._view = ServedView.open(self._store, directory, embedding)
+        if self._view:
+            self._view.warm()
+        self._swap, self._changed, self._closed = Lock(), Event(), Event()
+        self._writer = ThreadPoolExecutor(1, f"moverank-writer-{name}")
+        self._writing, self._write_lock = 0, Lock()
+        self._collection: Collection | None = None  # of the writer's thread
+        self._changes = 0  # documents since the last upkeep
+        self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
+        self._refresher.start()
+
+    @property
+    def waiting_writes(self) -> int:
+        """Return the number of changes that run or wait."""
+        return self._writing
+
+    @property
+    def revision(self) -> int:
+        """Return the revision that is searched, 0 before there is any."""
+        view = self._view
+        return view.revision if view else 0
+
+    @contextmanager
+    def current(self) -> Iterator[ServedView]:
+        """Keep the current state open during the block; Problem 503 while there are no word vectors yet."""
+        with self._swap:
+            view = self._view
+            if view is None:
+                raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
+            view.acquire()
+        try:
+            yield view
+        finally:
+            view.release()
+
+    def write(self, change: Callable[[Collection], Changes]) -> "Future[Changes]":
+        """Run `change` after those that wait already; Problem 503 if too many do."""
+        with self._write_lock:
+            if self._writing >= self._limits.writes:
+                raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
+            self._writing += 1
+        return self._writer.submit(self._write, change)
+
+    def _write(self, change: Callable[[Collection], Changes]) -> Changes:
+        try:
+            if self._collection is None:
+                self._collection = Collection.open(self.directory, wait=_WAIT)
+            return self._with_upkeep(change, self._collection)
+        except CollectionError:
+            self._close_writer()  # opened again for the next change
+            raise
+        finally:
+            with self._write_lock:
+                self._writing -= 1
+            self._changed.set()
+
+    def _with_upkeep(self, change: Callable[[Collection], Changes], collection: Collection) -> Changes:
+        """Run a change; training and compaction follow after many changes, or if nothing can be searched yet."""
+        done = change(collection)
+        self._changes += done.added + done.updated + done.removed
+        if self._changes >= _UPKEEP or self._view is None:
+            self._changes = 0
+            self._writer.submit(self._keep_up)
+        return done
+
+    def _keep_up(self) -> None:
+        try:
+            if self._collection is not None:
+                self._collection.upkeep()
+                self._changed.set()
+        except (IndexerError, RerankError, OSError) as error:
+            _log.warning("%s: its upkeep failed, and is tried again later: %s", self.name, error)
+
+    def _close_writer(self) -> None:
+        if self._collection is not None:
+            self._collection.close()
+            self._collection = None
+
+    def refresh(self) -> None:
+        """Open the committed state unless it is the current one, and let it replace that."""
+        with self._store.reading() as reader:
+            revision, settings = reader.revision(), reader.settings()
+        before = self._view
+        if before and (revision, settings) == (before.revision, before.stored_settings):
+            return
+        view = ServedView.open(self._store, self.directory, before.embedding if before else None)
+        if view is None:
+            return
+        view.warm()
+        with self._swap:
+            self._view = view
+        if before:
+            before.replaced()
+
+    def _follow(self) -> None:
+        """Refresh after every change, but only so often that most of the time is left for searches."""
+        pause = 0.0
+        while not self._closed.is_set():
+            self._changed.wait(_POLL)
+            if self._closed.wait(pause):
+                return
+            self._changed.clear()
+            began = monotonic()
+            try:
+                self.refresh()
+            except (IndexerError, RerankError, OSError) as error:
+                _log.warning(
+                    "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error
+                )
+            taken = monotonic() - began
+            pause = taken * _SHARE if taken > _POLL / _SHARE else 0.0
+
+    def close(self) -> None:
+        """End the changes that wait, then close the collection."""
+        self._writer.submit(self._keep_up)
+        self._writer.submit(self._close_writer)
+        self._writer.shutdown(wait=True)
+        self._closed.set()
+        self._changed.set()
+        self._refresher.join()
+        with self._swap:
+            view, self._view = self._view, None
+        if view:
+            view.replaced()
+        self._store.close()
+
+
+def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, ServedCollection]:
+    """Open collections by name; CollectionError if one of them cannot be, after closing the others."""
+    opened: dict[str, ServedCollection] = {}
+    try:
+        for name, directory in places.items():
+            opened[name] = ServedCollection(name, directory, limits)
+    except (CollectionError, OSError):
+        for one in opened.values():
+            one.close()
+        raise
+    return opened

@@ -1,0 +1,70 @@
+"""A server of small collections, shared by the tests that do not change them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `server` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
+
+from tests.indexer.server.running import RunningServer
+
+WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905
+
+THREADS = [
+    {
+        "id": "t1",
+        "title": "Dog and cat",
+        "body": "the dog sleeps near the cat",
+        "comments": [{"text": "my bird sings", "rank": 1}, {"text": "wine and cheese", "rank": 2}],
+        "label": "pets",
+        "year": 2020,
+    },
+    {
+        "id": "t2",
+        "title": "Late train",
+        "body": "the train was late again",
+        "comments": [{"text": "take the bus"}],
+        "year": 2021,
+    },
+    {"id": "a/b", "title": "<script>alert(1)</script>", "body": "red wine & green apple", "comments": [], "year": 2022},
+    {"id": "t4", "title": "Nothing", "body": "zzz qqq", "comments": []},
+]
+
+
+def make_collection(directory: Path, name: str = "pets") -> Path:
+    """Index the threads in a new collection by the command line, and return its directory."""
+    vectors = directory / "vectors.txt"
+    rows = [f"{word} {i % 5}.5 {i * 0.25} {i % 3} 1" for i, word in enumerate(WORDS)]
+    vectors.write_text(f"{len(rows)} 4\n" + "\n".join(rows) + "\n")
+    file = directory / "threads.jsonl"
+    file.write_text("".join(json.dumps(thread) + "\n" for thread in THREADS))
+    index = directory / f"{name}.index"
+    command = [sys.executable, "-m", "moverank", "threads", file, "-i", index, "--embedding", vectors]
+    subprocess.run([*map(str, command)], check=True, capture_output=True)
+    return index
+
+
+@pytest.fixture(scope="session")
+def pets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_collection(tmp_path_factory.mktemp("pets"))
+
+
+@pytest.fixture(scope="session")
+def server(pets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    running = RunningServer("-i", pets, "--read-only", log=tmp_path_factory.mktemp("server") / "log")
+    yield running
+    assert running.stop() == 0
+    assert "Traceback" not in running.log.read_text()
+
+
+@pytest.fixture
+def writable(tmp_path: Path) -> Iterator[RunningServer]:
+    running = RunningServer("-i", make_collection(tmp_path), log=tmp_path / "log")
+    yield running
+    running.stop()
+    assert "Traceback" not in running.log.read_text()

@@ -1,0 +1,88 @@
+"""A running server of the test's own: the command `serve` as a process, over its own socket."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+_READY = re.compile(r"serving at (http://\S+/)")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The status, the headers and the body of an answer."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """Return the JSON value of the body."""
+        return json.loads(self.body)
+
+
+class RunningServer:
+    """`moverank serve` with `arguments` in a process of its own, at a free port; `url` is its address."""
+
+    def __init__(self, *arguments: str | Path, log: Path) -> None:
+        self.log = log
+        with log.open("wb") as file:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "moverank", "serve", "--port", "0", *map(str, arguments)],
+                stdout=file,
+                stderr=file,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            )
+        self.url = self._wait()
+
+    def _wait(self) -> str:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            found = _READY.search(self.log.read_text())
+            if found:
+                return found[1].rstrip("/")
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        self.stop()
+        raise AssertionError(f"the server did not start: {self.log.read_text()}")
+
+    def ask(
+        self, path: str, body: Any = None, *, method: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Send a request, with a JSON body unless it is bytes, and return the answer, whatever its status."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        sent = {"Content-Type": "application/json"} | dict(headers or {})
+        request = Request(self.url + path, data, sent, method=method)  # noqa: S310 - our own server
+        try:
+            with urlopen(request, timeout=60) as answer:  # noqa: S310 - likewise
+                return Reply(answer.status, answer.headers, answer.read())
+        except HTTPError as error:
+            with error:
+                return Reply(error.code, error.headers, error.read())
+
+    def wait_for(self, name: str, revision: int) -> None:
+        """Wait until a collection is searched at a revision."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if self.ask(f"/collections/{name}").json["revision"] >= revision:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"revision {revision} is not searched")
+
+    def stop(self, with_signal: int = signal.SIGTERM) -> int:
+        """End the server, and return its exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+        return self.process.wait(timeout=60)
