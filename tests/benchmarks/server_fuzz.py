@@ -136,20 +136,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="moverank-fuzz-") as name:
         folder = Path(name)
         server = RunningServer("-i", make_collection(folder), log=folder / "log")
-        clean = fuzz(server, arguments.seconds)
-        show(f"schemathesis for {arguments.seconds} s: {'nothing found' if clean else 'FAILURES'}")
-        hostile, rows = Hostile(server, arguments.connections), []
-        server.ask("/collections/pets/search", {"query": "dog wine"})
-        for work in (
-            hostile.slow_body,
-            hostile.long_body,
-            hostile.broken_json,
-            hostile.cut_off,
-            hostile.open_connections,
-        ):
-            times = sorted(while_others_search(server, work))
-            rows.append([work.__name__.replace("_", " "), len(times), f"{times[-1] * 1e3:.0f}"])
-        show_table(["meanwhile", "searches answered", "slowest ms"], rows)
+        try:
+            clean = fuzz(server, arguments.seconds)
+            show(f"schemathesis for {arguments.seconds} s: {'nothing found' if clean else 'FAILURES'}")
+            hostile, rows = Hostile(server, arguments.connections), []
+            server.ask("/collections/pets/search", {"query": "dog wine"})
+            for work in (
+                hostile.slow_body,
+                hostile.long_body,
+                hostile.broken_json,
+                hostile.cut_off,
+                hostile.open_connections,
+            ):
+                times = sorted(while_others_search(server, work))
+                rows.append([work.__name__.replace("_", " "), len(times), f"{times[-1] * 1e3:.0f}"])
+            show_table(["meanwhile", "searches answered", "slowest ms"], rows)
+        except BaseException:
+            server.stop(signal.SIGKILL)
+            raise
         code = server.stop(signal.SIGTERM)
         log = (folder / "log").read_text()
         show(f"the server ended with {code}; tracebacks in its log: {log.count('Traceback')}")

@@ -8,7 +8,15 @@ from filelock import FileLock
 
 from moverank import Collection, LockedError, UnknownKey
 from tests.indexer.stored_state import snapshots
-from tests.indexer.world import Twin, check_exact, document, random_documents, record_counted_texts
+from tests.indexer.world import (
+    MakeCollection,
+    Twin,
+    check_exact,
+    document,
+    random_documents,
+    record_counted_texts,
+    snapshot_above,
+)
 
 
 def test_documents_are_stored(collection: Collection) -> None:
@@ -63,3 +71,18 @@ def test_the_lock_is_released_after_a_failure(collection: Collection) -> None:
     with FileLock(collection.path / "lock", timeout=0):
         pass
     collection.index([document("a", "ant")])
+
+
+def test_upkeep_can_be_put_off(make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch) -> None:
+    collection = make_collection()
+    snapshot_above(monkeypatch, 5)
+    for one in random_documents(20):
+        changes = collection.index([one], upkeep=False)
+        assert (changes.added, changes.coverage) == (1, None)
+    assert collection.remove(["d3"], upkeep=False).removed == 1
+    assert collection.index_in_use() is None
+    before = collection.search("ant bee", k=30, exact=True)
+    found = collection.upkeep()
+    assert (found.revision, found.coverage) == (21, 1.0)
+    assert collection.index_in_use() is not None
+    assert [hit.key for hit in collection.search("ant bee", k=30, exact=True).hits] == [hit.key for hit in before.hits]

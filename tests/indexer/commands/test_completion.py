@@ -61,7 +61,7 @@ def test_sources_are_those_of_the_collection(complete: Complete, call: Call, col
 
 
 def test_topics_and_commands(complete: Complete) -> None:
-    assert complete("help", "s") == ["safety", "search", "settings", "show", "similar", "sources"]
+    assert complete("help", "s") == ["safety", "search", "serve", "server", "settings", "show", "similar", "sources"]
 
 
 def test_a_collection_that_cannot_be_read_has_no_values(complete: Complete, collection: Path) -> None:

@@ -10,14 +10,14 @@ from moverank.cli import app
 from moverank.indexer.commands.shared_options import with_wait_limit
 from moverank.indexer.options import SearchOptions
 
-NOT_NAMED_ALIKE = {"explained"}  # --explain
+NOT_OPTIONS = {"explained", "stop"}  # --explain; a function of the library
 
 
 @pytest.mark.parametrize("command", ["search", "similar"])
 def test_every_search_option_is_an_option_of_the_command_with_the_same_default(command: str) -> None:
     group: Any = typer.main.get_command(app)
     defaults = {parameter.name: parameter.default for parameter in group.commands[command].params}
-    expected = {field.name: field.default for field in fields(SearchOptions) if field.name not in NOT_NAMED_ALIKE}
+    expected = {field.name: field.default for field in fields(SearchOptions) if field.name not in NOT_OPTIONS}
     assert {name: defaults[name] for name in expected} == expected
     assert "explain" in defaults
 

@@ -182,3 +182,20 @@ def test_an_empty_collection_has_no_hits(make_collection: MakeCollection) -> Non
     ranking = make_collection().search("ant")
     assert ranking.hits == ()
     assert ranking.certified
+
+
+def test_a_stopped_search_ends_early_with_sound_hits(searchable: Searchable) -> None:
+    collection, twin = searchable.of()
+    calls: list[None] = []
+
+    def stop() -> bool:
+        calls.append(None)
+        return True
+
+    ranking = collection.search("ant dog elk fox", k=3, stop=stop)
+    assert calls
+    assert len(ranking.hits) == 3
+    check_sound(ranking, twin.distances("ant dog elk fox"), 3)
+    never = collection.search("ant dog elk fox", k=3, stop=lambda: False)
+    assert never.certified
+    assert [hit.key for hit in never.hits] == [hit.key for hit in collection.search("ant dog elk fox", k=3).hits]

@@ -1,5 +1,7 @@
 """Reranking of texts as other servers offer it, and their own clients against ours."""
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,13 @@ TEXTS = ["a train and a bus", "cat and bird", "zzz", "wine with a dog", "cheese"
 
 # The clients' own warnings: what they do is not ours to mend.
 pytestmark = pytest.mark.filterwarnings("default")
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    """Collect what the clients leave open, before the next test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
