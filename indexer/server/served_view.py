@@ -18,6 +18,7 @@ from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.words.embedding import Embedding
 
 _ATTEMPTS = 5
+_SOME = 100  # characters of a text, which are as good a query as all of them
 
 
 class ServedView:
@@ -65,7 +66,7 @@ class ServedView:
     def _some_text(self) -> list[str]:
         with self.database:
             some = self.reader.texts(list(islice(self.reader.ids(), 3)))
-        return [text for texts in some.values() for text in texts]
+        return [text[:_SOME] for texts in some.values() for text in texts]
 
     @cached_property
     def reranker(self) -> Reranker:
