@@ -223,12 +223,12 @@ def report(
         ordered = sorted(tally.seconds)
         p50, p99 = statistics.median(ordered), ordered[int(0.99 * (len(ordered) - 1))]
         refused = tally.statuses.get(429, 0)
-        errors = sum(number for status, number in tally.statuses.items() if status not in (200, 429)) + tally.broken
-        rows.append([name, f"{len(ordered) / time_:.1f}", f"{p50 * 1e3:.0f}", f"{p99 * 1e3:.0f}", refused, errors])
-    show_table(["", "searches a second", "p50 ms", "p99 ms", "refused", "errors"], rows)
         others = {status: number for status, number in sorted(tally.statuses.items()) if status != 200}
         if others or tally.broken:
             show(f"{name}: statuses {others}, {tally.broken} broken connections")
+        errors = sum(number for status, number in tally.statuses.items() if status not in (200, 429)) + tally.broken
+        rows.append([name, f"{len(ordered) / time_:.1f}", f"{p50 * 1e3:.0f}", f"{p99 * 1e3:.0f}", refused, errors])
+    show_table(["", "searches a second", "p50 ms", "p99 ms", "refused", "errors"], rows)
     ratio = (len(together.seconds) / seconds) / (len(alone.seconds) / (seconds / 4))
     show(f"throughput of all against one: {ratio:.2f}")
     revisions = {answer["revision"] for _, answer in together.samples}
