@@ -4,6 +4,7 @@ The programs of the wheel are run directly: its own start, run by root, adds a u
 to everyone.
 """
 
+import ctypes
 import os
 import pwd
 import shutil
@@ -12,12 +13,15 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 _SECONDS = 60
+_PR_SET_PDEATHSIG = 1
+"""prctl(2): a process gets a signal when its parent ends, so that the server also stops if the tests are killed."""
 _CREATE = ("--auth=trust", "--encoding=utf8", "--no-locale", "--no-sync", "-U", "postgres")
 
 
@@ -66,7 +70,8 @@ def _running(programs: Path, directory: str, account: dict[str, Any]) -> Iterato
     with log.open("wb") as output:
         common: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "cwd": directory}
         _create(create, log, common | account)
-        server = subprocess.Popen(serve, **common, **account)
+        ended = partial(ctypes.CDLL(None).prctl, _PR_SET_PDEATHSIG, signal.SIGINT)
+        server = subprocess.Popen(serve, preexec_fn=ended, **common, **account)
     try:
         _wait_for(server, directory, log)
         yield
