@@ -27,7 +27,9 @@ from moverank.indexer.readers.stored_record import is_stored_record, stored_docu
 from moverank.indexer.readers.threads import thread_of
 
 _THREAD_FIELDS = ("title", "name", "body", "comments")
-_FIELDS = {*KEY_FIELDS, *TITLE_FIELDS, *TEXT_FIELDS, *_THREAD_FIELDS, "parts", "title_counts", VECTOR_FIELD}
+QUERY_FIELDS = {*KEY_FIELDS, *TITLE_FIELDS, *TEXT_FIELDS, *_THREAD_FIELDS, "parts", "title_counts", VECTOR_FIELD}
+"""The fields of records that matter for a query."""
+
 _FORM = 'a query needs the form {"id": "...", "title": "...", "text": "..."}, or that of a thread'
 
 
@@ -88,7 +90,7 @@ def query_of(record: Record, default_key: str) -> Document:
 
     Only key, title and texts are taken.
     """
-    given = {name: value for name, value in record.items() if name in _FIELDS}
+    given = {name: value for name, value in record.items() if name in QUERY_FIELDS}
     given = {name: value for name, value in given.items() if value is not None or name not in KEY_FIELDS}
     if given.keys() <= {*KEY_FIELDS, "title_counts", VECTOR_FIELD}:
         raise BadRecord(f"{_FORM}: {field_names(record)}")

@@ -42,9 +42,13 @@ def as_document(text: Text, name: str, key: str = "") -> Document:
 
 def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
     from moverank.indexer.readers.bad_record import BadRecord  # here: texts alone need no reader
-    from moverank.indexer.readers.queries import query_of
+    from moverank.indexer.readers.queries import QUERY_FIELDS, query_of
+    from moverank.indexer.readers.records import LABEL_FIELDS, choose_field, label_of
 
     try:
-        return query_of(dict(record), key)
+        document = query_of(dict(record), key)
+        label = choose_field(record, None, LABEL_FIELDS)
+        others = {field: value for field, value in record.items() if field not in {*QUERY_FIELDS, label}}
+        return replace(document, label=label_of(record, label), metadata=others)
     except BadRecord as bad:
         raise UsageError(f"{name}: {bad.reason}") from bad

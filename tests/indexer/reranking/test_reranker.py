@@ -179,7 +179,9 @@ def test_candidates_may_be_records_threads_and_documents(embedding: Embedding) -
     assert sorted(hit.key for hit in ranking.hits) == ["2", "4", "r1", "r2", "r4"]
     found = {hit.key: hit for hit in ranking.hits}
     assert (found["r4"].title, found["r4"].label, found["r4"].metadata) == ("Dog house", "pets", {"votes": 40})
-    assert found["r1"].title == "Warm socket"
+    assert (found["r1"].title, found["r1"].label, found["r1"].metadata) == ("Warm socket", None, {"votes": 3})
+    labelled = Reranker(embedding).rank("cat", [{"text": "dog", "label": "pets", "tags": ["a"]}]).hits[0]
+    assert (labelled.label, labelled.metadata) == ("pets", {"tags": ["a"]})
     assert found["r1"].distance == pytest.approx(
         _brute_force(embedding, "hot plug socket", "warm socket cable melts"), rel=1e-9
     )
