@@ -14,6 +14,7 @@ from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.formatters.percentage import percentage
 from moverank.indexer.formatters.query_words import explanation_words, ranking_words
+from moverank.indexer.formatters.sentences import exclusion, verdict, work_done
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
@@ -67,20 +68,8 @@ def _short_flows(flows: Sequence[Flow]) -> Text:
 
 def _verdict(ranking: Ranking, seconds: float) -> str:
     """Return the certificate of a ranking, and the work it took."""
-    counts = ranking.counts
-    better = "nearer" if all(hit.total is None for hit in ranking.hits) else "better"
-    if not counts.candidates:
-        verdict = "No document to compare: none has a word with a vector, or none passes --where"
-    elif not ranking.hits:
-        verdict = "Nothing found: no candidate has a word of the query, or none is near enough"
-    elif ranking.certified:
-        verdict = f"Certified: no other document is {better}"
-    elif ranking.scope == "collection":
-        verdict = f"Not certified: time limit reached; the last hit is at most {ranking.largest_error:.4f} too far"
-    else:
-        verdict = f"Not certified: exact among {counts.candidates:,} candidates; --exact proves it for all documents"
     ranked_by = f" Ranked by {ranking.ranked_by}." if ranking.ranked_by else ""
-    return f"{verdict}. {counts.candidates:,} compared, {counts.solved:,} solved, {seconds:.2f} s.{ranked_by}"
+    return f"{verdict(ranking)}. {work_done(ranking, seconds)}.{ranked_by}"
 
 
 def flow_table(flows: Sequence[Flow]) -> Table:
@@ -106,16 +95,6 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     return Group(*lines, flow_table(explanation.flows), *words)
 
 
-_EXCLUSIONS = {
-    "first stage": "It is not among the candidates of the first stage: --exact includes it",
-    "rwmd": "RWMD, a lower bound, is above that already",
-    "dual": "The dual bound is above that already",
-    "sinkhorn": "Sinkhorn's lower bound is above that already",
-    "solved": "No bound excludes it: its distance is larger, or equal and an earlier document is the hit",
-    "hit": "It is one of the hits",
-}
-
-
 def why_not_view(why: WhyNot) -> RenderableType:
     """Return the bounds of a document beside the distance of the last hit."""
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -123,7 +102,7 @@ def why_not_view(why: WhyNot) -> RenderableType:
         above = Text("above", style="red") if value > why.kth else Text("")
         table.add_row(Text(name.replace("_", ", "), style="dim"), f"{value:.6f}", above)
     limit = f"the distance of hit {why.k} is {why.kth:.6f}" if why.kth < float("inf") else "there are fewer hits"
-    return Group(Text(f"why not: {limit}. {_EXCLUSIONS[why.stage]}.", style="bold"), table)
+    return Group(Text(f"why not: {limit}. {exclusion(why)}.", style="bold"), table)
 
 
 def changes_line(changes: Changes, seconds: float) -> str:

@@ -44,8 +44,8 @@ _Item = TypeVar("_Item")
 class Searcher:
     """Searches `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
-    `search`, `similar`, `rerank`, `explain`, `why_not` and `document_frequencies` may be called by several threads at a
-    time: one of them reads the database, under the lock `database`, while others compute distances.
+    `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
+    threads at a time: one of them reads the database, under the lock `database`, while others compute distances.
     """
 
     def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
@@ -95,11 +95,13 @@ class Searcher:
 
     def pairs(self, within: float, k: int | None, options: SearchOptions, progress: Progress) -> Pairs:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
-        query = self._parser.resolve(options)
+        with self.database:
+            query = self._parser.resolve(options)
         if query.ranking.plain not in ("wmd", "pwmd"):
             raise UsageError(f"pairs are compared by wmd or pwmd, not by {query.ranking}: both sides count alike there")
         found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
-        shown = self._reader.shown(np.union1d(found.first, found.second).tolist())
+        with self.database:
+            shown = self._reader.shown(np.union1d(found.first, found.second).tolist())
         ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
         pairs = tuple(
             Pair((shown[one].key, shown[other].key), (shown[one].title, shown[other].title), distance)

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -11,12 +12,13 @@ from starlette.types import ASGIApp
 
 from moverank.indexer.server import collections_api, documents_api, rerank_api, status_api
 from moverank.indexer.server.guard import Access, Guard
+from moverank.indexer.server.pages import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
 
 
-def application(state: ServerState, access: Access) -> ASGIApp:
-    """Return the ASGI application of a server."""
+def application(state: ServerState, access: Access, reports: Path | None = None) -> ASGIApp:
+    """Return the ASGI application of a server; `reports` is a directory of files that `evaluate` wrote, for a page."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -34,6 +36,7 @@ def application(state: ServerState, access: Access) -> ASGIApp:
     app.state.moverank = state
     for api in (rerank_api, collections_api, documents_api, status_api):
         app.include_router(api.router)
+    app.include_router(pages_router(reports))
     add_handlers(app)
     _watch(state)
     inner: ASGIApp = app

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -33,6 +34,13 @@ class Tokenizer:
         else:
             words = _unicode_word().findall(unicodedata.normalize("NFC", text.lower()))
         return [word for word in words if word not in self.stop_words]
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield start and end of each word in `text` as it is written, and the word."""
+        for found in _unicode_word().finditer(text):
+            word = unicodedata.normalize("NFC", found[0].lower())
+            if word not in self.stop_words:
+                yield *found.span(), word
 
     def count(self, text: str) -> Counter[str]:
         """Return the number of occurrences of each word of `text`."""

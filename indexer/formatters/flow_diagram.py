@@ -1,0 +1,161 @@
+"""Flows as a diagram: words of both sides, joined by bands as wide as the mass."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from moverank.rerank.ranking import Flow
+
+STAYS = 0
+"""The step of a flow without cost: the word is in both texts."""
+
+STEPS = ("stays", "near", "less near", "far", "farthest")
+"""The names of the steps of cost; those after the first are quarters of the largest cost."""
+
+_MOST = 16  # words of a side
+_TALL = 340.0  # pixels of all mass
+_ROW, _GAP = 20.0, 4.0  # the least height of a word, so that its label can be read; the space between words
+_THINNEST = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of one side: the `middle` of its label, and the top and height of its bar, in pixels; its mass."""
+
+    text: str
+    mass: float
+    middle: float
+    top: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A flow as an SVG path over a width of 100, and the step of its cost; `source` and `target` number its words."""
+
+    flow: Flow
+    path: str
+    step: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """The bands of the flows of most mass at least cost, and the words of both sides; `height` in pixels.
+
+    `mass` is the share of all mass that is shown. `legend` has, for each step, its name and its costs in words.
+    """
+
+    sources: tuple[Word, ...]
+    targets: tuple[Word, ...]
+    bands: tuple[Band, ...]
+    height: float
+    mass: float
+    legend: tuple[tuple[str, str], ...]
+
+
+def cost_step(cost: float, longest: float) -> int:
+    """Return the number of the step of a cost, if `longest` is the largest one."""
+    if cost <= 0:
+        return STAYS
+    quarters = len(STEPS) - 1
+    return 1 + min(quarters - 1, int(quarters * cost / longest))
+
+
+def flow_diagram(flows: Sequence[Flow]) -> Diagram:
+    """Return the diagram of some flows: those of most mass at least cost, between at most so many words of each side."""
+    shown = _heaviest(flows)
+    longest = max((flow.cost for flow in flows), default=0.0)
+    mass = sum(flow.mass for flow in shown)
+    scale = _TALL / mass if mass else 0.0
+    left = _column(shown, lambda flow: flow.source, lambda name: -_mass(shown, "source", name), scale)
+    places = {word.text: word.middle for word in left}
+    right = _column(shown, lambda flow: flow.target, lambda name: _centre(shown, name, places), scale)
+    height = max((word.middle for word in (*left, *right)), default=0.0) + _ROW
+    return Diagram(left, right, tuple(_bands(shown, left, right, longest, scale)), height, mass, _legend(longest))
+
+
+def _heaviest(flows: Sequence[Flow]) -> list[Flow]:
+    """Return the flows of most mass at least cost, between at most `_MOST` words of each side."""
+    sources, targets, chosen = set[str](), set[str](), []
+    for flow in sorted(flows, key=lambda flow: (-flow.mass / (1 + flow.cost), flow.source, flow.target)):
+        if len(sources | {flow.source}) <= _MOST and len(targets | {flow.target}) <= _MOST:
+            sources.add(flow.source)
+            targets.add(flow.target)
+            chosen.append(flow)
+    return chosen
+
+
+def _mass(flows: Iterable[Flow], side: str, name: str) -> float:
+    return sum(flow.mass for flow in flows if getattr(flow, side) == name)
+
+
+def _centre(flows: Iterable[Flow], target: str, places: dict[str, float]) -> float:
+    """Return the mean place of the sources of a word, so that few bands cross."""
+    mine = [flow for flow in flows if flow.target == target]
+    return sum(flow.mass * places[flow.source] for flow in mine) / sum(flow.mass for flow in mine)
+
+
+def _column(
+    flows: Sequence[Flow], name_of: Callable[[Flow], str], order: Callable[[str], float], scale: float
+) -> tuple[Word, ...]:
+    """Return the words of one side from top to bottom."""
+    masses: dict[str, float] = {}
+    for flow in flows:
+        masses[name_of(flow)] = masses.get(name_of(flow), 0.0) + flow.mass
+    names = sorted(masses, key=lambda name: (order(name), name))
+    rows = [max(_ROW, masses[name] * scale) for name in names]
+    tops = accumulate((row + _GAP for row in rows), initial=_GAP)
+    return tuple(
+        Word(name, masses[name], top + row / 2, top + (row - masses[name] * scale) / 2, masses[name] * scale)
+        for name, row, top in zip(names, rows, tops, strict=False)
+    )
+
+
+@dataclass(slots=True)
+class _Free:
+    """Where the next band of each word begins."""
+
+    tops: dict[str, float] = field(default_factory=dict)
+
+    def take(self, word: Word, width: float) -> float:
+        top = self.tops.get(word.text, word.top)
+        self.tops[word.text] = top + width
+        return top
+
+
+def _bands(
+    flows: Sequence[Flow], left: Sequence[Word], right: Sequence[Word], longest: float, scale: float
+) -> list[Band]:
+    """Return the bands; at each word they are in the order of the words on the other side."""
+    sources, targets = ({word.text: i for i, word in enumerate(words)} for words in (left, right))
+    starts, ends, free = {}, {}, (_Free(), _Free())
+    for flow in sorted(flows, key=lambda flow: targets[flow.target]):
+        starts[flow] = free[0].take(left[sources[flow.source]], flow.mass * scale)
+    for flow in sorted(flows, key=lambda flow: sources[flow.source]):
+        ends[flow] = free[1].take(right[targets[flow.target]], flow.mass * scale)
+    return [
+        Band(
+            flow,
+            _path(starts[flow], ends[flow], max(_THINNEST, flow.mass * scale)),
+            cost_step(flow.cost, longest),
+            sources[flow.source],
+            targets[flow.target],
+        )
+        for flow in flows
+    ]
+
+
+def _path(start: float, end: float, width: float) -> str:
+    return (
+        f"M0 {start:.1f}C50 {start:.1f} 50 {end:.1f} 100 {end:.1f}V{end + width:.1f}"
+        f"C50 {end + width:.1f} 50 {start + width:.1f} 0 {start + width:.1f}Z"
+    )
+
+
+def _legend(longest: float) -> tuple[tuple[str, str], ...]:
+    quarters = len(STEPS) - 1
+    limits = [longest * i / quarters for i in range(quarters + 1)]
+    named = [(name, f"{limits[i]:.2f} to {limits[i + 1]:.2f}") for i, name in enumerate(STEPS[1:])]
+    return ((STEPS[STAYS], "no cost: the same word"), *(named if longest else ()))

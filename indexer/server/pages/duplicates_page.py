@@ -1,0 +1,98 @@
+"""Groups of documents that are near each other."""
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.server.collections_api import State
+from moverank.indexer.server.pages.hit_list import number
+from moverank.indexer.server.pages.rendering import Values, failed, page_about
+from moverank.indexer.server.pages.search_page import chosen_collection
+from moverank.indexer.server.pages.typed_form import TypedForm
+from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.workers import Task
+
+router = APIRouter()
+
+_WITHIN = "0.1"
+_MOST_GROUPS, _MOST_KEYS = 100, 50
+
+
+@router.get("/duplicates")
+async def duplicates_page(state: State, request: Request) -> HTMLResponse:
+    """Show the groups of documents that are connected by pairs within a distance."""
+    form = TypedForm.of(request.query_params.multi_items())
+    typed = form.one("within").strip()
+    values: Values = {"page": "duplicates", "form": form, "within": typed or _WITHIN, "found": None}
+    try:
+        served = chosen_collection(state, form)
+        values["name"] = served.name
+        within = _distance(typed or _WITHIN)
+
+        def work(view: ServedView, task: Task) -> Values:
+            if not typed:
+                return {"groups": None}
+
+            options = SearchOptions(rank="pwmd" if view.settings.gamma else "wmd", where=form.conditions or None)
+            return _shown(view.searcher.pairs(within, None, options, _Clock(task)))
+
+        return await page_about(request, served, "duplicates.html", values, work)
+    except (Problem, IndexerError) as error:
+        return failed(request, "duplicates.html", values, error)
+
+
+class _Clock:
+    """Ends a comparison when the time of its request is over; the next request goes on from there."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG002 - of Progress
+        """Raise a Problem 503 if no time is left."""
+        if self._task.stopped() or not self._task.seconds:
+            of_all = f" of {total:,}" if total else ""
+            raise Problem(
+                503,
+                f"this takes longer than a request may: {done:,}{of_all} {unit} are compared; find groups again to go "
+                "on from there, or choose fewer documents by a filter",
+            )
+
+
+def _distance(typed: str) -> float:
+    """Return the distance that was typed; UsageError if it is none."""
+    try:
+        within = float(typed)
+    except ValueError:
+        within = -1.0
+    if not 0 <= within < float("inf"):
+        raise UsageError(f"the distance must be a number of 0 or more, not {typed[:40]!r}")
+    return within
+
+
+def _shown(found: Pairs) -> Values:
+    """Return the largest groups, with their smallest and largest distances."""
+    titles = {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
+    groups = found.clusters
+    number_of = {key: i for i, keys in enumerate(groups) for key in keys}
+    spans: dict[int, tuple[float, float]] = {}
+    for pair in found.pairs:
+        low, high = spans.get(number_of[pair.keys[0]], (pair.distance, pair.distance))
+        spans[number_of[pair.keys[0]]] = (min(low, pair.distance), max(high, pair.distance))
+    return {
+        "groups": [
+            {
+                "documents": [(key, titles[key] or key) for key in keys[:_MOST_KEYS]],
+                "size": len(keys),
+                "low": number(spans[i][0]),
+                "high": number(spans[i][1]),
+            }
+            for i, keys in enumerate(groups[:_MOST_GROUPS])
+        ],
+        "all_groups": len(groups),
+        "pairs": len(found.pairs),
+        "compared": found.compared,
+        "ranked_by": found.ranked_by,
+    }

@@ -1,0 +1,74 @@
+"""The hits of a search as the values of a template."""
+
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+from moverank.indexer.documents import Metadata
+from moverank.indexer.formatters.query_words import ranking_words
+from moverank.indexer.formatters.sentences import verdict, work_done
+from moverank.indexer.metadata import flattened
+from moverank.indexer.server.pages.marking import Segments, marked, marks_of_words, words_of
+from moverank.indexer.server.served_view import ServedView
+from moverank.rerank.ranking import Hit, Ranking
+
+PROOF = "“compare all documents”"
+_LONGEST_VALUE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHit:
+    """A hit: `value` is the number that ranks it, called `measure`; `parts` are the terms of a sum."""
+
+    key: str
+    title: Segments
+    snippet: Segments
+    label: str | None
+    metadata: list[tuple[str, str]]
+    measure: str
+    value: str
+    parts: list[tuple[str, str]]
+
+
+def shown_ranking(ranking: Ranking, view: ServedView, texts: list[str]) -> dict[str, Any]:
+    """Return what a page shows of a ranking; words of `texts`, the query, are marked."""
+    marks = marks_of_words(words_of(texts, view.settings.stop_words))
+    return {
+        "hits": [
+            ShownHit(
+                hit.key,
+                marked(hit.title or hit.key, marks),
+                marked(hit.snippet, marks),
+                hit.label,
+                metadata_values(hit.metadata),
+                *_value(hit),
+                parts=[(name, number(value)) for name, value in hit.parts],
+            )
+            for hit in ranking.hits
+        ],
+        "certified": ranking.certified,
+        "verdict": verdict(ranking, PROOF),
+        "work": work_done(ranking, ranking.seconds),
+        "ranked_by": ranking.ranked_by,
+        "words": list(ranking_words(ranking)),
+    }
+
+
+def metadata_values(metadata: Metadata) -> list[tuple[str, str]]:
+    """Return names and values of metadata, the values of a list in one; long ones are cut."""
+    fields: dict[str, list[str]] = {}
+    for name, value in flattened(metadata):
+        fields.setdefault(name, []).append(value)
+    joined = ((name, ", ".join(values)) for name, values in fields.items())
+    return [(name, text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") for name, text in joined]
+
+
+def number(value: float) -> str:
+    """Return a number; a dash for a missing one."""
+    return "-" if isnan(value) else f"{value:.4f}"
+
+
+def _value(hit: Hit) -> tuple[str, str]:
+    if hit.total is not None:
+        return "total", number(hit.total)
+    return ("score", number(hit.scored)) if hit.scored is not None else ("distance", number(hit.distance))

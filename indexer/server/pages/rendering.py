@@ -1,0 +1,97 @@
+"""Pages from templates; an error becomes a sentence in the page that keeps what was typed."""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from moverank.indexer.errors import IndexerError, LockedError
+from moverank.indexer.server.collections_api import describe
+from moverank.indexer.server.pages.static_files import static_url
+from moverank.indexer.server.pages.typed_form import TypedForm, url_of
+from moverank.indexer.server.problems import INTERNAL, Problem, status_of
+from moverank.indexer.server.served_collection import ServedCollection
+from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.state import ServerState
+from moverank.indexer.server.workers import Task
+from moverank.rerank.errors import RerankError
+
+Values = dict[str, Any]
+Work = Callable[[ServedView, Task], Values]
+
+_log = logging.getLogger("moverank")
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("moverank.indexer.server.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {"static_url": static_url, "url_of": url_of}
+    return environment
+
+
+def rendered(
+    request: Request,
+    template: str,
+    values: Mapping[str, Any],
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> HTMLResponse:
+    """Return a page."""
+    state: ServerState = request.app.state.moverank
+    shared = {
+        "collections": [describe(served) for served in state.collections.values()],
+        "problem": None,
+        "page": "",
+        "name": "",
+        "form": TypedForm(),
+        "status": status,
+    }
+    return HTMLResponse(
+        _environment().get_template(template).render(shared | dict(values)), status, dict(headers or {})
+    )
+
+
+def failed(
+    request: Request, template: str, values: Mapping[str, Any], error: Problem | IndexerError | RerankError
+) -> HTMLResponse:
+    """Return a page with the sentence of an error; the reason of an internal one is only logged."""
+    headers: Mapping[str, str] | None = None
+    if isinstance(error, Problem):
+        status, sentence, headers = error.status_code, str(error.detail), error.headers
+    else:
+        status, sentence = status_of(error), str(error)
+        if status >= 500 and not isinstance(error, LockedError):
+            _log.error("a page failed: %s", error)
+            sentence = INTERNAL
+    problem = {"sentence": f"{sentence[:1].upper()}{sentence[1:]}."}
+    return rendered(request, template, dict(values) | {"problem": problem}, status, headers)
+
+
+async def page_about(
+    request: Request, served: ServedCollection, template: str, values: Mapping[str, Any], work: Work
+) -> HTMLResponse:
+    """Return a page with `values` and those that `work` computes of the current state of a collection.
+
+    The template is also rendered without the latter, with a `problem`.
+    """
+    state: ServerState = request.app.state.moverank
+
+    def run(task: Task) -> HTMLResponse:
+        with served.current() as view:
+            found = work(view, task) | {"revision": view.revision}
+        return rendered(request, template, dict(values) | {"found": found})
+
+    try:
+        return await state.workers.run(request, None, run)
+    except (Problem, IndexerError, RerankError) as error:
+        return failed(request, template, dict(values) | {"found": None}, error)

@@ -1,0 +1,25 @@
+"""All pages as one router."""
+
+from pathlib import Path
+
+from fastapi import APIRouter
+
+from moverank.indexer.server.pages import (
+    api_page,
+    document_page,
+    duplicates_page,
+    measurements_page,
+    search_page,
+    static_files,
+    thread_page,
+    why_not_page,
+)
+
+
+def pages_router(reports: Path | None = None) -> APIRouter:
+    """Return the routes of all pages; `reports` is a directory of files that `evaluate` wrote, None: there are none."""
+    router = APIRouter(include_in_schema=False)
+    for part in (search_page, document_page, why_not_page, thread_page, duplicates_page, api_page, static_files):
+        router.include_router(part.router)
+    router.include_router(measurements_page.measurements_router(reports))
+    return router

@@ -1,0 +1,131 @@
+// Comfort for those who have scripts: results without a new page, threads that open in place, bands that light up.
+"use strict";
+
+const status = document.getElementById("status");
+
+function say(text) {
+  status.textContent = text;
+}
+
+async function fetched(url, options) {
+  const response = await fetch(url, { ...options, headers: { Accept: "text/html" } });
+  if (!(response.headers.get("content-type") || "").startsWith("text/html")) throw new Error("no page");
+  return new DOMParser().parseFromString(await response.text(), "text/html");
+}
+
+// A search replaces the results in the page; the address and the Back button are those of a new page.
+async function search(url, focus) {
+  const found = document.getElementById("found");
+  found.setAttribute("aria-busy", "true");
+  say("Searching");
+  try {
+    const page = await fetched(url);
+    for (const part of ["h1", "#notice", "#found", "footer"]) {
+      const fresh = page.querySelector(part);
+      const old = document.querySelector(part);
+      if (fresh && old) old.replaceWith(document.adoptNode(fresh));
+    }
+    document.title = page.title;
+    prepare(document);
+    const problem = document.querySelector(".problem");
+    const verdict = document.querySelector(".verdict");
+    const title = document.getElementById("results-title");
+    say(problem ? "" : [title, verdict].filter(Boolean).map((one) => one.textContent).join(". "));
+    const target = problem ? document.getElementById("q") : document.getElementById("results");
+    if (focus && target) target.focus({ preventScroll: Boolean(problem) });
+  } catch {
+    location.assign(url);
+  }
+}
+
+function addressOf(form) {
+  const fields = [...new FormData(form)].filter(([, value]) => value !== "");
+  return `${form.getAttribute("action")}?${new URLSearchParams(fields)}`;
+}
+
+const form = document.getElementById("search");
+if (form) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const url = addressOf(form);
+    history.pushState(null, "", url);
+    search(url, true);
+  });
+  addEventListener("popstate", () => location.reload());
+}
+
+// A hit opens in place.
+async function open(details) {
+  if (!details.open || details.dataset.loaded) return;
+  details.dataset.loaded = "yes";
+  const place = details.querySelector(".loaded");
+  place.setAttribute("aria-busy", "true");
+  say("Loading");
+  try {
+    const thread = details.dataset.form && document.getElementById(details.dataset.form);
+    const posted = thread && { method: "POST", body: new URLSearchParams([...new FormData(thread)]) };
+    const page = await fetched(details.dataset.src, posted || {});
+    const text = page.getElementById("document");
+    if (!text) throw new Error("no document");
+    shown(text, place);
+    say("Loaded");
+  } catch {
+    delete details.dataset.loaded;
+    say("This text could not be loaded; open it as a page.");
+  }
+  place.removeAttribute("aria-busy");
+}
+
+// The page of a document within another page: its headings are two levels deeper, and its ids are its own.
+let opened = 0;
+function shown(text, place) {
+  opened += 1;
+  for (const one of text.querySelectorAll("h1, .facts, .compared, #document > .actions")) one.remove();
+  for (const heading of [...text.querySelectorAll("h3, h2")]) {
+    const lower = document.createElement(`h${Number(heading.tagName[1]) + 2}`);
+    lower.id = heading.id;
+    lower.className = heading.className;
+    lower.append(...heading.childNodes);
+    heading.replaceWith(lower);
+  }
+  text.removeAttribute("id");
+  for (const one of text.querySelectorAll("[id], [aria-labelledby]")) {
+    for (const name of ["id", "aria-labelledby"]) {
+      if (one.getAttribute(name)) one.setAttribute(name, `${one.getAttribute(name)}-${opened}`);
+    }
+  }
+  place.append(document.adoptNode(text));
+  prepare(place);
+}
+
+// A word or a band that is pointed at lights up with what belongs to it.
+function lights(diagram) {
+  diagram.addEventListener("pointerover", (event) => {
+    const one = event.target.closest("[data-source], [data-target]");
+    diagram.classList.toggle("dimmed", Boolean(one));
+    if (!one) return;
+    for (const band of diagram.querySelectorAll(".band")) {
+      const same = (name) => !(name in one.dataset) || one.dataset[name] === band.dataset[name];
+      band.classList.toggle("lit", same("source") && same("target"));
+    }
+  });
+  diagram.addEventListener("pointerleave", () => diagram.classList.remove("dimmed"));
+}
+
+function prepare(root) {
+  for (const details of root.querySelectorAll("details[data-src]")) {
+    details.addEventListener("toggle", () => open(details));
+  }
+  root.querySelectorAll(".diagram").forEach(lights);
+}
+
+// Escape closes what is open around the focus.
+addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented) return;
+  const details = document.activeElement && document.activeElement.closest("details[open]");
+  if (!details) return;
+  details.open = false;
+  details.querySelector("summary").focus();
+});
+
+prepare(document);

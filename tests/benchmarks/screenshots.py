@@ -1,0 +1,74 @@
+"""Screenshots of the pages of a running server: wide and narrow, in light and in dark.
+
+    python tests/benchmarks/screenshots.py http://localhost:8080/ /tmp/pages --query "mains plug gets hot"
+
+needs the extra `browser`, and Chromium.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urljoin
+
+from playwright.sync_api import Page, sync_playwright
+
+CHROMIUM = "/usr/bin/chromium"
+ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--no-first-run")
+SIZES = {"wide": (1100, 900), "narrow": (320, 700)}
+
+
+def main() -> None:
+    """Make the screenshots."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--query", default="mains plug gets hot")
+    arguments = parser.parse_args()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        for scheme in ("light", "dark"):
+            for size, (width, height) in SIZES.items():
+                context = browser.new_context(
+                    color_scheme="dark" if scheme == "dark" else "light", viewport={"width": width, "height": height}
+                )
+                page = context.new_page()
+                for name in _visited(page, arguments.url, arguments.query):
+                    path = arguments.directory / f"{name}-{size}-{scheme}.png"
+                    page.screenshot(path=path, full_page=True)
+                    sys.stdout.write(f"{path}\n")
+                context.close()
+        browser.close()
+
+
+def _visited(page: Page, url: str, query: str) -> Iterator[str]:
+    """Open one page after another, and yield its name."""
+    page.goto(url)
+    yield "start"
+    page.goto(urljoin(url, f"/?q={quote(query)}&k=5"))
+    yield "hits"
+    page.click(".hit .thread summary")
+    page.wait_for_selector(".hit .diagram")
+    yield "opened"
+    page.goto(urljoin(url, page.locator(".hit h3 a").first.get_attribute("href") or ""))
+    yield "document"
+    page.go_back()
+    page.fill("#key", page.locator(".hit .facts code").last.inner_text())
+    page.click(".why button")
+    yield "why-not"
+    for name, path in (("thread", "/thread"), ("measurements", "/measurements"), ("api", "/docs")):
+        page.goto(urljoin(url, path))
+        yield name
+    page.goto(urljoin(url, "/"))
+    page.click("nav >> text=Near duplicates")
+    page.fill("#within", "0.6")
+    page.click("text=Find groups")
+    page.wait_for_selector("#results, .problem")
+    yield "duplicates"
+    page.goto(urljoin(url, "/?q=zzzzqqq&k=x"))
+    yield "error"
+
+
+if __name__ == "__main__":
+    main()
