@@ -15,7 +15,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("rerank", "indexer", "migrations")
-SHIPPED = ("*.py", "indexer/demo/*.jsonl", "indexer/manual/*.md", "migrations/*.mako", "rerank/words/*.txt")
+SHIPPED = (
+    "*.py",
+    "indexer/demo/*.jsonl",
+    "indexer/manual/*.md",
+    "indexer/server/pages/static/*",
+    "indexer/server/pages/templates/*.html",
+    "migrations/*.mako",
+    "rerank/words/*.txt",
+)
 FOREIGN_MODULE = "raise ImportError('a module of the user was imported instead')\n"
 
 

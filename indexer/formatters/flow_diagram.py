@@ -42,7 +42,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """The bands of the flows of most mass at least cost, and the words of both sides; `height` in pixels.
+    """The bands of the flows of most mass at least cost, and the words of both sides; `height` is in pixels.
 
     `mass` is the share of all mass that is shown. `legend` has, for each step, its name and its costs in words.
     """
@@ -64,7 +64,7 @@ def cost_step(cost: float, longest: float) -> int:
 
 
 def flow_diagram(flows: Sequence[Flow]) -> Diagram:
-    """Return the diagram of some flows: those of most mass at least cost, between at most so many words of each side."""
+    """Return the diagram of the flows of most mass at least cost, between at most so many words of each side."""
     shown = _heaviest(flows)
     longest = max((flow.cost for flow in flows), default=0.0)
     mass = sum(flow.mass for flow in shown)

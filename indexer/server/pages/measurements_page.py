@@ -23,25 +23,23 @@ def measurements_router(directory: Path | None) -> APIRouter:
             "page": "measurements",
             "form": form,
             "has_directory": directory is not None,
-            "names": [],
             "chosen": "",
             "tables": [],
         }
+        values["names"] = names = report_names(directory) if directory else []
         try:
-            return rendered(request, "measurements.html", values | _read(directory, form))
+            found = _read(directory, names, form) if directory and names else {}
+            return rendered(request, "measurements.html", values | found)
         except Problem as error:
             return failed(request, "measurements.html", values, error)
 
     return router
 
 
-def _read(directory: Path | None, form: TypedForm) -> Values:
-    """Return the names of the files, and the tables of one; Problem 404 and 422."""
-    names = report_names(directory) if directory else []
-    if directory is None or not names:
-        return {}
+def _read(directory: Path, names: list[str], form: TypedForm) -> Values:
+    """Return the tables of the chosen one of the files `names`; Problem 404 and 422."""
     chosen = form.one("file") or names[0]
     if chosen not in names:
         raise Problem(404, f"there is no file {chosen!r} among the measurements")
     tables = [(table, chart_of(table, form.one("column"))) for table in report_tables(directory / chosen)]
-    return {"names": names, "chosen": chosen, "tables": tables}
+    return {"chosen": chosen, "tables": tables}

@@ -23,6 +23,9 @@ from moverank.rerank.errors import RerankError
 Values = dict[str, Any]
 Work = Callable[[ServedView, Task], Values]
 
+_FIELDS = {"--where": "the filter", "--exact": "“compare all documents”"}
+"""What a page calls the options that messages name."""
+
 _log = logging.getLogger("moverank")
 
 
@@ -73,6 +76,8 @@ def failed(
         if status >= 500 and not isinstance(error, LockedError):
             _log.error("a page failed: %s", error)
             sentence = INTERNAL
+    for option, field in _FIELDS.items():
+        sentence = sentence.replace(option, field)
     problem = {"sentence": f"{sentence[:1].upper()}{sentence[1:]}."}
     return rendered(request, template, dict(values) | {"problem": problem}, status, headers)
 

@@ -1,3 +1,4 @@
+import itertools
 import unicodedata
 
 import pytest
@@ -88,3 +89,13 @@ def test_stop_words_are_dropped_and_not_counted() -> None:
     assert tokenizer.words("The cat is the CAT") == ["cat", "cat"]
     assert tokenizer.count("The cat is the CAT, a cat!") == {"cat": 3, "a": 1}
     assert tokenizer.count("the") == {}
+
+
+@given(TEXTS)
+@example("The QUICK brown-fox, snake_case; cafe\u0301 ΟΔΟΣ Straße हिन्दी में")
+@example("İstanbul I\u0307stanbul")
+def test_spans_are_those_of_the_words(text: str) -> None:
+    spans = list(Tokenizer(frozenset({"a", "the"})).spans(text))
+    assert [word for _, _, word in spans] == Tokenizer(frozenset({"a", "the"})).words(text)
+    assert all(PLAIN.words(text[start:end]) == [word] for start, end, word in spans)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))

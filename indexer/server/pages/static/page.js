@@ -43,15 +43,21 @@ function addressOf(form) {
   return `${form.getAttribute("action")}?${new URLSearchParams(fields)}`;
 }
 
+const pathOf = (place) => place.pathname + place.search;
+let shownPath = pathOf(location);
+
 const form = document.getElementById("search");
 if (form) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const url = addressOf(form);
     history.pushState(null, "", url);
+    shownPath = pathOf(location);
     search(url, true);
   });
-  addEventListener("popstate", () => location.reload());
+  addEventListener("popstate", () => {
+    if (pathOf(location) !== shownPath) location.reload(); // not for a link within the page
+  });
 }
 
 // A hit opens in place.
@@ -83,17 +89,13 @@ function shown(text, place) {
   for (const one of text.querySelectorAll("h1, .facts, .compared, #document > .actions")) one.remove();
   for (const heading of [...text.querySelectorAll("h3, h2")]) {
     const lower = document.createElement(`h${Number(heading.tagName[1]) + 2}`);
-    lower.id = heading.id;
-    lower.className = heading.className;
+    if (heading.id) lower.id = heading.id;
     lower.append(...heading.childNodes);
     heading.replaceWith(lower);
   }
   text.removeAttribute("id");
-  for (const one of text.querySelectorAll("[id], [aria-labelledby]")) {
-    for (const name of ["id", "aria-labelledby"]) {
-      if (one.getAttribute(name)) one.setAttribute(name, `${one.getAttribute(name)}-${opened}`);
-    }
-  }
+  for (const one of text.querySelectorAll("[id]")) one.id += `-${opened}`;
+  for (const one of text.querySelectorAll("section")) one.removeAttribute("aria-labelledby"); // no landmark of its own
   place.append(document.adoptNode(text));
   prepare(place);
 }

@@ -1,0 +1,143 @@
+"""A server of the pages in a thread of the test's process, over its own socket, and what it serves."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPMessage
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+import uvicorn
+
+from moverank import Collection, Document, Part, Settings
+from moverank.indexer.server.application import application
+from moverank.indexer.server.guard import Access
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.metrics import Metrics
+from moverank.indexer.server.served_collection import served_collections
+from moverank.indexer.server.state import ServerState
+from moverank.indexer.server.workers import Workers
+
+WORDS = "plug socket mains heater hot warm cat dog train bus late early wine bread cheese river".split()  # noqa: SIM905
+SCRIPT = "<script>document.title='broken'</script>"
+IMAGE = "\"><img src=x onerror=document.title='broken'>"
+
+
+def thread(key: str, title: str, *texts: str, label: str | None = None, **metadata: Any) -> Document:
+    """Return a thread of these posts."""
+    return Document(key, title, tuple(Part(text, rank) for rank, text in enumerate(texts)), label, metadata)
+
+
+THREADS = [
+    thread("t1", "Warm plug", "The plug of the heater gets hot.", "Replace the socket.", label="home", year=2019),
+    thread("t2", "Late train", "The train was late again.", "Take the bus, it is early.", label="travel", year=2021),
+    thread("t3", "Late bus", "The train was late again.", "Take the bus, it is early.", label="travel", year=2022),
+    thread(
+        "t4", "Dinner", "Bread, cheese and wine at the river.", label="food", year=2020, url="https://a.example/?b=1&c"
+    ),
+    thread("a/b c?d#e", "Pets", "The dog and the cat.", year=2018, tags=["dog", "cat"]),
+    thread("odd", "Nothing known", "zzz qqq"),
+    thread("titled", "Heater", label="home"),
+    thread(IMAGE, f"{SCRIPT} wine", f"{IMAGE} cheese", f"</mark></p>{SCRIPT} bread", label=IMAGE, note=SCRIPT),
+]
+
+REPORT = {
+    "table": "retrieval",
+    "rows": [{"method": "wmd", "map": 0.25, "p": 0.5}, {"method": SCRIPT, "map": 0.5, "p": None}],
+    "documents": 1234,
+    "clean": False,
+    "notes": [f"{IMAGE} is no method"],
+}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The status, the headers and the body of an answer."""
+
+    status: int
+    headers: HTTPMessage
+    text: str
+
+    @property
+    def json(self) -> Any:
+        """Return the JSON value of the body."""
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True)
+class PagesServer:
+    """A running server: its address, and the directory of the reports."""
+
+    url: str
+    reports: Path
+
+    def get(self, path: str, **fields: Any) -> Reply:
+        """Return the answer to a GET with some fields."""
+        return self._ask("GET", f"{path}?{urlencode(fields, doseq=True)}" if fields else path)
+
+    def post(self, path: str, fields: Mapping[str, Any] | bytes) -> Reply:
+        """Return the answer to a form."""
+        body = fields if isinstance(fields, bytes) else urlencode(fields, doseq=True).encode()
+        return self._ask("POST", path, body, "application/x-www-form-urlencoded")
+
+    def api(self, path: str, value: Any) -> Any:
+        """Return the JSON answer to a JSON body."""
+        return self._ask("POST", path, json.dumps(value).encode(), "application/json").json
+
+    def _ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Reply:
+        connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
+        try:
+            connection.request(method, path, body, {"Content-Type": kind} if kind else {})
+            answer = connection.getresponse()
+            return Reply(answer.status, answer.headers, answer.read().decode())
+        finally:
+            connection.close()
+
+
+def make_forum(directory: Path) -> Path:
+    """Index the threads in a new collection, and return its directory."""
+    vectors = directory / "vectors.txt"
+    rows = np.random.default_rng(3).standard_normal((len(WORDS), 6)).round(3)
+    lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, rows.tolist(), strict=True)]
+    vectors.write_text(f"{len(WORDS)} 6\n" + "\n".join(lines) + "\n")
+    settings = Settings(embedding=str(vectors), stop_words=("the", "and", "of", "is"), rank="", gamma=0.75)
+    with Collection.create(directory / "forum.index", settings) as forum:
+        forum.index(THREADS)
+        return forum.path
+
+
+@contextmanager
+def pages_server(places: Mapping[str, Path], reports: Path, limits: Limits | None = None) -> Iterator[PagesServer]:
+    """Serve collections and reports during the block."""
+    limits = limits or Limits()
+    state = ServerState(served_collections(dict(places), limits), Workers(limits), limits, Metrics())
+    config = uvicorn.Config(
+        application(state, Access(), reports=reports), port=0, log_level="error", access_log=False, ws="none"
+    )
+    server = uvicorn.Server(config)
+    runner = threading.Thread(target=server.run, name="pages")
+    runner.start()
+    try:
+        while not server.started and runner.is_alive():
+            runner.join(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield PagesServer(f"http://localhost:{port}", reports)
+    finally:
+        server.should_exit = True
+        runner.join()
+
+
+def make_reports(directory: Path) -> Path:
+    """Write reports as `evaluate` does, and files that are none."""
+    directory.mkdir()
+    (directory / "threads.json").write_text(json.dumps(REPORT) + "\n")
+    (directory / "two.jsonl").write_text(2 * (json.dumps(REPORT) + "\n"))
+    (directory / "table.csv").write_text("method,map\nwmd,0.125\nbm25,\n")
+    (directory / "broken.json").write_text("{")
+    (directory / "other.json").write_text("[1]")
+    (directory / "notes.txt").write_text("secret")
+    return directory

@@ -1,0 +1,381 @@
+"""The pages without a browser: what they show is what the API answers, and nothing in them is executed."""
+
+import re
+from collections.abc import Iterator
+from html import escape, unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `server` is not installed")
+pytest.importorskip("jinja2", reason="the extra `server` is not installed")
+pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
+
+from moverank import Collection
+from moverank.indexer.server.limits import Limits
+from tests.indexer.server.pages_world import IMAGE, SCRIPT, PagesServer, make_forum, make_reports, pages_server
+
+VIEW = "/collections/forum/view/"
+QUERY = "mains plug gets hot"
+_VOID = {"meta", "link", "input", "img", "br"}
+
+
+@pytest.fixture(scope="module")
+def forum(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_forum(tmp_path_factory.mktemp("forum"))
+
+
+@pytest.fixture(scope="module")
+def pages(forum: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagesServer]:
+    reports = make_reports(tmp_path_factory.mktemp("pages") / "reports")
+    with pages_server({"forum": forum}, reports) as server:
+        yield server
+
+
+class Checked(HTMLParser):
+    """Checks that tags are closed in order, and that nothing is executed; `text` is what is shown."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+        assert not self.open
+        assert len(set(self.ids)) == len(self.ids)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = dict(attrs)
+        assert tag not in ("style", "img", "iframe", "object")
+        assert tag != "script" or (names["src"] or "").startswith("/static/")
+        for name, value in attrs:
+            assert name != "style"
+            assert not name.startswith("on")
+            assert not (value or "").lower().startswith("javascript:")
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def keys_of(html: str) -> list[str]:
+    """Return the keys of the hits of a page, in order."""
+    return [unescape(key) for key in re.findall(r"key </span><code>(.*?)</code>", html)]
+
+
+def test_the_start_page_has_the_form(pages: PagesServer) -> None:
+    reply = pages.get("/")
+    assert reply.status == 200
+    assert "script-src 'self'" in reply.headers["Content-Security-Policy"]
+    text = Checked(reply.text).text
+    assert "Search by meaning" in text
+    assert "forum: 8 documents, revision 1" in text
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"rank": "wmd"}, {"rank": "wmd+bm25", "k": 3}, {"rank": "bm25"}, {"depth": 12}]
+)
+def test_a_search_shows_the_hits_of_the_api(pages: PagesServer, options: dict[str, str | int]) -> None:
+    expected = pages.api("/collections/forum/search", {"query": QUERY} | options)
+    reply = pages.get("/", q=QUERY, **options)
+    assert reply.status == 200
+    assert keys_of(reply.text) == [hit["key"] for hit in expected["hits"]]
+    text = Checked(reply.text).text
+    assert f"Ranked by {expected['ranking']}." in text
+    assert ("Certified: no other document" in text) == expected["certified"]
+    assert f"{expected['counts']['candidates']} compared" in text
+    for hit in expected["hits"]:
+        assert f"{hit.get('total') or hit['distance'] or hit['score']:.4f}" in text
+        for name, value in hit.get("parts", {}).items():
+            assert re.search(rf"{re.escape(name)}\s*{'-' if value is None else format(value, '.4f')}", text)
+
+
+def test_words_of_the_query_are_marked(pages: PagesServer) -> None:
+    html = pages.get("/", q="The PLUG zzzz gets hot", k=1).text
+    assert "Warm <mark>plug</mark>" in html
+    assert "<mark>hot</mark>" in html
+    assert "<mark>The</mark>" not in html
+    assert "zzzz" in Checked(html).text.partition("Ranked by")[2]
+
+
+def test_another_ranking_takes_the_place_of_the_chosen_one(pages: PagesServer) -> None:
+    html = pages.get("/", q=QUERY, rank="wmd", other_rank=" bm25 ").text
+    assert "Ranked by <code>bm25" in html
+    assert '<option value="wmd" selected>' in html
+    assert '<option value="rwmd" selected>' in pages.get("/", q=QUERY, rank="rwmd").text
+
+
+def test_filters_are_one_on_a_line(pages: PagesServer) -> None:
+    assert keys_of(pages.get("/", q=QUERY, where="year>=2019\r\n\r\n label=travel ").text) == ["t2", "t3"]
+    assert keys_of(pages.get("/", q=QUERY, where=["year>=2019", "label=food"]).text) == ["t4"]
+    assert keys_of(pages.get("/", q=QUERY, where="tags=cat", exact="1").text) == ["a/b c?d#e"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "sentence"),
+    [
+        ({"k": "x"}, 422, "The number of hits must be a whole number above 0, not 'x'."),
+        ({"k": "0"}, 422, "The number of hits must be a whole number above 0, not '0'."),
+        ({"k": "99999"}, 422, "K must be at most 1000 here, not 99999."),
+        ({"depth": "3"}, 422, "Depth must be at least k"),
+        ({"where": "yeer=2"}, 422, "yeer"),
+        ({"rank": "nothing"}, 422, "nothing"),
+        ({"q": "zzzzqq"}, 422, "no word that the collection has a vector for"),
+        ({"q": "the of and"}, 422, "all of its words are stop words"),
+        ({"q": "cat " * 300_000}, 413, "at most 1,000,000 are allowed here"),
+        ({"collection": "none"}, 404, "There is no collection 'none': choose forum."),
+        ({"similar": "none", "q": ""}, 404, "The collection has no document with the key 'none'."),
+    ],
+)
+def test_a_mistake_is_a_sentence_and_nothing_typed_is_lost(
+    fields: dict[str, str], status: int, sentence: str, forum: Path, tmp_path: Path
+) -> None:
+    with pages_server({"forum": forum}, tmp_path) as server:
+        server_limit = 60_000  # of the address; longer queries are posted
+        typed = {"q": QUERY, "where": "year=2019"} | fields
+        if len(typed["q"]) > server_limit:
+            reply = server.post("/thread", {"title": "t", "body": typed["q"]})
+        else:
+            reply = server.get("/", **typed)
+    assert reply.status == status
+    text = Checked(reply.text).text
+    assert sentence in text
+    if len(typed["q"]) < server_limit:
+        assert f'value="{typed["q"]}"' in reply.text
+        assert escape(typed["where"]) in reply.text
+
+
+def test_a_document_shows_its_posts_and_the_flows_of_the_api(pages: PagesServer) -> None:
+    expected = pages.api("/collections/forum/explain", {"query": QUERY, "key": "t1", "rank": "wmd+bm25"})
+    html = pages.get(f"{VIEW}t1", q=QUERY, rank="wmd+bm25").text
+    text = Checked(html).text
+    assert f"Total {expected['total']:.4f}" in text
+    assert f"distance of the words {expected['distance']:.4f}" in text
+    assert "Opening post, rank 0" in text
+    assert "Answer, rank 1" in text
+    assert "The <mark>plug</mark> of the heater <mark>gets</mark> <mark>hot</mark>." in html
+    rows = re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th><td><bdi>(.*?)</bdi></td><td class="n">(.*?)</td>', html)
+    assert rows == [(flow["source"], flow["target"], f"{flow['mass']:.4f}") for flow in expected["flows"]]
+    assert html.count('class="band step') - 5 == len(rows)  # five are those of the legend
+
+
+def test_a_document_alone_has_no_flows(pages: PagesServer) -> None:
+    text = Checked(pages.get(f"{VIEW}t2").text).text
+    assert "The train was late again." in text
+    assert "Which words moved where" not in text
+    assert "It has no text but its title." in Checked(pages.get(f"{VIEW}titled").text).text
+
+
+def test_a_document_that_cannot_be_compared_says_why(pages: PagesServer) -> None:
+    text = Checked(pages.get(f"{VIEW}odd", q="zzz plug", rank="bm25").text).text
+    assert "No flows: that document has no word with a vector: it cannot be compared." in text
+    assert "zzz qqq" in text
+
+
+def test_keys_of_any_characters_have_a_page(pages: PagesServer) -> None:
+    for key, title in (("a/b c?d#e", "Pets"), (IMAGE, f"{SCRIPT} wine")):
+        reply = pages.get(VIEW + quote(key, safe=""), q="wine and cat")
+        assert reply.status == 200
+        assert title in Checked(reply.text).text
+    link = re.search(r'href="(/collections/forum/view/a[^"]*)"', pages.get("/", q="dog", k=1).text)
+    assert link
+    assert pages.get(unescape(link[1])).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        (f"{VIEW}nothing", "The collection has no document with the key 'nothing'."),
+        ("/collections/none/view/t1", "There is no collection 'none': choose forum."),
+        ("/collections/none/why?q=cat&key=t1", "There is no collection 'none': choose forum."),
+        ("/thread?collection=none", "There is no collection 'none': choose forum."),
+        ("/duplicates?collection=none", "There is no collection 'none': choose forum."),
+        (
+            "/measurements?file=..%2Fforum%2Fvectors.txt",
+            "There is no file '../forum/vectors.txt' among the measurements.",
+        ),
+        ("/measurements?file=notes.txt", "There is no file 'notes.txt' among the measurements."),
+    ],
+)
+def test_what_is_not_there_is_a_page_too(pages: PagesServer, path: str, sentence: str) -> None:
+    reply = pages.get(path)
+    assert reply.status == 404
+    assert sentence in Checked(reply.text).text
+
+
+def test_why_not_shows_the_bounds_of_the_api(pages: PagesServer) -> None:
+    for key, options in (("t2", {"k": 1}), ("t1", {"k": 1}), ("t4", {"k": 50}), ("t4", {"k": 1, "rank": "wmd+bm25"})):
+        asked = {"query": QUERY, "key": key} | options
+        why = pages.api("/collections/forum/why-not", asked)["why_not"]
+        text = Checked(pages.get("/collections/forum/why", q=QUERY, key=key, **options).text).text
+        assert ("It is a hit" in text) == (why["stage"] == "hit")
+        assert all(f"{bound:.4f}" in text for bound in why["bounds"].values())
+        assert f"{why['distance']:.4f}" in text
+        known = f"The value of hit {why['k']} is {why['kth']:.4f};" if why["kth"] else "There are fewer than 50 hits;"
+        assert known in text
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "sentence"),
+    [
+        ({"q": "plug"}, 422, "Type the key of the document"),
+        ({"key": "t1"}, 422, "Type what to search for"),
+        ({"q": "plug", "key": "none"}, 404, "The collection has no document with the key 'none'."),
+        ({"q": "plug", "key": "odd"}, 422, "no word with a vector"),
+        ({"q": "plug", "key": "t1", "rank": "bm25"}, 422, "Only a distance has bounds"),
+    ],
+)
+def test_why_not_says_what_is_missing(pages: PagesServer, fields: dict[str, str], status: int, sentence: str) -> None:
+    reply = pages.get("/collections/forum/why", **fields)
+    assert reply.status == status
+    assert sentence in Checked(reply.text).text
+
+
+def test_similar_texts_are_those_of_the_api(pages: PagesServer) -> None:
+    expected = pages.api("/collections/forum/similar", {"key": "t2", "k": 3})
+    reply = pages.get("/", similar="t2", k=3)
+    assert keys_of(reply.text) == [hit["key"] for hit in expected["hits"]]
+    assert "t2" not in keys_of(reply.text)
+    assert "Nearest to Late train" in Checked(reply.text).text
+    assert "Compared with document t2" in Checked(pages.get(f"{VIEW}t3", similar="t2").text).text
+
+
+def test_a_thread_is_the_query(pages: PagesServer) -> None:
+    thread = {"title": "Train", "body": "It is late.", "comment": ["the bus is early", "", "wine"]}
+    comments = [{"text": text} for text in thread["comment"]]
+    record = {"title": "Train", "body": "It is late.", "comments": comments}
+    expected = pages.api("/collections/forum/search", {"query": record, "k": 4})["hits"]
+    reply = pages.post("/thread", thread | {"k": 4})
+    assert reply.status == 200
+    assert keys_of(reply.text) == [hit["key"] for hit in expected]
+    text = Checked(reply.text).text
+    assert all(f"{hit['distance']:.4f}" in text for hit in expected)
+    assert ">the bus is early</textarea>" in reply.text
+    flows = pages.api("/collections/forum/explain", {"query": record, "key": "t2"})
+    assert f"Distance {flows['distance']:.4f}" in Checked(pages.post(f"{VIEW}t2", thread).text).text
+    why = pages.api("/collections/forum/why-not", {"query": record, "key": "t4", "k": 1})["why_not"]
+    shown = Checked(pages.post("/collections/forum/why", thread | {"key": "t4", "k": 1}).text).text
+    assert f"that of this document is {why['distance']:.4f}" in shown
+
+
+def test_a_thread_gets_more_fields_for_answers(pages: PagesServer) -> None:
+    reply = pages.post("/thread", {"title": "Train", "comment": ["a", "b"], "more": "1"})
+    assert reply.text.count('name="comment"') == 3
+    assert 'value="Train"' in reply.text
+    assert pages.get("/thread").text.count('name="comment"') == 2
+    empty = pages.post("/thread", {"title": " "})
+    assert (empty.status, "Type or paste a thread" in empty.text) == (422, True)
+    broken = pages.post("/thread", b"title=%ff\xff")
+    assert (broken.status, "The form cannot be read." in broken.text) == (400, True)
+
+
+def test_near_duplicates_are_those_of_the_library(pages: PagesServer, forum: Path) -> None:
+    with Collection.open(forum) as collection:
+        found = collection.pairs(3.0, rank="pwmd")
+    reply = pages.get("/duplicates", within="3", collection="forum")
+    text = Checked(reply.text).text
+    assert f"{len(found.pairs)} of {found.compared} pairs are within 3" in text
+    groups = re.findall(r"<ul>(.*?)</ul>", reply.text.partition('class="groups"')[2], re.DOTALL)
+    keys = [[unescape(key) for key in re.findall(r"<code>(.*?)</code>", group)] for group in groups]
+    assert keys == [list(cluster) for cluster in found.clusters]
+    assert "groups" not in Checked(pages.get("/duplicates").text).text.partition("Find groups")[2]
+    filtered = pages.get("/duplicates", within="3", where="label=travel")
+    assert keys_of_group(filtered.text) == ["t2", "t3"]
+    for wrong in ("x", "-1", "inf", "nan"):
+        reply = pages.get("/duplicates", within=wrong)
+        assert reply.status == 422
+        assert f"The distance must be a number of 0 or more, not '{wrong}'." in Checked(reply.text).text
+
+
+def keys_of_group(html: str) -> list[str]:
+    return re.findall(r"<code>(t\d)</code>", html)
+
+
+def test_a_comparison_that_takes_too_long_ends(forum: Path, tmp_path: Path) -> None:
+    with pages_server({"forum": forum}, tmp_path, Limits(seconds=1e-4)) as server:
+        replies = [server.get("/duplicates", within="0.1") for _ in range(3)]
+    assert {reply.status for reply in replies} <= {503, 504}
+    assert all("takes longer" in reply.text or "was over before it began" in reply.text for reply in replies)
+
+
+def test_measurements_are_tables_with_bars(pages: PagesServer) -> None:
+    html = pages.get("/measurements", file="threads.json", column="p").text
+    text = Checked(html).text
+    for shown in ("Retrieval", "0.2500", "0.5000", "1,234", SCRIPT, f"Note: {IMAGE} is no method."):
+        assert shown in text
+    assert '<option value="p" selected>' in html
+    assert html.count("<rect width=") == 1
+    assert pages.get("/measurements", file="threads.json").text.count("<rect width=") == 2
+    assert pages.get("/measurements", file="two.jsonl").text.count("<table>") == 2
+    assert "0.1250" in Checked(pages.get("/measurements", file="table.csv").text).text
+    for name in ("broken.json", "other.json"):
+        reply = pages.get("/measurements", file=name)
+        assert reply.status == 422
+        assert f"{name[:1].upper()}{name[1:]} is no table that evaluate wrote." in Checked(reply.text).text
+
+
+def test_without_measurements_the_page_says_how_to_make_them(forum: Path, tmp_path: Path) -> None:
+    with pages_server({"forum": forum}, tmp_path / "none") as server:
+        reply = server.get("/measurements")
+    assert reply.status == 200
+    assert "There are none yet" in Checked(reply.text).text
+
+
+def test_the_api_page_lists_every_endpoint(pages: PagesServer) -> None:
+    document = pages.get("/openapi.json").json
+    assert not [path for path in document["paths"] if "view" in path or path == "/"]
+    reply = pages.get("/docs")
+    shown = re.findall(r'<span class="method">(\w+)</span> <code>(.*?)</code>', reply.text)
+    operations = {(method.upper(), path) for path, some in document["paths"].items() for method in some}
+    assert set(shown) == operations
+    text = Checked(reply.text).text
+    assert "application/x-ndjson" in text
+    for name in ("top_n", "return_documents", "raw_scores", "max_distance", "gamma"):
+        assert name in text
+
+
+def test_static_files_may_be_kept(pages: PagesServer) -> None:
+    html = pages.get("/").text
+    for name, kind in (("style.css", "text/css"), ("page.js", "text/javascript"), ("icon.svg", "image/svg+xml")):
+        (url,) = set(re.findall(rf'"(/static/{re.escape(name)}\?v=\w+)"', html))
+        reply = pages.get(url)
+        assert reply.headers["Content-Type"].startswith(kind)
+        assert "immutable" in reply.headers["Cache-Control"]
+    assert pages.get("/static/rendering.py").status == 404
+    assert "http" not in pages.get("/static/style.css").text
+
+
+def unescape_quotes(html: str) -> str:
+    return html.replace("&#39;", "'").replace("&#34;", '"')
+
+
+def test_texts_are_never_markup(pages: PagesServer) -> None:
+    key = quote(IMAGE, safe="")
+    for path in (
+        f"/?q=wine&where={quote(f'year<1{SCRIPT}')}",
+        f"/?q={quote(IMAGE)}+wine&rank={quote(SCRIPT)}",
+        f"/?similar={key}",
+        f"{VIEW}{key}?q={quote(SCRIPT)}+wine",
+        f"/collections/forum/why?q={quote(SCRIPT)}+wine&key={key}&k=1",
+        f"/collections/{quote(SCRIPT, safe='')}/view/{key}",
+        f"/duplicates?within={quote(IMAGE)}",
+        "/duplicates?within=9",
+        f"/measurements?file={quote(IMAGE)}",
+        "/?q=wine+bread",
+    ):
+        reply = pages.get(path)
+        assert SCRIPT not in reply.text
+        assert "<img" not in reply.text
+        Checked(reply.text)
+    assert escape(SCRIPT, quote=False) in unescape_quotes(pages.get("/?q=wine+bread").text)
+    posted = pages.post("/thread", {"title": SCRIPT, "body": f"</textarea>{IMAGE} wine", "comment": SCRIPT})
+    assert posted.status == 200
+    Checked(posted.text)
