@@ -23,6 +23,9 @@ from moverank.rerank.errors import RerankError
 Values = dict[str, Any]
 Work = Callable[[ServedView, Task], Values]
 
+_HEADERS = {"Referrer-Policy": "same-origin"}
+"""With `no-referrer`, browsers would not name the origin of a form either, which the guard checks."""
+
 _FIELDS = {"--where": "the filter", "--exact": "“compare all documents”"}
 """What a page calls the options that messages name."""
 
@@ -59,9 +62,8 @@ def rendered(
         "form": TypedForm(),
         "status": status,
     }
-    return HTMLResponse(
-        _environment().get_template(template).render(shared | dict(values)), status, dict(headers or {})
-    )
+    html = _environment().get_template(template).render(shared | dict(values))
+    return HTMLResponse(html, status, {**_HEADERS, **(headers or {})})
 
 
 def failed(

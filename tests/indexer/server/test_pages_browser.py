@@ -108,7 +108,8 @@ def page(browser: Browser, site: PagesServer) -> Iterator[Page]:
 
 def keys_of(page: Page) -> list[str]:
     """Return the keys of the hits."""
-    return page.locator(".hit > .facts code").all_inner_texts()
+    keys: list[str] = page.locator(".hit > .facts code").all_inner_texts()
+    return keys
 
 
 def open_all(page: Page) -> None:
