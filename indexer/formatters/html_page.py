@@ -1,19 +1,21 @@
 """An explanation as one HTML page, without scripts and external resources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from html import escape
 
+from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.query_words import explanation_words
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow
 
-_ROW, _LEFT, _RIGHT, _TOP = 26, 200, 620, 20
-_COLOURS = ("#1b7837", "#7fbf7b", "#c2a5cf", "#9970ab", "#762a83")
+_COLOURS = ("#0b5963", "#2f8f97", "#7d8a8c", "#c4752a", "#9c3a12")
+"""One for each step of cost, from blue-green to orange: all can tell them apart."""
+
 _STYLE = """\
-body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222 }
+body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 th, td { text-align: left; padding: 0 1em 0 0 }
 td.n { text-align: right; font-variant-numeric: tabular-nums }
-path { fill: none; opacity: .65 }
+path { opacity: .78 }
 """
 
 
@@ -22,14 +24,12 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 
     The width of a band is the mass, its colour the cost.
     """
-    sources = _totals(explanation.flows, [flow.source for flow in explanation.flows])
-    targets = _totals(explanation.flows, [flow.target for flow in explanation.flows])
-    height = 2 * _TOP + _ROW * max(len(sources), len(targets))
-    longest = max((flow.cost for flow in explanation.flows), default=0.0)
-    bands = "\n".join(_band(flow, list(sources), list(targets), longest) for flow in explanation.flows)
     unknown = escape("".join(f" ({line})" for line in explanation_words(explanation)))
-    labels = "\n".join([*_labels(sources, _LEFT - 10, "end"), *_labels(targets, _RIGHT + 10, "start")])
     rows = "\n".join(_table_row(flow) for flow in explanation.flows)
+    diagram = flow_diagram(explanation.flows)
+    drawn = (
+        f" Drawn are the flows of most mass at least cost, {diagram.mass:.0%} of it." if diagram.mass < 0.995 else ""
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -42,12 +42,9 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 <h1>{escape(title)}</h1>
 <p>Query: {escape(query)}{unknown}</p>
 <p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
-of the two words, from <span style="color:{_COLOURS[0]}">near</span> to <span style="color:{_COLOURS[-1]}">far</span>.
+of the two words: {_legend(diagram)}.{drawn}
 </p>
-<svg viewBox="0 0 820 {height}" role="img" aria-label="flows between words" font-size="14">
-{bands}
-{labels}
-</svg>
+{_svg(diagram)}
 <table>
 <tr><th>from</th><th>to</th><th>mass</th><th>cost</th><th>share</th></tr>
 {rows}
@@ -57,32 +54,37 @@ of the two words, from <span style="color:{_COLOURS[0]}">near</span> to <span st
 """
 
 
-def _totals(flows: Sequence[Flow], words: Sequence[str]) -> dict[str, float]:
-    """Return the mass of each word, heaviest first."""
-    totals: dict[str, float] = {}
-    for word, flow in zip(words, flows, strict=True):
-        totals[word] = totals.get(word, 0.0) + flow.mass
-    return dict(sorted(totals.items(), key=lambda item: -item[1]))
+def _legend(diagram: Diagram) -> str:
+    steps = zip(diagram.legend, _COLOURS, strict=False)
+    return ", ".join(f'<b style="color:{colour}">{name}</b> ({costs})' for (name, costs), colour in steps)
 
 
-def _band(flow: Flow, sources: Sequence[str], targets: Sequence[str], longest: float) -> str:
-    start, end = (
-        _TOP + _ROW * (words.index(word) + 0.5) for words, word in ((sources, flow.source), (targets, flow.target))
-    )
-    colour = _COLOURS[min(4, int(5 * flow.cost / longest))] if longest else _COLOURS[0]
-    middle = (_LEFT + _RIGHT) / 2
+def _svg(diagram: Diagram) -> str:
+    height = f"{diagram.height:.0f}"
+    bands = "\n".join(map(_band, diagram.bands))
+    words = "\n".join([*_words(diagram.sources, "31%", "32%", "end"), *_words(diagram.targets, "69%", "67%", "start")])
+    return f"""<svg width="100%" height="{height}" role="img" aria-label="flows between words" font-size="14">
+<svg x="33%" width="34%" height="{height}" viewBox="0 0 100 {height}" preserveAspectRatio="none">
+{bands}
+</svg>
+{words}
+</svg>"""
+
+
+def _band(band: Band) -> str:
+    flow = band.flow
     tooltip = escape(f"{flow.source} to {flow.target}: mass {flow.mass:.4f}, cost {flow.cost:.4f}")
-    return (
-        f'<path d="M{_LEFT},{start} C{middle},{start} {middle},{end} {_RIGHT},{end}" stroke="{colour}" '
-        f'stroke-width="{max(0.5, 60 * flow.mass):.2f}"><title>{tooltip}</title></path>'
-    )
+    return f'<path d="{band.path}" fill="{_COLOURS[band.step]}"><title>{tooltip}</title></path>'
 
 
-def _labels(totals: dict[str, float], x: int, anchor: str) -> list[str]:
-    return [
-        f'<text x="{x}" y="{_TOP + _ROW * (i + 0.5) + 5}" text-anchor="{anchor}">{escape(word)} {mass:.2f}</text>'
-        for i, (word, mass) in enumerate(totals.items())
-    ]
+def _words(words: tuple[Word, ...], text: str, bar: str, anchor: str) -> Iterator[str]:
+    """Yield a label and a bar for each word of one side, at places in percent."""
+    for word in words:
+        yield (
+            f'<text x="{text}" y="{word.middle:.1f}" dy="0.35em" text-anchor="{anchor}">{escape(word.text)} '
+            f'{word.mass:.2f}</text><rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}" '
+            'fill="#555"></rect>'
+        )
 
 
 def _table_row(flow: Flow) -> str:
