@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,10 +37,15 @@ class Tokenizer:
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield start and end of each word in `text` as it is written, and the word."""
-        for found in _unicode_word().finditer(text):
-            word = unicodedata.normalize("NFC", found[0].lower())
+        lowered = text.lower()
+        # A letter in lower case may be two characters, as that of the Turkish capital I with a dot.
+        origin: Sequence[int] = range(len(text))
+        if len(lowered) != len(text):
+            origin = [position for position, char in enumerate(text) for _ in char.lower()]
+        for found in _unicode_word().finditer(lowered):
+            word = unicodedata.normalize("NFC", found[0])
             if word not in self.stop_words:
-                yield *found.span(), word
+                yield origin[found.start()], origin[found.end() - 1] + 1, word
 
     def count(self, text: str) -> Counter[str]:
         """Return the number of occurrences of each word of `text`."""

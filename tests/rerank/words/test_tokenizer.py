@@ -94,8 +94,9 @@ def test_stop_words_are_dropped_and_not_counted() -> None:
 @given(TEXTS)
 @example("The QUICK brown-fox, snake_case; cafe\u0301 ΟΔΟΣ Straße हिन्दी में")
 @example("İstanbul I\u0307stanbul")
+@example("a:Σ")  # the small form depends on what is before it
 def test_spans_are_those_of_the_words(text: str) -> None:
     spans = list(Tokenizer(frozenset({"a", "the"})).spans(text))
     assert [word for _, _, word in spans] == Tokenizer(frozenset({"a", "the"})).words(text)
-    assert all(PLAIN.words(text[start:end]) == [word] for start, end, word in spans)
+    assert all(len(PLAIN.words(text[start:end])) == 1 for start, end, _ in spans)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
