@@ -39,6 +39,10 @@ def serve(  # over 40 lines: most of them are its options
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Another name of this server, as in URLs; repeatable.")
     ] = None,
+    reports: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Show what `evaluate` wrote there (--json, --csv) on a page of measurements."),
+    ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Serve the collections of `moverank demo`, in ./moverank-demo.")
     ] = False,
@@ -63,6 +67,7 @@ def serve(  # over 40 lines: most of them are its options
             "read_only": read_only,
             "hosts": allow_host or (),
             "origins": cors or (),
+            "reports": reports,
         },
         lambda url: note(f"serving at {url}"),
     )

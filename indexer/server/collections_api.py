@@ -34,7 +34,6 @@ async def answered(
     state: ServerState,
     served: ServedCollection,
     request: Request,
-    budget: float | None,
     work: Callable[[ServedView, Task], Object],
 ) -> Object:
     """Return the object that `work` makes of the current state of a collection, and the revision of that."""
@@ -43,7 +42,7 @@ async def answered(
         with served.current() as view:
             return work(view, task) | {"revision": view.revision}
 
-    return await state.workers.run(request, budget, run)
+    return await state.workers.run(request, run)
 
 
 def counted(state: ServerState, ranking: Ranking) -> Ranking:
@@ -91,7 +90,7 @@ async def search(served: Served, state: State, request: Request, body: SearchBod
             answers.append(ranking_object(ranking, ranking.seconds))
         return answers[0] if body.query is not None else {"answers": answers}
 
-    return await answered(state, served, request, body.budget, work)
+    return await answered(state, served, request, work)
 
 
 @router.get("/{name}/search")
@@ -115,7 +114,7 @@ async def similar(served: Served, state: State, request: Request, body: SimilarB
         ranking = counted(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
         return ranking_object(ranking, ranking.seconds)
 
-    return await answered(state, served, request, body.budget, work)
+    return await answered(state, served, request, work)
 
 
 @router.post("/{name}/explain")
@@ -127,7 +126,7 @@ async def explain(served: Served, state: State, request: Request, body: ExplainB
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
         return explanation_object(view.searcher.explain(query, body.key, options))
 
-    return await answered(state, served, request, body.budget, work)
+    return await answered(state, served, request, work)
 
 
 @router.post("/{name}/why-not")
@@ -138,7 +137,7 @@ async def why_not(served: Served, state: State, request: Request, body: WhyNotBo
     def work(view: ServedView, task: Task) -> Object:
         return why_not_object(view.searcher.why_not(query, body.key, body.resolved(state.limits, task)))
 
-    return await answered(state, served, request, body.budget, work)
+    return await answered(state, served, request, work)
 
 
 @router.post("/{name}/rerank")
@@ -153,4 +152,4 @@ async def rerank(served: Served, state: State, request: Request, body: StoredRer
         ranking = counted(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking_object(ranking, ranking.seconds)
 
-    return await answered(state, served, request, body.budget, work)
+    return await answered(state, served, request, work)

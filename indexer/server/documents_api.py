@@ -45,7 +45,7 @@ async def list_documents(
             entries = [entry_object(entry) for entry in contents.entries(limit, first)]
             return {"documents": entries, "found": len(contents), "total": contents.total}
 
-    return await answered(state, served, request, None, work)
+    return await answered(state, served, request, work)
 
 
 @router.get("/{name}/documents/{key:path}")
@@ -56,7 +56,7 @@ async def show_document(served: Served, state: State, request: Request, key: str
         with view.database:
             return description_object(Contents(view.reader).describe(key))
 
-    return await answered(state, served, request, None, work)
+    return await answered(state, served, request, work)
 
 
 @router.put("/{name}/documents/{key:path}")

@@ -116,7 +116,8 @@ class Guard:
         if not self._access.allows_host(headers.get("host", "")):
             raise Problem(421, "this server has another name: --allow-host adds one")
         if scope["path"] not in WITHOUT_TOKEN and not self._access.allows_token(headers.get("authorization", "")):
-            challenge = {"WWW-Authenticate": 'Bearer, Basic realm="moverank", charset="UTF-8"'}
+            # Chromium asks for a password only if Basic is the first scheme.
+            challenge = {"WWW-Authenticate": 'Basic realm="moverank", Bearer realm="moverank"'}
             raise Problem(401, "a token is needed: send it as `Authorization: Bearer TOKEN`", challenge)
         if scope["method"] not in SAFE_METHODS and not self._access.allows_origin(headers):
             raise Problem(403, "pages of another origin may not use this server: --cors names one that may")

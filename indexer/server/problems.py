@@ -99,12 +99,19 @@ async def _of_validation(_: Request, error: Exception) -> JSONResponse:
 
 
 async def _of_error(_: Request, error: Exception) -> JSONResponse:
+    status, sentence, headers = answer_of(error)
+    return problem_response(status, sentence, headers, None if sentence == INTERNAL else type(error).__name__)
+
+
+def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
+    """Return the status, the sentence and the headers for an error; the reason of an internal one is only logged."""
+    if isinstance(error, Problem):
+        return error.status_code, str(error.detail), error.headers or {}
     status = status_of(error)
     if status >= 500 and not isinstance(error, LockedError):
         _log.error("a request failed: %s", error)
-        return problem_response(status, INTERNAL)
-    headers = {"Retry-After": "1"} if status == 503 else None
-    return problem_response(status, str(error), headers, type(error).__name__)
+        return status, INTERNAL, {}
+    return status, str(error), {"Retry-After": "1"} if status == 503 else {}
 
 
 def status_of(error: Exception) -> int:

@@ -65,7 +65,7 @@ async def _ranked(
         with served.current() as view:
             return counted(state, view.reranker.rank_many([asked], [texts], **options)[0])
 
-    return await state.workers.run(request, None, work)
+    return await state.workers.run(request, work)
 
 
 def _documents(texts: list[Text], state: ServerState) -> list[Document]:

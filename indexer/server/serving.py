@@ -30,7 +30,8 @@ class ServeOptions:
     """The collections by name, the address, and who may use it.
 
     `token_file` has the token; `open_to_all`: no token is needed although the address is not a local one. `hosts` are
-    more names of this server, `origins` the web origins whose pages may use it. `read_only`: no changes.
+    more names of this server, `origins` the web origins whose pages may use it. `read_only`: no changes. `reports` is a
+    directory of files that `evaluate` wrote, for the page of measurements.
     """
 
     places: dict[str, Path]
@@ -41,6 +42,7 @@ class ServeOptions:
     read_only: bool = False
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
+    reports: Path | None = None
     limits: Limits = field(default_factory=Limits)
 
 
@@ -50,13 +52,15 @@ def serve(options: ServeOptions, started: Callable[[str], None] = lambda _: None
     Raises UsageError for an address that is not safe or not free, and CollectionError.
     """
     access = access_of(options)
+    if options.reports is not None and not options.reports.is_dir():
+        raise UsageError(f"{options.reports} is no directory: name that of the files which `evaluate` wrote")
     with _bound(options) as listener:
         limits = options.limits
         collections = served_collections(options.places, limits)
         state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
         config = uvicorn.Config(
-            application(state, access),
+            application(state, access, options.reports),
             log_level=logging.WARNING,
             access_log=False,
             server_header=False,

@@ -57,13 +57,13 @@ class Workers:
         """Return how many requests wait for a thread."""
         return max(0, self._entered - self.running)
 
-    async def run(self, request: Request, seconds: float | None, work: Callable[[Task], _Answer]) -> _Answer:
-        """Return `work(task)`, computed by a thread within `seconds` (None: the limit).
+    async def run(self, request: Request, work: Callable[[Task], _Answer]) -> _Answer:
+        """Return `work(task)`, computed by a thread; the time of the task is the limit.
 
         Raises a Problem: 429 if too many requests wait already, 504 if none of the time is left when a thread is free,
         and 499 if the client has left, whose work is stopped.
         """
-        task = Task(min(seconds or self._limits.seconds, self._limits.seconds))
+        task = Task(self._limits.seconds)
         with self._lock:
             if self._entered >= self._limits.threads + self._limits.queue:
                 raise Problem(429, "too many requests wait: try again later", {"Retry-After": "1"})

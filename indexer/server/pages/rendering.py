@@ -9,11 +9,11 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from moverank.indexer.errors import IndexerError, LockedError
+from moverank.indexer.errors import IndexerError
 from moverank.indexer.server.collections_api import describe
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
-from moverank.indexer.server.problems import INTERNAL, Problem, status_of
+from moverank.indexer.server.problems import Problem, answer_of
 from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.state import ServerState
@@ -70,14 +70,7 @@ def failed(
     request: Request, template: str, values: Mapping[str, Any], error: Problem | IndexerError | RerankError
 ) -> HTMLResponse:
     """Return a page with the sentence of an error; the reason of an internal one is only logged."""
-    headers: Mapping[str, str] | None = None
-    if isinstance(error, Problem):
-        status, sentence, headers = error.status_code, str(error.detail), error.headers
-    else:
-        status, sentence = status_of(error), str(error)
-        if status >= 500 and not isinstance(error, LockedError):
-            _log.error("a page failed: %s", error)
-            sentence = INTERNAL
+    status, sentence, headers = answer_of(error)
     for option, field in _FIELDS.items():
         sentence = sentence.replace(option, field)
     problem = {"sentence": f"{sentence[:1].upper()}{sentence[1:]}."}
@@ -99,6 +92,6 @@ async def page_about(
         return rendered(request, template, dict(values) | {"found": found})
 
     try:
-        return await state.workers.run(request, None, run)
+        return await state.workers.run(request, run)
     except (Problem, IndexerError, RerankError) as error:
         return failed(request, template, dict(values) | {"found": None}, error)

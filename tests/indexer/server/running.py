@@ -33,13 +33,17 @@ class Reply:
 
 
 class RunningServer:
-    """`moverank serve` with `arguments` in a process of its own, at a free port; `url` is its address."""
+    """`moverank serve` with `arguments` in a process of its own, at a free port; `url` is its address.
 
-    def __init__(self, *arguments: str | Path, log: Path) -> None:
+    `program` is run instead of the command: it gets the arguments, and prints what the command prints.
+    """
+
+    def __init__(self, *arguments: str | Path, log: Path, program: str | None = None) -> None:
         self.log = log
+        own = ["-m", "moverank", "serve", "--port", "0"] if program is None else ["-c", program]
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "moverank", "serve", "--port", "0", *map(str, arguments)],
+                [sys.executable, *own, *map(str, arguments)],
                 stdout=file,
                 stderr=file,
                 env=os.environ | {"PYTHONUNBUFFERED": "1"},

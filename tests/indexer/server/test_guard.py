@@ -46,7 +46,7 @@ def test_the_token_is_needed(guarded: RunningServer) -> None:
     ):
         reply = guarded.ask("/collections", headers=wrong)
         assert reply.status == 401
-        assert "Bearer" in reply.headers["WWW-Authenticate"]
+        assert reply.headers["WWW-Authenticate"] == 'Basic realm="moverank", Bearer realm="moverank"'
         assert TOKEN not in reply.body.decode()
     for right in (f"Bearer {TOKEN}", f"Basic {basic}"):
         assert guarded.ask("/collections", headers={"Authorization": right}).json["collections"][0]["name"] == "forum"
@@ -118,6 +118,7 @@ def test_broken_and_silent_clients_do_not_stop_others(server: RunningServer) -> 
         (("--token-file", "nowhere"), 2, "nowhere: the token cannot be read"),
         (("--host", "192.0.2.1", "--no-auth"), 2, "cannot listen at 192.0.2.1"),
         (("-i", "nowhere"), 1, "there is no collection in nowhere"),
+        (("--reports", "nowhere"), 2, "nowhere is no directory: name that of the files which `evaluate` wrote"),
         (("-i", "=x"), 2, "the name of a collection must not be empty"),
         (("-i", "a=x", "-i", "a=y"), 2, "two collections are called 'a': name one of them"),
     ],
