@@ -1,9 +1,10 @@
 """A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue."""
 
+import ctypes
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -128,6 +129,8 @@ class ServedCollection:
             self._view = view
         if before:
             before.replaced()
+            del before
+            _return_memory()
 
     def _follow(self) -> None:
         """Refresh after every change, but only so often that most of the time is left for searches."""
@@ -160,6 +163,12 @@ class ServedCollection:
         if view:
             view.replaced()
         self._store.close()
+
+
+def _return_memory() -> None:
+    """Return freed memory to the system: the allocator keeps that of each replaced state for every thread."""
+    with suppress(OSError, AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, ServedCollection]:
