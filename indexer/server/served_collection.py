@@ -19,7 +19,7 @@ from moverank.indexer.server.served_view import ServedView
 from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes
-_SHARE = 5  # at most about one part in so many of the time is spent on opening new states
+_SHARE = 10  # at most about one part in so many of the time is spent on opening new states
 _UPKEEP = 128  # changed documents after which training and compaction may be due
 _WAIT = 10.0  # seconds that a change waits for another process that writes
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from threading import Event, Lock
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fastapi import Request
 
@@ -15,8 +15,6 @@ from moverank.indexer.server.problems import Problem
 from moverank.rerank.runtime.threads import single_threaded
 
 _Answer = TypeVar("_Answer")
-
-_POLL = 0.1  # seconds between two looks whether the client is still there
 
 
 class Task:
@@ -74,11 +72,15 @@ class Workers:
             self._leave()
             raise
         future.add_done_callback(self._done)
-        while not future.done():
-            await asyncio.wait({future}, timeout=_POLL)
-            if not future.done() and await request.is_disconnected():
-                task.stop()
-                raise Problem(499, "the client has left")
+        gone = asyncio.ensure_future(_left(request))
+        either: set[asyncio.Future[Any]] = {future, gone}
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+        if not future.done():
+            task.stop()
+            raise Problem(499, "the client has left")
         return future.result()
 
     def _done(self, future: "asyncio.Future[_Answer]") -> None:
@@ -108,3 +110,9 @@ class Workers:
     def close(self) -> None:
         """Wait for the running work, and end the threads."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+async def _left(request: Request) -> None:
+    """Return once the client has left; its body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
