@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.ranking_spec import RankingSpec, parse_ranking
+from moverank.indexer.settings import Settings
 from moverank.indexer.vectors import import_vectors
 
 _Reranker = TypeVar("_Reranker")
@@ -29,19 +30,24 @@ def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping
     with Collection.open(path) as collection:
         own = collection.settings
         ranking = own.ranking if options.get("rank") is None else parse_ranking(options["rank"])
-        stored: dict[str, Any] = {
-            "stop_words": frozenset(own.stop_words),
-            "rank": str(own.ranking),
-            "gamma": own.gamma,
-            "weights": own.weights,
-            "title_weight": own.title_weight,
-        }
+        stored = stored_options(own)
         given = {name: value for name, value in options.items() if value is not None}
         if "frequencies" not in given:
-            stored["frequencies"] = collection.document_frequencies(_stems(ranking))
+            stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
         return make(collection.embedding, **(stored | given))
 
 
-def _stems(ranking: RankingSpec) -> set[str]:
+def stored_options(own: Settings) -> dict[str, Any]:
+    """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
+    return {
+        "stop_words": frozenset(own.stop_words),
+        "rank": str(own.ranking),
+        "gamma": own.gamma,
+        "weights": own.weights,
+        "title_weight": own.title_weight,
+    }
+
+
+def stems_of(ranking: RankingSpec) -> set[str]:
     """Return the languages of a ranking's stems."""
     return {scorer.stem for scorer in ranking.counted if scorer.stem}

@@ -106,16 +106,20 @@ async def delete_documents(
 
 async def _changed(state: ServerState, served: ServedCollection, change: Callable[[Collection], Changes]) -> Object:
     """Return the changes that the writer of a collection has committed."""
+    _check_writable(state)
+    return changes_object(await asyncio.wrap_future(served.write(change)))
+
+
+def _check_writable(state: ServerState) -> None:
+    """Raise a Problem 403 if the server is read-only."""
     if state.read_only:
         raise Problem(403, "this server is read-only")
-    return changes_object(await asyncio.wrap_future(served.write(change)))
 
 
 @asynccontextmanager
 async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[Path]:
     """Write the body of a request to a file as it arrives; Problem 403 and 413."""
-    if state.read_only:
-        raise Problem(403, "this server is read-only")
+    _check_writable(state)
     with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
         size = 0
         async for chunk in request.stream():

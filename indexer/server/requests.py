@@ -107,7 +107,11 @@ class StoredRerankBody(Ranked):
 
 def as_query(text: Text, limits: Limits, name: str = "the query") -> Document:
     """Return a text or record as a document; Problem 413 for one that is too long, UsageError for an invalid one."""
-    document = as_document(text, name)
+    return check_length(as_document(text, name), limits, name)
+
+
+def check_length(document: Document, limits: Limits, name: str = "the query") -> Document:
+    """Return a document; Problem 413 for one that is too long."""
     length = len(document.title) + sum(len(part.text) for part in document.parts)
     if length > limits.characters:
         raise Problem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")

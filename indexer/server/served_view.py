@@ -10,6 +10,7 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.indexing.collection_vectors import current_vectors
 from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.reranking.loading import stems_of, stored_options
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.settings import Settings
@@ -71,17 +72,8 @@ class ServedView:
     @cached_property
     def reranker(self) -> Reranker:
         """Return a reranker of texts with the weights of this state."""
-        stems = {scorer.stem for scorer in self.settings.ranking.counted if scorer.stem}
-        own = self.settings
-        return Reranker(
-            self.embedding,
-            frozenset(own.stop_words),
-            rank=str(own.ranking),
-            gamma=own.gamma,
-            weights=own.weights,
-            title_weight=own.title_weight,
-            frequencies=self.searcher.document_frequencies(stems),
-        )
+        frequencies = self.searcher.document_frequencies(stems_of(self.settings.ranking))
+        return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
 
     def acquire(self) -> None:
         """Keep the state open until `release`."""

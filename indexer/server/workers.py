@@ -18,19 +18,10 @@ _Answer = TypeVar("_Answer")
 
 
 class Task:
-    """The work on one request: `seconds` are left of its time, and `stopped` once its client has left."""
+    """The work on one request: it is over once its client has left, or `seconds` have passed."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline, self._left = monotonic() + seconds, Event()
-
-    @property
-    def seconds(self) -> float:
-        """Return the seconds that are left, 0 or more."""
-        return max(0.0, self._deadline - monotonic())
-
-    def stopped(self) -> bool:
-        """Return whether the result is no longer wanted."""
-        return self._left.is_set()
 
     def over(self) -> bool:
         """Return whether the work has to end: the client has left, or the time is used up."""
@@ -94,7 +85,7 @@ class Workers:
             self._entered -= 1
 
     def _work(self, task: Task, work: Callable[[Task], _Answer]) -> _Answer:
-        if task.stopped() or not task.seconds:
+        if task.over():
             raise Problem(504, "the time of the request was over before it began: try again later")
         with self._lock:
             self.running += 1

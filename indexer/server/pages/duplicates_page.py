@@ -52,7 +52,7 @@ class _Clock:
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG002 - of Progress
         """Raise a Problem 503 if no time is left."""
-        if self._task.stopped() or not self._task.seconds:
+        if self._task.over():
             of_all = f" of {total:,}" if total else ""
             raise Problem(
                 503,

@@ -1,6 +1,5 @@
 """Pages from templates; an error becomes a sentence in the page that keeps what was typed."""
 
-import logging
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -28,8 +27,6 @@ _HEADERS = {"Referrer-Policy": "same-origin"}
 
 _FIELDS = {"--where": "the filter", "--exact": "“compare all documents”"}
 """What a page calls the options that messages name."""
-
-_log = logging.getLogger("moverank")
 
 
 @cache

@@ -9,8 +9,9 @@ from moverank.indexer.errors import IndexerError, UnknownKey
 from moverank.indexer.server.collections_api import State, counted
 from moverank.indexer.server.pages.hit_list import shown_ranking
 from moverank.indexer.server.pages.rendering import Values, Work, failed, page_about, rendered
-from moverank.indexer.server.pages.typed_form import TypedForm, check_length
+from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.requests import check_length
 from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.state import ServerState

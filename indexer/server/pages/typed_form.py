@@ -9,7 +9,6 @@ from fastapi import Request
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.readers.threads import Comment, thread_parts
-from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Options
 
@@ -94,14 +93,6 @@ def _whole(what: str, typed: str) -> int | None:
     if not (typed.strip().isdecimal() and int(typed[:20]) > 0):
         raise UsageError(f"{what} must be a whole number above 0, not {typed.strip()[:40]!r}")
     return int(typed[:20])
-
-
-def check_length(query: Document, limits: Limits) -> Document:
-    """Return a query; Problem 413 if it is too long."""
-    length = len(query.title) + sum(len(part.text) for part in query.parts)
-    if length > limits.characters:
-        raise Problem(413, f"the query has {length:,} characters: at most {limits.characters:,} are allowed here")
-    return query
 
 
 async def posted_form(request: Request) -> TypedForm:

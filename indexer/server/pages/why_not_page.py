@@ -13,8 +13,9 @@ from moverank.indexer.server.pages.bar_chart import bars
 from moverank.indexer.server.pages.hit_list import PROOF, number
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
 from moverank.indexer.server.pages.search_page import query_of
-from moverank.indexer.server.pages.typed_form import TypedForm, check_length, posted_form
+from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.requests import check_length
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
