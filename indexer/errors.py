@@ -43,6 +43,10 @@ class PruneRefused(IndexerError):  # noqa: N818 - named after what happened
         super().__init__(reason)
         self.changes = changes
 
+    def __reduce__(self) -> tuple[type, tuple[str, Changes]]:
+        """Return how another process makes it again."""
+        return type(self), (str(self), self.changes)
+
 
 class ReadError(IndexerError, OSError):
     """A source cannot be read at all."""
@@ -74,6 +78,10 @@ class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} {reason}")
         self.path, self.reason = path, reason
+
+    def __reduce__(self) -> tuple[type, tuple[Path, str]]:
+        """Return how another process makes it again."""
+        return type(self), (self.path, self.reason)
 
 
 class UnknownKey(CollectionError, KeyError):  # noqa: N818 - named after what happened

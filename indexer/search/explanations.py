@@ -1,6 +1,6 @@
 """Explains why a document is a hit, or why it is not."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from moverank.indexer.search.known_parts import known_parts
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sum_weights import SumWeights
-from moverank.indexer.search.view import View
+from moverank.indexer.search.view import LiveSegment, View
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.explain import Explanation, explain
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides
@@ -31,39 +31,52 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
     return explain(one, other, (one_vectors, other_vectors), (one_texts, other_texts))
 
 
-def explain_document(view: View, parser: QueryParser, query: Query, key: str) -> Explanation:
-    """Return the exact WMD of `query` from the document `key` of `view`, its flows, and the terms of a sum.
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBag:
+    """A document to explain: its id, its segment and row there, and the words of its bag."""
 
-    `parser` resolves the key. Raises UnknownKey, and NoKnownWords if one of the two has no word with a vector.
+    id: int
+    part: LiveSegment
+    row: int
+    words: QueryWords
+
+    @classmethod
+    def of(cls, parser: QueryParser, query: Query, key: str) -> "StoredBag":
+        """Read the document `key`, weighted as by `query`; UnknownKey, and NoKnownWords if no word has a vector."""
+        id_ = parser.document(key)
+        return cls(id_, *parser.row(id_), parser.stored(id_, query.ranking))
+
+
+def explain_document(view: View, query: Query, document: StoredBag) -> Explanation:
+    """Return the exact WMD of `query` from a `document` of `view`, its flows, and the terms of a sum.
+
+    Raises NoKnownWords if the query has no word with a vector.
     """
-    id_ = parser.document(key)
-    explanation = explain_words(query.words, parser.stored(id_, query.ranking))
+    explanation = explain_words(query.words, document.words)
     if query.ranking.plain or query.ranking.single_scorer:
         return explanation
-    outcome = answer(view, replace(query, k=1, depth=None, allowed=np.array([id_])))
+    outcome = answer(view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
     if outcome.totals is None or not len(outcome.totals):
         return explanation
     parts = tuple((name, float(values[0])) for name, values in outcome.parts.items())
     return replace(explanation, total=float(outcome.totals[0]), parts=parts)
 
 
-def why_not(view: View, parser: QueryParser, query: Query, key: str) -> WhyNot:
-    """Return the stage at which the document `key` of `view` is excluded from the hits of `query`, if it is.
+def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
+    """Return the stage at which a `document` of `view` is excluded from the hits of `query`, if it is.
 
-    `parser` resolves the key. For a sum, bounds and distance are those of its total. Raises UsageError for a ranking
-    without transport, UnknownKey and NoKnownWords.
+    For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.
     """
     ranking = query.ranking
     if not ranking.distances:
         raise UsageError("only a distance has bounds: choose a ranking with wmd or pwmd")
-    id_ = parser.document(key)
-    part, row = parser.row(id_)
+    part, row = document.part, document.row
     outcome = search_by_distance(view, query)
     kth = float(outcome.values[-1]) if len(outcome.ids) == query.k else np.inf
     bag = part.bags(np.array([row]), ranking.gamma, ranking.weights)[0]
     own = query.words.over(part.segment)
     bounds = bounds_of(own, bag, part.segment.vectors)
-    distance = explain_words(query.words, parser.stored(id_, ranking)).distance
+    distance = explain_words(query.words, document.words).distance
     if not ranking.plain:
         total = SumWeights.of(view, query, known_parts(view, query)).of_rows(part, np.array([row]), own)
         sides = Sides(np.array([bounds["rwmd_document"]]), np.array([bounds["rwmd_query"]]))
@@ -71,5 +84,5 @@ def why_not(view: View, parser: QueryParser, query: Query, key: str) -> WhyNot:
         first = np.zeros(1, np.int64)
         bounds = {name: float(total.total(first, np.array([bound]), sides)[0]) for name, bound in bounds.items()}
         distance = float(total.total(first, np.array([distance]), exact)[0])
-    candidate = is_candidate(view, query, id_)
-    return WhyNot.of(query.k, kth, distance, bounds, candidate=candidate, hit=id_ in outcome.ids)
+    candidate = is_candidate(view, query, document.id)
+    return WhyNot.of(query.k, kth, distance, bounds, candidate=candidate, hit=document.id in outcome.ids)

@@ -1,31 +1,52 @@
 """Turns an outcome into hits with keys, titles, snippets and flows."""
 
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
 from moverank.indexer.search.explanations import explain_words
-from moverank.indexer.search.query import Outcome, Query
+from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.snippet import snippet
 from moverank.indexer.store import Reader
+from moverank.indexer.store.reader import DisplayFields
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.ranking import Hit, Ranking
 
 
-def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Query, *, explained: bool) -> Ranking:
-    """Return the ranking for the `outcome` of `query`, with flows if `explained`.
+@dataclass(frozen=True, slots=True)
+class StoredHits:
+    """What the database has about hits, by id: fields, texts, metadata, and the words of bags whose flows are shown."""
 
-    `reader` and `parser` see the state that was searched.
-    """
+    shown: Mapping[int, DisplayFields]
+    texts: Mapping[int, Sequence[str]]
+    metadata: Mapping[int, Mapping[str, Any]]
+    bags: Mapping[int, QueryWords]
+
+    @classmethod
+    def of(
+        cls, reader: Reader, parser: QueryParser, outcome: Outcome, query: Query, *, explained: bool
+    ) -> "StoredHits":
+        """Read the hits of the `outcome` of `query`, with bags if `explained`; both readers see the searched state."""
+        ids = outcome.ids.tolist()
+        bags = _bags(parser, query, ids) if explained else {}
+        return cls(reader.shown(ids), reader.texts(ids), reader.metadata(ids), bags)
+
+
+def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
+    """Return the ranking for the `outcome` of `query`, whose hits are `stored`; it has flows where these have bags."""
     ids = outcome.ids.tolist()
-    shown, texts, metadata = reader.shown(ids), reader.texts(ids), reader.metadata(ids)
     hits = []
     for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
-        flows = _flows(parser, query, id_) if explained else ()
+        flows = explain_words(query.words, stored.bags[id_]).flows if id_ in stored.bags else ()
         about = [flow.target for flow in flows] or query.words.all_texts or query.words.texts
-        key, title, label = shown[id_]
-        extract = snippet(texts.get(id_, []), title, about)
+        key, title, label = stored.shown[id_]
+        extract = snippet(stored.texts.get(id_, []), title, about)
         parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
-        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total, metadata[id_]))
+        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total, stored.metadata[id_]))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
     words = query.words
     return Ranking(
@@ -33,11 +54,11 @@ def ranking_of(reader: Reader, parser: QueryParser, outcome: Outcome, query: Que
     )
 
 
-def _flows(parser: QueryParser, query: Query, id_: int) -> tuple[Flow, ...]:
-    """Return the flows of a hit; there are none without transport, and for documents without a bag."""
-    if not query.ranking.has_transport or not len(query.words.weights):
-        return ()
-    try:
-        return explain_words(query.words, parser.stored(id_, query.ranking)).flows
-    except NoKnownWords:
-        return ()
+def _bags(parser: QueryParser, query: Query, ids: Sequence[int]) -> dict[int, QueryWords]:
+    """Return the words of hits' bags; there are none without transport, and of documents without a bag."""
+    bags = dict[int, QueryWords]()
+    if query.ranking.has_transport and len(query.words.weights):
+        for id_ in ids:
+            with suppress(NoKnownWords):
+                bags[id_] = parser.stored(id_, query.ranking)
+    return bags

@@ -15,14 +15,15 @@ from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
-from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
+from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
-_FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
+_FEW_WORDS = 30_000  # more are read with all others, which takes less time than finding each
 
 
 def open_view(
@@ -42,7 +43,7 @@ def open_view(
     revision = reader.revision()
     base = newest_snapshot(reader, directory, settings, embedding, damaged, distrusted)
     since = base.revision if base else 0
-    tail, terms = _read_tail(reader, since, embedding)
+    tail, terms = _read_tail(reader, since, embedding, base)
     space = settings.space(reader.vector_dim())
     frequencies = LazyFrequencies(lambda: WordFrequencies(reader))
     if settings.weights == "tfidf":
@@ -68,18 +69,32 @@ def open_view(
     )
 
 
-def _read_tail(reader: Reader, since: int, embedding: Embedding) -> tuple[Segment, Terms]:
-    """Read the documents changed after revision `since` into a segment with its own vocabulary."""
+def _read_tail(reader: Reader, since: int, embedding: Embedding, base: Snapshot | None) -> tuple[Segment, Terms]:
+    """Read the documents changed after revision `since` into a segment with its own vocabulary.
+
+    The vectors of words that the snapshot `base` has are taken from it.
+    """
     parts = list(reader.counted_parts(since))
     all_words = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4")).astype(np.int64)
     ids, counts = concatenated(list(assemble(parts, all_words)))
-    rows = reader.word_rows(all_words.tolist())
-    known = sorted(id_ for id_, row in rows.items() if row != UNKNOWN)
-    texts = reader.word_texts(known)
-    vectors = embedding.gather([texts[id_] for id_ in known], np.array([rows[id_] for id_ in known], np.int64))
-    word_ids = np.array(known, np.int64)
+    word_ids, vectors = _word_vectors(reader, all_words, embedding, base)
     segment = Segment(*keep_words(ids, counts, all_words, word_ids), word_ids, vectors)
     return segment, Terms(ids, counts, all_words)
+
+
+def _word_vectors(
+    reader: Reader, words: NDArray[np.int64], embedding: Embedding, base: Snapshot | None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the ids (v,) of those of `words` (t,), all increasing, that have a vector, and the vectors (v, d)."""
+    own = base.segment.word_ids if base else np.empty(0, np.int64)
+    places, stored = lookup(words, own)
+    new = words[~stored if base is None else ~stored & ~np.isin(words, base.terms.word_ids)]
+    rows = {id_: row for id_, row in reader.word_rows(new.tolist()).items() if row != UNKNOWN}
+    texts = reader.word_texts(sorted(rows))
+    read = embedding.gather(list(texts.values()), np.array([rows[id_] for id_ in texts], np.int64))
+    ids = np.append(words[stored], np.array(list(texts), np.int64))
+    order = np.argsort(ids)
+    return ids[order], np.concatenate([base.segment.vectors[places[stored]], read])[order] if base else read[order]
 
 
 def _read_given(reader: Reader, ids: NDArray[np.int64], space: Space) -> GivenRows:

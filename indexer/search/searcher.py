@@ -18,8 +18,8 @@ from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.explanations import explain_document, why_not
-from moverank.indexer.search.hits import ranking_of
+from moverank.indexer.search.explanations import StoredBag, explain_document, why_not
+from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
 from moverank.indexer.search.query import Query
@@ -160,7 +160,8 @@ class Searcher:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
-            explanation = explain_document(self._view, self._parser, query, key)
+            document = StoredBag.of(self._parser, query, key)
+        explanation = explain_document(self._view, query, document)
         words = query.words
         return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
@@ -168,14 +169,16 @@ class Searcher:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
-            return why_not(self._view, self._parser, query, key)
+            document = StoredBag.of(self._parser, query, key)
+        return why_not(self._view, query, document)
 
     def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
         with self.database:
             query = parse(item, self._parser.resolve(options))
         outcome = answer(self._view, query)
         with self.database:
-            return ranking_of(self._reader, self._parser, outcome, query, explained=options.explained)
+            stored = StoredHits.of(self._reader, self._parser, outcome, query, explained=options.explained)
+        return ranking_of(stored, outcome, query)
 
     def _answer_many(
         self, items: Iterable[_Item], parse: Callable[[_Item, Query], Query], options: SearchOptions
@@ -187,7 +190,8 @@ class Searcher:
             if isinstance(parsed, str) or outcome is None:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))
             else:
-                yield ranking_of(self._reader, self._parser, outcome, parsed, explained=options.explained)
+                stored = StoredHits.of(self._reader, self._parser, outcome, parsed, explained=options.explained)
+                yield ranking_of(stored, outcome, parsed)
 
 
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:

@@ -15,6 +15,7 @@ from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.stemmed_terms import Stems, Texts
 from moverank.indexer.snapshot.stem_cache import cached_stems
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.scorers import (
     SCORERS,
     Scorer,
@@ -25,6 +26,7 @@ from moverank.rerank.scorers import (
     translation_normalisers,
 )
 from moverank.rerank.scorers.translation import Translation
+from moverank.rerank.words.stems import stem_words
 
 _ROUNDING = 1e-9
 
@@ -144,9 +146,21 @@ class TermScores:
     def stems(self, language: str) -> Stems:
         """Return the stems of all words, which are read on first use."""
         if language not in self._stems:
-            stems = [cached_stems(part.directory, language, part.terms.word_ids, self._texts) for part in self._parts]
-            self._stems[language] = Stems(language, stems)
+            self._stems[language] = Stems(language, self._stems_of_parts(language))
         return self._stems[language]
+
+    def _stems_of_parts(self, language: str) -> list[list[str]]:
+        """Return the stems of the words of each part; those of words that the first part has are taken from it."""
+        if not self._parts:
+            return []
+        first, *rest = self._parts
+        own = cached_stems(first.directory, language, first.terms.word_ids, self._texts)
+        stems = [own]
+        for part in rest:
+            places, shared = lookup(part.terms.word_ids, first.terms.word_ids)
+            new = iter(stem_words(self._texts(part.terms.word_ids[~shared]), language))
+            stems.append([own[place] if known else next(new) for place, known in zip(places, shared, strict=True)])
+        return stems
 
     def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
         """Return the counts by word, or by the stems of a language; those of one gamma are cached."""

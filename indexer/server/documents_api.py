@@ -1,26 +1,26 @@
 """The documents of the collections of a server: read, added, replaced and removed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from moverank.indexer.collection import Collection
 from moverank.indexer.contents import Contents
-from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
 from moverank.indexer.readers.bad_record import BadRecord
-from moverank.indexer.readers.record_lines import document_of_record, read_records
+from moverank.indexer.readers.record_lines import document_of_record
 from moverank.indexer.server.collections_api import Served, State, answered
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_collection import ServedCollection
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
+from moverank.indexer.server.writer_process import Change, remove_key, remove_where, write_document, write_records
 
 router = APIRouter(prefix="/collections", tags=["documents"])
 
@@ -66,7 +66,7 @@ async def put_document(served: Served, state: State, key: str, record: Object) -
         document = document_of_record({**record, "key": key}, key)
     except BadRecord as bad:
         raise Problem(422, bad.reason) from bad
-    return await _changed(state, served, lambda collection: collection.index([document], strict=True, upkeep=False))
+    return await _changed(state, served, partial(write_document, document))
 
 
 @router.post(
@@ -82,18 +82,13 @@ async def put_document(served: Served, state: State, key: str, record: Object) -
 async def add_documents(served: Served, state: State, request: Request) -> Object:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
-        return await _changed(state, served, lambda collection: _index(collection, path))
-
-
-def _index(collection: Collection, path: Path) -> Changes:
-    records: Iterator[Document | Rejection] = read_records(str(path), "the body")
-    return collection.index(records, strict=True, upkeep=False)
+        return await _changed(state, served, partial(write_records, str(path)))
 
 
 @router.delete("/{name}/documents/{key:path}")
 async def delete_document(served: Served, state: State, key: str) -> Object:
     """Remove one document."""
-    return await _changed(state, served, lambda collection: collection.remove([key], upkeep=False))
+    return await _changed(state, served, partial(remove_key, key))
 
 
 @router.delete("/{name}/documents")
@@ -101,10 +96,10 @@ async def delete_documents(
     served: Served, state: State, where: Annotated[list[str], Query(description="A filter, as of --where.")]
 ) -> Object:
     """Remove the documents that pass a filter; all of them only one by one."""
-    return await _changed(state, served, lambda collection: collection.remove(where=where, upkeep=False))
+    return await _changed(state, served, partial(remove_where, tuple(where)))
 
 
-async def _changed(state: ServerState, served: ServedCollection, change: Callable[[Collection], Changes]) -> Object:
+async def _changed(state: ServerState, served: ServedCollection, change: Change) -> Object:
     """Return the changes that the writer of a collection has committed."""
     _check_writable(state)
     return changes_object(await asyncio.wrap_future(served.write(change)))

@@ -2,26 +2,25 @@
 
 import ctypes
 import logging
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
 
-from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes
 _SHARE = 10  # at most about one part in so many of the time is spent on opening new states
-_UPKEEP = 128  # changed documents after which training and compaction may be due
-_WAIT = 10.0  # seconds that a change waits for another process that writes
+_UPKEEP = 256  # changed documents after which training and compaction may be due
 
 _log = logging.getLogger("moverank")
 
@@ -40,9 +39,8 @@ class ServedCollection:
         if self._view:
             self._view.warm()
         self._swap, self._changed, self._closed = Lock(), Event(), Event()
-        self._writer = ThreadPoolExecutor(1, f"moverank-writer-{name}")
+        self._writer = WriterProcess(directory)
         self._writing, self._write_lock = 0, Lock()
-        self._collection: Collection | None = None  # of the writer's thread
         self._changes = 0  # documents since the last upkeep
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
@@ -71,48 +69,37 @@ class ServedCollection:
         finally:
             view.release()
 
-    def write(self, change: Callable[[Collection], Changes]) -> "Future[Changes]":
+    def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after those that wait already; Problem 503 if too many do."""
         with self._write_lock:
             if self._writing >= self._limits.writes:
                 raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
             self._writing += 1
-        return self._writer.submit(self._write, change)
+        running = self._writer.submit(change)
+        running.add_done_callback(self._written)
+        return running
 
-    def _write(self, change: Callable[[Collection], Changes]) -> Changes:
-        try:
-            if self._collection is None:
-                self._collection = Collection.open(self.directory, wait=_WAIT)
-            return self._with_upkeep(change, self._collection)
-        except CollectionError:
-            self._close_writer()  # opened again for the next change
-            raise
-        finally:
-            with self._write_lock:
-                self._writing -= 1
-            self._changed.set()
-
-    def _with_upkeep(self, change: Callable[[Collection], Changes], collection: Collection) -> Changes:
-        """Run a change; training and compaction follow after many changes, or if nothing can be searched yet."""
-        done = change(collection)
-        self._changes += done.added + done.updated + done.removed
-        if self._changes >= _UPKEEP or self._view is None:
-            self._changes = 0
-            self._writer.submit(self._keep_up)
-        return done
+    def _written(self, change: "Future[Changes]") -> None:
+        """Follow a change; training and compaction come after many, or if nothing can be searched yet."""
+        with self._write_lock:
+            self._writing -= 1
+            if not change.exception():
+                done = change.result()
+                self._changes += done.added + done.updated + done.removed
+            due = self._changes >= _UPKEEP or (self._changes and self._view is None)
+            if due:
+                self._changes = 0
+        self._changed.set()
+        if due:
+            self._keep_up()
 
     def _keep_up(self) -> None:
-        try:
-            if self._collection is not None:
-                self._collection.upkeep()
-                self._changed.set()
-        except (IndexerError, RerankError, OSError) as error:
-            _log.warning("%s: its upkeep failed, and is tried again later: %s", self.name, error)
+        self._writer.submit(keep_up).add_done_callback(self._kept_up)
 
-    def _close_writer(self) -> None:
-        if self._collection is not None:
-            self._collection.close()
-            self._collection = None
+    def _kept_up(self, upkeep: "Future[Changes]") -> None:
+        if error := upkeep.exception():
+            _log.warning("%s: its upkeep failed, and is tried again later: %s", self.name, error)
+        self._changed.set()
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that."""
@@ -152,9 +139,9 @@ class ServedCollection:
 
     def close(self) -> None:
         """End the changes that wait, then close the collection."""
-        self._writer.submit(self._keep_up)
-        self._writer.submit(self._close_writer)
-        self._writer.shutdown(wait=True)
+        if self._changes:
+            self._keep_up()
+        self._writer.close()
         self._closed.set()
         self._changed.set()
         self._refresher.join()

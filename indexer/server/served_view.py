@@ -16,6 +16,7 @@ from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 
 _ATTEMPTS = 5
@@ -52,6 +53,7 @@ class ServedView:
                 view = repairer.open(reader, settings, embedding)
                 if view is not None:
                     searcher = Searcher(reader, view, settings, embedding)
+                    opened.enter_context(single_threaded_blas())  # restored BLAS threads would busy-wait
                     return cls(reader, searcher, settings, embedding, opened.pop_all())
         raise CollectionError("the collection is being changed all the time by other processes: try again")
 

@@ -61,7 +61,7 @@ class QuantisedCost:
         step = (1 - 6 * UNIT_ROUNDOFF) / float(inverse)
         base, above, base_column = np.empty(v, np.float32), np.empty((rows, width), np.uint8), np.empty(rows, np.int32)
         query_index = query.index_of_words(v)
-        inputs = (vectors, np.ascontiguousarray(query.vectors.T), norms, vector_norms(query.vectors))
+        inputs = (vectors, np.ascontiguousarray(query.vectors), norms, vector_norms(query.vectors))
         float32_cost = np.empty((0, h), np.float32) if floor is None else floor
         outputs = (query_index, _FAR, inverse, base, above, base_column, float32_cost)
         margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)

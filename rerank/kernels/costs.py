@@ -7,6 +7,7 @@ import numpy as np
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA, SUMS
 from moverank.rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.products import products
 
 # Squares of vectors shorter than 1e-15 underflow float32: the loss is below this.
 _TINY = np.float32(1e-30)
@@ -83,7 +84,7 @@ def quantised_costs(  # type: ignore[no-untyped-def]
 ):
     """Fill `base`, `above` and `base_column` with the quantised costs of words: see `excess_bytes`.
 
-    `vectors` is (v, d), `query` (d, h); `error` and `shrink` as in `distances_from_products`, `inverse` as in
+    `vectors` is (v, d), `query` (h, d); `error` and `shrink` as in `distances_from_products`, `inverse` as in
     `excess_bytes`. The cost of a word to itself is taken as `far`. `above` may have no rows: then only `base` is
     filled. `floor` (v, h), unless it has no rows, is filled with the float32 costs, 0 where the word is the same. Words
     are processed `size` at a time, so that their costs stay in the CPU cache. One call processes many words, because
@@ -93,7 +94,7 @@ def quantised_costs(  # type: ignore[no-untyped-def]
     for start in range(first, last, size):
         stop = min(start + size, last)
         costs = floor[start:stop] if len(floor) > 0 else buffer[: stop - start]
-        np.dot(vectors[start:stop], query, costs)
+        products(vectors[start:stop], query, costs)
         distances_from_products(0, len(costs), costs, norms[start:stop], query_norms, error, shrink)
         for i in range(len(costs)):
             if query_index[start + i] >= 0:

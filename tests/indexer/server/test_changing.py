@@ -1,8 +1,11 @@
 """Documents are added, replaced and removed over HTTP; what was acknowledged is durable and is searched soon."""
 
 import json
+import os
 import signal
 import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,6 +60,35 @@ def test_changes_by_another_process_are_searched(writable: RunningServer, tmp_pa
         collection.index([Document("other", parts=(Part("blue river"),))])
     writable.wait_for("pets", 2)
     assert writable.ask("/collections/pets/search", {"query": "blue river", "k": 1}).json["hits"][0]["key"] == "other"
+
+
+def test_a_killed_writer_is_replaced_and_one_without_a_server_ends(writable: RunningServer) -> None:
+    path = "/collections/pets/documents/a"
+    assert writable.ask(path, {"text": "red wine"}, method="PUT").status == 200
+    first = _writers(writable)
+    os.kill(first[0], signal.SIGKILL)
+    statuses = [writable.ask(path, {"text": f"red wine {number}"}, method="PUT").status for number in range(3)]
+    assert statuses[-1] == 200
+    assert set(statuses) <= {200, 503}
+    second = _writers(writable)
+    assert len(second) == 1
+    assert second != first
+    writable.stop(signal.SIGKILL)
+    until = time.monotonic() + 20
+    while Path(f"/proc/{second[0]}").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{second[0]}").exists()
+
+
+def _writers(server: RunningServer) -> list[int]:
+    """Return the processes that the server has started to write."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            parent = int((path.parent / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if parent == server.process.pid and b"spawn_main" in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
