@@ -126,7 +126,7 @@ def _costs_of(view: View, query: Query) -> Iterator[tuple[NDArray[np.int64], NDA
     if len(query.words.weights) and view.segments:
         (part,) = view.segments
         bags = part.bags(np.arange(len(part.segment.ids)), query.ranking.gamma, query.ranking.weights)
-        sides = sides_floor(query.words.over(part.segment), bags, part.segment.vectors)
+        sides = sides_floor(query.words.over(part.segment.word_ids), bags, part.segment.vectors)
         typical = typical_distance(view, query)
         yield part.segment.ids, np.maximum(*sides) / typical
         yield part.segment.ids, sides.query / typical

@@ -126,7 +126,7 @@ def _best(
         known = before.merged(found, query.k).values
         within = min(query.within, float(known[-1]) if len(known) == query.k else np.inf)
         bags = part.bags(rows, ranking.gamma, ranking.weights)
-        bag, vectors = query.words.over(part.segment), part.segment.vectors
+        bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
         total = weights.of_rows(part, rows, bag) if weights else None
         distance = ranking.plain or ranking.distances[0].distance
         near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total)

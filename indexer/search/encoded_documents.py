@@ -127,14 +127,11 @@ def whole_documents(view: View, gamma: float, weights: Weights) -> Documents:
     word_ids = np.unique(np.concatenate([part.segment.word_ids for part in view.segments]))
     vectors = np.zeros((len(word_ids), view.dim), np.float32)
     own = [part.documents(np.flatnonzero(part.live), gamma, weights) for part in view.segments]
-    starts, words = [np.zeros(1, np.int64)], []
+    bags = []
     for documents in own:
         new_ids = np.searchsorted(word_ids, documents.word_ids)
         vectors[new_ids] = documents.vectors
-        starts.append(starts[-1][-1] + documents.bags.starts[1:])
-        words.append(new_ids.astype(np.int32)[documents.bags.words])
-    bags = Bags(
-        np.concatenate(starts), np.concatenate(words), np.concatenate([documents.bags.weights for documents in own])
-    )
+        renumbered = new_ids.astype(np.int32)[documents.bags.words]
+        bags.append(Bags(documents.bags.starts, renumbered, documents.bags.weights))
     lengths = np.concatenate([documents.lengths for documents in own])
-    return Documents(bags, lengths, word_ids, vectors)
+    return Documents(Bags.concatenated(bags), lengths, word_ids, vectors)

@@ -74,7 +74,7 @@ def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
     outcome = search_by_distance(view, query)
     kth = float(outcome.values[-1]) if len(outcome.ids) == query.k else np.inf
     bag = part.bags(np.array([row]), ranking.gamma, ranking.weights)[0]
-    own = query.words.over(part.segment)
+    own = query.words.over(part.segment.word_ids)
     bounds = bounds_of(own, bag, part.segment.vectors)
     distance = explain_words(query.words, document.words).distance
     if not ranking.plain:

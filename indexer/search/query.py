@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.snapshot.segment import Segment
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.best_first import never_stop
@@ -57,10 +56,10 @@ class QueryWords:
         """Return no words, of vectors of `dim` dimensions."""
         return cls((), np.empty(0, np.int64), np.empty(0), np.empty((0, dim), np.float32), 0.0)
 
-    def over(self, segment: Segment) -> QueryBag:
-        """Return the bag over a segment's word positions; words that the segment lacks get positions beyond its own."""
-        v = len(segment.word_ids)
-        positions, present = lookup(self.ids, segment.word_ids)
+    def over(self, word_ids: NDArray[np.int64]) -> QueryBag:
+        """Return the bag over positions in `word_ids` (v,), increasing; words not in it get positions beyond."""
+        v = len(word_ids)
+        positions, present = lookup(self.ids, word_ids)
         words = np.where(present, positions, v + np.arange(len(self.ids))).astype(np.int32)
         order = np.argsort(words)
         return QueryBag(Bag(words[order], self.weights[order]), self.vectors[order])

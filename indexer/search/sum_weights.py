@@ -67,11 +67,7 @@ def typical_distance(view: View, query: Query) -> float:
 
     The same documents are sampled whatever the filter and the depth are, so that totals do not depend on these.
     """
-    ranking, values = query.ranking, []
-    for part in view.segments:
-        rows = np.flatnonzero(np.isin(part.segment.ids, view.sample) & part.live)
-        if len(rows):
-            bags = part.bags(rows, ranking.gamma, ranking.weights)
-            values.append(rwmd_floor(query.words.over(part.segment), bags, part.segment.vectors))
-    sampled = np.concatenate([np.empty(0), *values])
-    return rounded_median(sampled)
+    sampled = view.sampled_bags(query.ranking.gamma, query.ranking.weights)
+    if not len(sampled.bags):
+        return rounded_median(np.empty(0))
+    return rounded_median(rwmd_floor(query.words.over(sampled.word_ids), sampled.bags, sampled.vectors, sampled.norms))

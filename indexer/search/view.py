@@ -1,6 +1,6 @@
 """The state that a search uses: the newest snapshot, its live rows, and the tail of later changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -124,6 +124,29 @@ class LiveSegment:
         return bags if idf is None else with_idf(bags, idf)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledBags:
+    """The `bags` (s,) of a sample, over the `word_ids` (v,), increasing, that they have; vectors (v, d), norms (v,)."""
+
+    bags: Bags
+    word_ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    norms: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "SampledBags":
+        """Join bags of segments, all of whose words are renumbered."""
+        used = [np.unique(bags.words) for _, bags in parts]
+        own = [part.segment.word_ids[words] for (part, _), words in zip(parts, used, strict=True)]
+        word_ids = np.unique(np.concatenate([np.empty(0, np.int64), *own]))
+        vectors, joined = np.zeros((len(word_ids), dim), np.float32), []
+        for (part, bags), words, ids in zip(parts, used, own, strict=True):
+            places = np.searchsorted(word_ids, ids).astype(np.int32)
+            vectors[places] = part.segment.vectors[words]
+            joined.append(Bags(bags.starts, places[np.searchsorted(words, bags.words)], bags.weights))
+        return cls(Bags.concatenated(joined), word_ids, vectors, vector_norms(vectors))
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """One consistent state: the newest snapshot, if there is one, then the tail, if there are later changes.
@@ -156,6 +179,18 @@ class View:
         ids = np.concatenate([np.empty(0, np.int64), *(part.segment.ids[part.live] for part in self.segments)])
         hashes = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hash
         return np.sort(ids[np.argsort(hashes, kind="stable")[:SAMPLE]])
+
+    def sampled_bags(self, gamma: float, weights: Weights) -> SampledBags:
+        """Return the bags of the sample, weighted by `gamma` and `weights`; they are cached."""
+        key = "sample", gamma, weights
+        if key not in self.encoded:
+            chosen = [
+                (part, part.bags(np.flatnonzero(np.isin(part.segment.ids, self.sample) & part.live), gamma, weights))
+                for part in self.segments
+            ]
+            self.encoded[key] = SampledBags.of(chosen, self.dim)
+        found: SampledBags = self.encoded[key]
+        return found
 
     @cached_property
     def without_bag(self) -> NDArray[np.int64]:

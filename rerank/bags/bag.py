@@ -1,6 +1,6 @@
 """Bags of words, the input of the distances: one bag, many as compressed sparse rows, and the difference of two."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,6 +81,17 @@ class Bags:
         """Return only the bags `rows` (m,), in that order."""
         starts, entries = row_entries(self.starts, rows)
         return Bags(starts, self.words[entries], self.weights[entries])
+
+    @classmethod
+    def concatenated(cls, several: "Sequence[Bags]") -> "Bags":
+        """Return the bags of all, in the order given."""
+        sizes = [np.zeros(1, np.int64), *(np.diff(bags.starts) for bags in several)]
+        words, weights = [bags.words for bags in several], [bags.weights for bags in several]
+        return cls(
+            np.cumsum(np.concatenate(sizes)),
+            np.concatenate([np.empty(0, np.int32), *words]),
+            np.concatenate([np.empty(0), *weights]),
+        )
 
     @classmethod
     def of(cls, bags: "list[Bag]") -> "Bags":

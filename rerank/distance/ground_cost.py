@@ -86,14 +86,16 @@ def cost_floor(
     `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the lengths of the vectors, if already computed.
     """
     from moverank.rerank.kernels.costs import distances_from_products
+    from moverank.rerank.kernels.products import products
 
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
     lengths = vector_norms(vectors) if norms is None else norms
     query_lengths = vector_norms(query_vectors) if query_norms is None else query_norms
     margins = product_margins(vectors.shape[1])
+    sources, targets = np.ascontiguousarray(vectors), np.ascontiguousarray(query_vectors)
 
     def work(first: int, last: int) -> None:
-        np.matmul(vectors[first:last], query_vectors.T, out=floor[first:last])
+        products(sources[first:last], targets, floor[first:last])
         distances_from_products(first, last, floor, lengths, query_lengths, *margins)
 
     with single_threaded_blas():

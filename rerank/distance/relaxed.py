@@ -96,16 +96,21 @@ class _BySides:
 
 def sides_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> Sides:
     """Return lower bounds of both sides of RWMD of `query` and `bags` (n,) over word vectors (v, d), in float32."""
-    own, numbered, word_vectors, norms = restricted(query, bags, vectors)
+    return _sides_floor(*restricted(query, bags, vectors))
+
+
+def rwmd_floor(
+    query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Return lower bounds (n,) of RWMD of `query` and `bags` (n,) over word vectors (v, d) with `norms` (v,)."""
+    return np.maximum(*_sides_floor(query, bags, vectors, norms))
+
+
+def _sides_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> Sides:
     with single_threaded_blas():
-        problem = bounds.Problem.of(own, numbered, word_vectors, norms)
-    document_side = bounds.document_side(numbered, bounds.nearest_costs(problem.cost))
-    return Sides(document_side, bounds.query_side(numbered, problem.cost, problem.query, np.arange(len(bags))))
-
-
-def rwmd_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return lower bounds (n,) of RWMD; parameters as in `sides_floor`."""
-    return np.maximum(*sides_floor(query, bags, vectors))
+        problem = bounds.Problem.of(query, bags, vectors, norms)
+    document_side = bounds.document_side(bags, bounds.nearest_costs(problem.cost))
+    return Sides(document_side, bounds.query_side(bags, problem.cost, problem.query, np.arange(len(bags))))
 
 
 def exact_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -69,7 +69,7 @@ class Floor:
         if parsed is None:
             raise SystemExit("the query has no word")
         part = searched.view.segments[0]
-        self.bag: QueryBag = parsed.words.over(part.segment)
+        self.bag: QueryBag = parsed.words.over(part.segment.word_ids)
         self.bags: Bags = part.bags(np.arange(len(part.segment.ids)), 0.0, "tf")
         self.vectors, self.norms = part.segment.vectors, part.norms
         found = nearest(self.bag, self.bags, self.vectors, K)
