@@ -35,6 +35,10 @@ def serve(  # over 40 lines: most of them are its options
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="No token is needed, even if other machines can reach the server.")
     ] = False,
+    processes: Annotated[
+        int,
+        typer.Option(min=1, max=256, help="Processes that answer; as many as there are cores give most answers."),
+    ] = 1,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all changes.")] = False,
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Another name of this server, as in URLs; repeatable.")
@@ -64,6 +68,7 @@ def serve(  # over 40 lines: most of them are its options
             "port": port,
             "token_file": token_file,
             "open_to_all": no_auth,
+            "processes": processes,
             "read_only": read_only,
             "hosts": allow_host or (),
             "origins": cors or (),

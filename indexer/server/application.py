@@ -51,7 +51,8 @@ def _watch(state: ServerState) -> None:
     watch("requests_running", "Requests that a thread works on.", lambda: state.workers.running)
     watch("requests_waiting", "Requests that wait for a thread.", lambda: state.workers.waiting)
     for name, served in state.collections.items():
-        watch("revision", "Revision that is searched.", partial(getattr, served, "revision"), collection=name)
+        revision = partial(getattr, served, "revision")
+        watch("revision", "Revision that is searched.", revision, of_all="max", collection=name)
         watch(
             "writes_waiting", "Changes that run or wait.", partial(getattr, served, "waiting_writes"), collection=name
         )

@@ -1,10 +1,9 @@
 """A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue."""
 
-import ctypes
 import logging
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -12,6 +11,7 @@ from time import monotonic
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_view import ServedView
@@ -117,7 +117,7 @@ class ServedCollection:
         if before:
             before.replaced()
             del before
-            _return_memory()
+            return_freed_memory()
 
     def _follow(self) -> None:
         """Refresh after every change, but only so often that most of the time is left for searches."""
@@ -152,10 +152,11 @@ class ServedCollection:
         self._store.close()
 
 
-def _return_memory() -> None:
-    """Return freed memory to the system: the allocator keeps that of each replaced state for every thread."""
-    with suppress(OSError, AttributeError):  # another C library than glibc
-        ctypes.CDLL(None).malloc_trim(0)
+def check_collections(places: dict[str, Path]) -> None:
+    """Raise CollectionError if one of the collections cannot be opened."""
+    for directory in places.values():
+        store, *_ = open_collection(directory)
+        store.close()
 
 
 def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, ServedCollection]:

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.server.application import application
 from moverank.indexer.server.guard import Access, allowed_hosts
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.served_collection import served_collections
+from moverank.indexer.server.parent import end_with_parent
+from moverank.indexer.server.processes import serve_by_processes
+from moverank.indexer.server.served_collection import check_collections, served_collections
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Workers
 
@@ -33,7 +36,8 @@ class ServeOptions:
 
     `token_file` has the token; `open_to_all`: no token is needed although the address is not a local one. `hosts` are
     more names of this server, `origins` the web origins whose pages may use it. `read_only`: no changes. `reports` is a
-    directory of files that `evaluate` wrote, for the page of measurements.
+    directory of files that `evaluate` wrote, for the page of measurements. `processes` answer requests, each with its
+    own interpreter, which one process uses one core of for most of a search.
     """
 
     places: dict[str, Path]
@@ -45,6 +49,7 @@ class ServeOptions:
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
     reports: Path | None = None
+    processes: int = 1
     limits: Limits = field(default_factory=Limits)
 
 
@@ -57,24 +62,46 @@ def serve(options: ServeOptions, started: Callable[[str], None] = lambda _: None
     if options.reports is not None and not options.reports.is_dir():
         raise UsageError(f"{options.reports} is no directory: name that of the files which `evaluate` wrote")
     with _bound(options) as listener:
-        limits = options.limits
+        host, port = listener.getsockname()[:2]
+        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        if options.processes > 1:
+            check_collections(options.places)
+            serve_by_processes(_config(Made(options, access), options), listener, lambda: started(url))
+            return
+        server = _Server(_config(Made(options, access)(), options), lambda: started(url))
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
+            server.run(sockets=[listener])
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Makes the application in the process that serves it."""
+
+    options: ServeOptions
+    access: Access
+
+    def __call__(self) -> ASGIApp:
+        """Open the collections, and return the application; CollectionError."""
+        end_with_parent()
+        options, limits = self.options, self.options.limits
         collections = served_collections(options.places, limits)
         state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
         sys.setswitchinterval(_SWITCH)
-        config = uvicorn.Config(
-            application(state, access, options.reports),
-            log_level=logging.WARNING,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE,
-            timeout_keep_alive=30,
-        )
-        host, port = listener.getsockname()[:2]
-        url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
-        server = _Server(config, lambda: started(url))
-        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
-            server.run(sockets=[listener])
+        return application(state, self.access, options.reports)
+
+
+def _config(app: ASGIApp | Made, options: ServeOptions) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        factory=isinstance(app, Made),
+        workers=options.processes,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=30,
+    )
 
 
 def access_of(options: ServeOptions) -> Access:

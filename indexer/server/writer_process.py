@@ -1,19 +1,19 @@
 """The process that writes to a collection: changes and compaction do not hold the interpreter that answers searches."""
 
-import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context, parent_process
-from multiprocessing.connection import wait
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.readers.record_lines import read_records
+from moverank.indexer.server.freed_memory import return_freed_memory
+from moverank.indexer.server.parent import end_with_parent
 
 _WAIT = 10.0  # seconds that a change waits for another process that writes
 _opened: dict[Path, Collection] = {}  # of this process, if it is a writer
@@ -44,7 +44,9 @@ def remove_where(where: tuple[str, ...], collection: Collection) -> Changes:
 
 def keep_up(collection: Collection) -> Changes:
     """Train word vectors and compact, if that is due."""
-    return collection.upkeep()
+    changes = collection.upkeep()
+    return_freed_memory()
+    return changes
 
 
 class WriterProcess:
@@ -99,14 +101,7 @@ def _pass_on(done: "Future[Changes]", result: "Future[Changes]") -> None:
 def _begin() -> None:
     """Leave Ctrl-C to the server, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+    end_with_parent()
 
 
 def _run(directory: Path, change: Change) -> Changes:

@@ -7,6 +7,7 @@ latencies, refused requests (429), errors, wrong answers, and the memory of the 
 is killed at the end, and all acknowledged documents must be in the collection.
 """
 
+import contextlib
 import http.client
 import json
 import os
@@ -29,7 +30,7 @@ from moverank import Collection
 from moverank.indexer.formatters.json_objects import ranking_object
 from moverank.indexer.readers.record_lines import document_of_record
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors
-from tests.indexer.server.running import RunningServer
+from tests.indexer.server.running import RunningServer, descendants
 
 NAME, CHECKED = "news", 30
 
@@ -97,9 +98,13 @@ def writer(url: str, records: list[dict[str, Any]], rate: float, until: float, w
 
 
 def memory(process: int) -> float:
-    """Return the resident memory of a process in MiB."""
-    with Path(f"/proc/{process}/statm").open() as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+    """Return the memory of a process and of those that it started in MiB; what they share counts once."""
+    total = 0.0
+    for one in [process, *descendants(process)]:
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{one}/smaps_rollup").read_text()
+            total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1]) / 1024
+    return total
 
 
 def run(
@@ -148,6 +153,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=20.0)
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="of the server, as its option")
     parser.add_argument("--kill", action="store_true")
     arguments = parser.parse_args()
     every = list(gzip_records(real("data", "20news", "docs.jsonl.gz")))
@@ -174,7 +180,7 @@ def main() -> None:
         ]
         subprocess.run(list(map(str, command)), check=True)
         copy = Path(shutil.copytree(index, folder / "copy.index"))
-        server = RunningServer("-i", index, log=folder / "log")
+        server = RunningServer("-i", index, "--processes", str(arguments.processes), log=folder / "log")
         process = server.process.pid
         alone, together, written = Tally(), Tally(), list[tuple[int, int]]()
         run(server.url, process, 1, 5, queries, Tally())  # warm
@@ -233,8 +239,9 @@ def report(
     show(f"throughput of all against one: {ratio:.2f}")
     revisions = {answer["revision"] for _, answer in together.samples}
     show(f"{len(written)} documents written, answers of {len(revisions)} revisions")
-    half = used[len(used) // 2 :]
-    show(f"memory of the server: {used[0]:.0f} MiB at first, {half[0]:.0f} in the middle, {half[-1]:.0f} at the end")
+    quarter = len(used) // 4
+    means = [statistics.mean(used[start : start + quarter]) for start in range(0, 4 * quarter, quarter)]
+    show(f"memory of the server, MiB, means of quarters of the time: {', '.join(f'{mean:.0f}' for mean in means)}")
 
 
 if __name__ == "__main__":

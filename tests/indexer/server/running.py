@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
@@ -30,6 +31,20 @@ class Reply:
     def json(self) -> Any:
         """Return the JSON value of the body."""
         return json.loads(self.body)
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes that a process and its children have started, without Python's resource trackers."""
+    parents = dict[int, int]()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if b"resource_tracker" not in (path.parent / "cmdline").read_bytes():
+                parents[int(path.parent.name)] = int(path.read_text().rsplit(")", 1)[1].split()[1])
+    found, new = list[int](), [process]
+    while new:
+        new = [child for child, parent in parents.items() if parent in new]
+        found += new
+    return sorted(found)
 
 
 class RunningServer:
