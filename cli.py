@@ -64,11 +64,27 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
+def _set_cache(directory: str | None) -> None:
+    if directory is not None:
+        from moverank.indexer.files.location import CACHE
+
+        os.environ[CACHE] = directory  # also for processes that this one starts
+
+
 @app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Directory for derived files of collections in databases. [default: $MOVERANK_CACHE or the user's]",
+            is_eager=True,
+            callback=_set_cache,
+        ),
+    ] = None,
 ) -> None:
     """Declare the options of the program itself."""
 

@@ -13,8 +13,7 @@ from typing import Any, Self
 from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
-from moverank.indexer.files.directory import exists
-from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.files.location import collection_directory
 from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.indexing.automatic_training import fit_vectors
 from moverank.indexer.indexing.collection_vectors import (
@@ -46,7 +45,7 @@ from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.coverage import coverage
 from moverank.indexer.snapshot.index_choice import IndexInUse
 from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
-from moverank.indexer.store import Reader, Store, StoredSource
+from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Ranking
@@ -75,7 +74,7 @@ class Collection(StoredDocuments):
     @staticmethod
     def exists(path: str | Path) -> bool:
         """Return whether a directory holds a collection."""
-        return exists(Path(path))
+        return exists(collection_directory(path))
 
     @classmethod
     def create(
@@ -94,7 +93,7 @@ class Collection(StoredDocuments):
         settings, VectorsError for unusable vectors, and CollectionError if there is a collection already. A failure
         leaves nothing behind.
         """
-        directory = Path(path)
+        directory = collection_directory(path)
         created = create(directory, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress)
         return cls(directory, *created, wait)
 
@@ -104,7 +103,7 @@ class Collection(StoredDocuments):
 
         `wait`: seconds that each change waits for another writer.
         """
-        directory = Path(path)
+        directory = collection_directory(path)
         return cls(directory, *open_collection(directory), wait)
 
     def discard(self) -> None:
@@ -169,7 +168,7 @@ class Collection(StoredDocuments):
 
         Raises SettingsError for any other that differs. No text is read again: weights derive from the stored counts.
         """
-        with locked(self.path, self.wait):
+        with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             self.settings = change_settings(self._store, self.path, self.settings, self._embedding, choices)
 
@@ -202,7 +201,7 @@ class Collection(StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
-        with locked(self.path, self.wait):
+        with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
             counter = WordCounter(Tokenizer(frozenset(self.settings.stop_words)), self._embedding)
@@ -219,7 +218,7 @@ class Collection(StoredDocuments):
 
     def upkeep(self, *, progress: Progress = silent) -> Changes:
         """Train word vectors and compact if that is due after changes without; see `index`. Raises LockedError."""
-        with locked(self.path, self.wait):
+        with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             self._view.close()
             with self._store.reading() as reader:
@@ -260,7 +259,7 @@ class Collection(StoredDocuments):
         chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
             return count_documents(self._store, chosen)
-        with locked(self.path, self.wait):
+        with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
             changes = remove_documents(self._store, chosen)
@@ -292,7 +291,7 @@ class Collection(StoredDocuments):
         changed = vectors or embedding is not None
         if choices and not changed:
             raise UsageError("options of word vectors need --vectors or --embedding")
-        with locked(self.path, self.wait):
+        with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             if changed:
                 now = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
@@ -304,7 +303,7 @@ class Collection(StoredDocuments):
         stored = reader.settings()
         self.settings, self._embedding = (
             Settings.restored(stored),
-            current_vectors(self.path, stored, self._embedding),
+            current_vectors(reader, self.path, stored, self._embedding),
         )
         return self.settings, self._embedding
 

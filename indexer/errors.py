@@ -11,6 +11,7 @@ IndexerError
 │   └── TooFewWords    there is not enough text to train vectors on
 └── CollectionError    the collection cannot be used as requested
     ├── LockedError    another process is writing to the collection
+    ├── ConnectionLost the connection to the database was lost
     ├── DamagedFile    a file differs from what was written
     └── UnknownKey     no document has the given key
 """
@@ -70,6 +71,10 @@ class CollectionError(IndexerError):
 
 class LockedError(CollectionError):
     """Another process is writing to the collection."""
+
+
+class ConnectionLost(CollectionError):  # noqa: N818 - named after what happened
+    """The connection to the database was lost: what was not committed was not changed."""
 
 
 class DamagedFile(CollectionError):  # noqa: N818 - named after what it is

@@ -13,8 +13,25 @@ SEARCH_DEFAULTS = SearchOptions()
 
 # ---- every command
 
+
+def _directory(name: Path) -> Path:
+    """Return the directory of a collection, which may be in a database."""
+    from moverank.indexer.files.location import collection_directory
+
+    return collection_directory(name)
+
+
 Index = Annotated[
-    Path, typer.Option("--index", "-i", envvar="MOVERANK_INDEX", help="Directory of the collection.", show_default=True)
+    Path,
+    typer.Option(
+        "--index",
+        "-i",
+        envvar="MOVERANK_INDEX",
+        metavar="DIR|URL",
+        help="Directory of the collection, or postgresql://USER@HOST/DATABASE?schema=NAME.",
+        show_default=True,
+        callback=_directory,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 

@@ -1,4 +1,4 @@
-"""Commands that maintain a collection: `remove`, `refit`, `info`, `check` and `backup`."""
+"""Commands that maintain a collection: `remove`, `refit`, `info`, `check`, `backup` and `copy`."""
 
 import sys
 from pathlib import Path
@@ -181,3 +181,25 @@ def backup(
         print_object({"directory": str(directory), "revision": revision})
     else:
         typer.echo(f"revision {revision} is in {directory}")
+
+
+@app.command(epilog="Example: `moverank copy forum 'postgresql://user@host/db?schema=forum'`")
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A collection: a directory or the URL of a database.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="The copy: a new directory, or an empty schema.")],
+    wait: Wait = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Copy one consistent state of a collection to a directory or into a database: both kinds answer alike."""
+    from moverank.indexer.files.location import collection_directory, shown
+    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.maintenance.copying import copy as copy_collection
+
+    with interruptible("there is no copy"), Bars() as bars:
+        revision = copy_collection(source, target, wait=wait, progress=bars)
+    place = shown(collection_directory(target))
+    if as_json:
+        print_object({"place": place, "revision": revision})
+    else:
+        typer.echo(f"revision {revision} is in {place}")

@@ -5,7 +5,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.location import URL_FILE
 
 DATABASE, VECTORS = "collection.db", "vectors"
 UNFINISHED = "new-collection.db"
@@ -25,16 +25,8 @@ _TEMPORARY = (
 """What killed writers leave: names of `atomic_write`, and snapshots being removed, once named `new-snapshot-*`."""
 
 
-_OWN = {DATABASE, VECTORS, "normalisers", "evaluation"}
+_OWN = {DATABASE, VECTORS, "normalisers", "evaluation", URL_FILE}
 _OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-", "pairs-")
-
-
-def exists(directory: Path) -> bool:
-    """Return whether a directory holds a collection; CollectionError if it cannot be read."""
-    try:
-        return (directory / DATABASE).is_file()
-    except OSError as error:
-        raise CollectionError(f"{directory} cannot be read: {error.strerror}") from error
 
 
 def holds_database(directory: Path) -> bool:

@@ -12,9 +12,11 @@ from secrets import token_hex
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
-from moverank.indexer.files.directory import DATABASE, VECTORS, exists
+from moverank.indexer.files.directory import VECTORS
+from moverank.indexer.files.location import shown
+from moverank.indexer.indexing.shared_vectors import fetch_vectors
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store import Reader, Store, exists, open_store
 from moverank.indexer.vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
 
@@ -30,10 +32,9 @@ _NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 def open_collection(directory: Path) -> tuple[Store, Settings, Embedding | None]:
     """Open the store in a collection's directory; CollectionError if there is no usable collection."""
     if not exists(directory):
-        raise CollectionError(
-            f"there is no collection in {directory}: make one with `moverank index PATH -i {directory}`"
-        )
-    store = Store(sqlite_url(directory / DATABASE))
+        place = shown(directory)
+        raise CollectionError(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
+    store = open_store(directory)
     try:
         return store, *current_settings(store, directory)
     except BaseException:
@@ -48,15 +49,17 @@ def current_settings(
 
     `store` and `directory` are the collection's. Returns None for the vectors if there are none yet.
     """
-    stored = stored_settings(store)
+    before = None
     while True:
-        try:
-            return Settings.restored(stored), current_vectors(directory, stored, opened)
-        except VectorsError:
-            store.reopen_if_changed()
-            before, stored = stored, stored_settings(store)
-            if stored.get(FINGERPRINT) == before.get(FINGERPRINT):  # else another process has just replaced them
-                raise
+        with store.reading() as reader:
+            stored = reader.settings()
+            try:
+                return Settings.restored(stored), current_vectors(reader, directory, stored, opened)
+            except VectorsError:
+                if before is not None and stored.get(FINGERPRINT) == before.get(FINGERPRINT):
+                    raise
+        before = stored  # another process may have just replaced them
+        store.reopen_if_changed()
 
 
 def stored_settings(store: Store) -> dict[str, Any]:
@@ -65,17 +68,21 @@ def stored_settings(store: Store) -> dict[str, Any]:
         return reader.settings()
 
 
-def current_vectors(directory: Path, stored: Mapping[str, Any], opened: Embedding | None = None) -> Embedding | None:
+def current_vectors(
+    reader: Reader, directory: Path, stored: Mapping[str, Any], opened: Embedding | None = None
+) -> Embedding | None:
     """Open the word vectors in a collection's `directory` unless they are those already `opened`; None without any yet.
 
-    `stored` are the collection's settings. Raises VectorsError for damaged files, CollectionError if the fingerprint
-    of the vectors is not the stored one.
+    `stored` are the collection's settings. Those of a shared database are fetched from there by `reader`. Raises
+    VectorsError for damaged files, CollectionError if the fingerprint of the vectors is not the stored one.
     """
     if FINGERPRINT not in stored:
         return None
     if opened is not None and opened.fingerprint == stored[FINGERPRINT]:
         return opened
     path = vectors_folder(directory, stored)
+    if reader.shared and not path.exists():
+        fetch_vectors(reader, path)
     embedding = open_vectors(path)
     if embedding.fingerprint != stored[FINGERPRINT]:
         raise CollectionError(f"{path} holds other word vectors than the collection was made with: put those back")
@@ -87,9 +94,12 @@ def vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
     return directory / Path(str(stored.get(FOLDER, VECTORS))).name
 
 
-def new_vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
-    """Return a folder for new word vectors, which does not exist; `stored` are the collection's settings."""
-    if FINGERPRINT in stored:
+def new_vectors_folder(directory: Path, stored: Mapping[str, Any], *, shared: bool) -> Path:
+    """Return a folder for new word vectors, which does not exist; `stored` are the collection's settings.
+
+    Those of a `shared` database have a name of their own, under which other machines keep them.
+    """
+    if FINGERPRINT in stored or shared:
         return directory / f"{VECTORS}-{token_hex(4)}"
     path = vectors_folder(directory, stored)
     shutil.rmtree(path, ignore_errors=True)  # left by a run that was killed before it stored their fingerprint

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, LockedError
 from moverank.indexer.files.atomic_write import sync_path
-from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, exists, is_leftover
+from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, is_leftover
 from moverank.indexer.files.directory import remove as remove_directory
+from moverank.indexer.files.location import database_url, shown
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
+from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import import_vectors
 from moverank.rerank.words.embedding import Embedding
 
@@ -34,13 +36,16 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CollectionError(f"{directory} cannot be made: {error.strerror}") from error
-    foreign = [file.name for file in directory.iterdir() if not is_leftover(file)]
+    shared = database_url(directory) is not None  # then the directory is a cache
+    foreign = [file.name for file in directory.iterdir() if not (shared or is_leftover(file))]
     if foreign:
         raise CollectionError(f"{directory} holds {foreign[0]} and no collection: choose another place")
     with locked(directory, wait):
         _refuse_second(directory)  # another process may have created one meanwhile
         try:
             clear_unfinished(directory)
+            if shared:
+                return _fill_shared(directory, settings, trust_pickle, wait, progress)
             return _fill(directory, settings, trust_pickle, progress)
         except BaseException:
             clear_unfinished(directory)
@@ -58,6 +63,9 @@ def remove_if_empty(store: Store, directory: Path) -> None:
         with locked(directory):
             with store.reading() as reader:
                 empty = not reader.revision()
+            if empty and store.shared:
+                with store.locked(), store.writing() as writer:
+                    writer.clear()
             store.close()
             if empty:
                 remove_directory(directory)
@@ -67,18 +75,11 @@ def remove_if_empty(store: Store, directory: Path) -> None:
 
 def _refuse_second(directory: Path) -> None:
     if exists(directory):
-        raise CollectionError(f"{directory} holds a collection already: open it, or choose another place")
+        raise CollectionError(f"{shown(directory)} holds a collection already: open it, or choose another place")
 
 
 def _fill(directory: Path, settings: Settings, trust_pickle: bool, progress: Progress) -> Created:
-    embedding = None
-    if settings.embedding not in TRAINED:
-        normalize = bool(settings.normalize)
-        settings = replace(settings, normalize=normalize)
-        embedding = import_vectors(
-            settings.embedding, directory / VECTORS, normalize=normalize, trust_pickle=trust_pickle, progress=progress
-        )
-        check_choices(settings, embedding.dim)
+    settings, embedding = _imported(directory / VECTORS, settings, trust_pickle, progress)
     # The database gets its final name last: if the process is killed before, there is no collection.
     store = Store(sqlite_url(directory / UNFINISHED))
     with store.writing() as writer:
@@ -87,3 +88,35 @@ def _fill(directory: Path, settings: Settings, trust_pickle: bool, progress: Pro
     (directory / UNFINISHED).rename(directory / DATABASE)
     sync_path(directory)
     return Store(sqlite_url(directory / DATABASE)), settings, embedding
+
+
+def _fill_shared(directory: Path, settings: Settings, trust_pickle: bool, wait: float, progress: Progress) -> Created:
+    folder = new_vectors_folder(directory, {}, shared=True)
+    settings, embedding = _imported(folder, settings, trust_pickle, progress)
+    store = open_store(directory)
+    try:
+        with store.locked(wait), store.writing() as writer:
+            if writer.settings():  # another machine has created it meanwhile
+                _refuse_second(directory)
+            writer.set_settings(settings.stored())
+            if embedding:
+                writer.set_settings({FINGERPRINT: embedding.fingerprint, FOLDER: folder.name})
+                publish_vectors(writer, folder)
+    except BaseException:
+        store.close()
+        raise
+    return store, settings, embedding
+
+
+def _imported(
+    folder: Path, settings: Settings, trust_pickle: bool, progress: Progress
+) -> tuple[Settings, Embedding | None]:
+    """Import the word vectors that `settings` name to `folder`; None if they are to be trained."""
+    if settings.embedding in TRAINED:
+        return settings, None
+    settings = replace(settings, normalize=bool(settings.normalize))
+    embedding = import_vectors(
+        settings.embedding, folder, normalize=bool(settings.normalize), trust_pickle=trust_pickle, progress=progress
+    )
+    check_choices(settings, embedding.dim)
+    return settings, embedding

@@ -23,6 +23,7 @@ from moverank.indexer.indexing.collection_vectors import (
     stored_settings,
 )
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
+from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.indexing.train_vectors import train
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
@@ -142,7 +143,7 @@ def _chosen(settings: Settings, training: Training | None, choices: Mapping[str,
 
 def _put(store: Store, directory: Path, make: Make, choice: str | None) -> ChangedVectors:
     """Make vectors, and use them from now on; `choice` is that of `Training`, None for imported vectors."""
-    with _folder(directory, stored_settings(store)) as path:
+    with _folder(directory, stored_settings(store), shared=store.shared) as path:
         settings, embedding = make(path)
         check_choices(settings, embedding.dim)
         with store.writing() as writer:
@@ -150,15 +151,17 @@ def _put(store: Store, directory: Path, make: Make, choice: str | None) -> Chang
             training = Training(*coverage, choice)._asdict() if choice else {}
             own = {FINGERPRINT: embedding.fingerprint, FOLDER: path.name, TRAINING: training}
             writer.set_settings(settings.stored() | own)
+            if store.shared:
+                publish_vectors(writer, path)
             revision = writer.revision()
     remove_other_vectors(store, directory)
     return ChangedVectors(settings, embedding, wordless, coverage, revision)
 
 
 @contextmanager
-def _folder(directory: Path, stored: Mapping[str, Any]) -> Iterator[Path]:
+def _folder(directory: Path, stored: Mapping[str, Any], *, shared: bool) -> Iterator[Path]:
     """Yield the folder for new vectors; after an error it is removed."""
-    path = new_vectors_folder(directory, stored)
+    path = new_vectors_folder(directory, stored, shared=shared)
     try:
         yield path
     except BaseException:

@@ -7,13 +7,14 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
-from moverank.indexer.files.directory import DATABASE, exists
+from moverank.indexer.files.directory import DATABASE
+from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, stored_settings, vectors_folder
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import check_vectors
 
 
@@ -25,7 +26,7 @@ def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int
     leaves nothing behind then.
     """
     if not exists(directory):
-        raise CollectionError(f"there is no collection in {directory}")
+        raise CollectionError(f"there is no collection in {shown(directory)}")
     if target.exists():
         raise CollectionError(f"{target} exists already: name another directory")
     try:
@@ -42,7 +43,8 @@ def _copied(directory: Path, partial: Path, progress: Progress) -> int:
             revision = reader.revision()
         if FINGERPRINT in stored:
             check_vectors(vectors_folder(partial, stored))
-            embedding = current_vectors(partial, stored)
+            with copy.reading() as reader:
+                embedding = current_vectors(reader, partial, stored)
             _copy_snapshots(directory, partial)
             if embedding:
                 compact_if_due(copy, partial, Settings.restored(stored), embedding, progress)
@@ -53,7 +55,9 @@ def _copied(directory: Path, partial: Path, progress: Progress) -> int:
 
 def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
     """Copy the database and its word vectors, and return the stored settings; again if the vectors were replaced."""
-    with closing(Store(sqlite_url(directory / DATABASE))) as store:
+    with closing(open_store(directory)) as store:
+        if store.shared:
+            return _copy_rows(store, directory, partial)
         while True:
             store.copy_to(partial / DATABASE)
             with closing(Store(sqlite_url(partial / DATABASE))) as copy:
@@ -69,6 +73,19 @@ def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
                 shutil.rmtree(partial / folder.name, ignore_errors=True)
             else:
                 return stored
+
+
+def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
+    """Copy the state of a shared database to a file, with its word vectors, and return the stored settings."""
+    with store.reading() as reader, closing(Store(sqlite_url(partial / DATABASE))) as copy:
+        stored = reader.settings()
+        with copy.writing() as writer:
+            writer.copy_rows(reader)
+        if FINGERPRINT in stored:
+            current_vectors(reader, directory, stored)
+            folder = vectors_folder(directory, stored)
+            shutil.copytree(folder, partial / folder.name)
+    return stored
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
-from moverank.indexer.files.directory import DATABASE, exists
+from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Auditor, Store, sqlite_url
+from moverank.indexer.store import Auditor, Reader, exists, open_store
 from moverank.indexer.vectors import check_vectors
 from moverank.rerank.words.embedding import Embedding
 
@@ -24,9 +24,9 @@ def check(directory: Path) -> Report:
     """
     report = Report()
     if not exists(directory):
-        raise CollectionError(f"there is no collection in {directory}")
+        raise CollectionError(f"there is no collection in {shown(directory)}")
     try:
-        store = Store(sqlite_url(directory / DATABASE))
+        store = open_store(directory)
     except CollectionError as error:
         report.general.append(str(error))
         return report
@@ -45,18 +45,19 @@ def check(directory: Path) -> Report:
 def _check(auditor: Auditor, directory: Path, report: Report) -> None:
     stored = auditor.settings()
     settings = Settings.restored(stored)
-    embedding = _vectors(directory, stored, report) if FINGERPRINT in stored else None
+    embedding = _vectors(auditor, directory, stored, report) if FINGERPRINT in stored else None
     check_database(auditor, settings.tokens_digest(), embedding, report)
     if embedding:
         report.general += check_snapshot(auditor, directory, settings, embedding)
 
 
-def _vectors(directory: Path, stored: Mapping[str, Any], report: Report) -> Embedding | None:
+def _vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], report: Report) -> Embedding | None:
     """Check the word vectors, and open them; None if they are damaged or not the collection's."""
     try:
+        embedding = current_vectors(reader, directory, stored)
         check_vectors(vectors_folder(directory, stored))
-        return current_vectors(directory, stored)
     except (VectorsError, CollectionError) as error:
         report.vectors = True
         report.general.append(str(error))
         return None
+    return embedding

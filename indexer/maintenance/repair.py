@@ -1,5 +1,6 @@
 """Repairs data derived from the texts, and word vectors whose source still exists."""
 
+import shutil
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -7,8 +8,6 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
-from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
     current_settings,
@@ -16,6 +15,7 @@ from moverank.indexer.indexing.collection_vectors import (
     vectors_folder,
 )
 from moverank.indexer.indexing.settings_check import TRAINED
+from moverank.indexer.indexing.shared_vectors import fetch_vectors
 from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
@@ -25,7 +25,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
-from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store import Store, locked_for_writing, open_store
 from moverank.indexer.vectors import import_vectors
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -40,19 +40,18 @@ def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -
     report = check(directory)
     if not report.sentences():
         return report
-    with locked(directory, wait=wait):
+    try:
+        store = open_store(directory)
+    except CollectionError:
+        return report
+    with closing(store), locked_for_writing(store, directory, wait):
         report = check(directory)
         try:
-            store = Store(sqlite_url(directory / DATABASE))
-        except CollectionError:
-            return report
-        with closing(store):
-            try:
-                _repair(store, directory, report, progress)
-            except (CollectionError, VectorsError) as error:
-                left = check(directory)
-                left.general.append(f"not repaired: {error}")
-                return left
+            _repair(store, directory, report, progress)
+        except (CollectionError, VectorsError) as error:
+            left = check(directory)
+            left.general.append(f"not repaired: {error}")
+            return left
         return check(directory)
 
 
@@ -82,7 +81,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
 def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[int, str]) -> None:
     """Count the words of parts again; `texts` are by the parts' ids."""
     with store.auditing(write=True) as auditor:
-        embedding = current_vectors(directory, auditor.settings())
+        embedding = current_vectors(auditor, directory, auditor.settings())
         counter = WordCounter(Tokenizer(frozenset(settings.stop_words)), embedding)
         counted = counter.count(auditor, list(texts.values()))
         auditor.set_counts([{"id": id_, **counts._asdict()} for id_, counts in zip(texts, counted, strict=True)])
@@ -91,11 +90,19 @@ def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[
 def _repair_vectors(
     store: Store, directory: Path, settings: Settings, stored: Mapping[str, Any], progress: Progress
 ) -> None:
-    """Import the vectors again, if their source still has the same content, or train them on the texts again."""
-    if settings.embedding in TRAINED:
+    """Import the vectors again, if their source still has the same content, or train them on the texts again.
+
+    Those of a shared database are fetched again.
+    """
+    if settings.embedding in TRAINED and not store.shared:
         train_again(store, directory, settings, progress)
         return
     folder = vectors_folder(directory, stored)
+    if store.shared:
+        shutil.rmtree(folder, ignore_errors=True)
+        with store.reading() as reader:
+            fetch_vectors(reader, folder)
+        return
     with atomic_directory(folder) as new:
         embedding = import_vectors(settings.embedding, new, normalize=bool(settings.normalize), progress=progress)
         if embedding.fingerprint != stored[FINGERPRINT]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.files.location import collection_directory, collection_name, is_url
 
 
 def serve_with(options: dict[str, Any], started: Callable[[str], None]) -> None:
@@ -25,8 +26,10 @@ def named_places(typed: Sequence[str]) -> dict[str, Path]:
     places: dict[str, Path] = {}
     for text in typed:
         name, equals, path = text.partition("=")
-        directory = Path(path if equals else text)
-        own = name if equals else directory.resolve().name.removesuffix(".index")
+        named = equals and not is_url(text)  # a URL has signs of equality, too
+        place = path if named else text
+        directory = collection_directory(place)
+        own = name if named else collection_name(directory)
         if not own or "/" in own:
             raise UsageError(f"{text!r}: the name of a collection must not be empty or have a slash")
         if own in places:

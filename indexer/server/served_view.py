@@ -46,7 +46,7 @@ class ServedView:
             with ExitStack() as opened:
                 reader = opened.enter_context(store.reading())
                 stored = reader.settings()
-                embedding = current_vectors(directory, stored, before)
+                embedding = current_vectors(reader, directory, stored, before)
                 if embedding is None:
                     return None
                 settings = Settings.restored(stored)

@@ -51,15 +51,21 @@ def compact_if_due(
         base = newest_snapshot(reader, directory, settings, embedding, log_damage)
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
-        if tail <= max(SMALL_TAIL, size // _SHARE) and not (refit and size + tail):
+        if not is_due(tail, size) and not (refit and size + tail):
             # Left behind by a killed writer, or made for word vectors that have been replaced.
             remove_other_snapshots(directory, base.path if base else None)
             return
         encoder = _restored(base.encoder) if base and base.encoder and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     remove_other_snapshots(directory, path)
-    with store.writing() as writer:
-        writer.forget_removals(revision)
+    if not store.shared:  # else other machines may have older snapshots
+        with store.writing() as writer:
+            writer.forget_removals(revision)
+
+
+def is_due(tail: int, size: int) -> bool:
+    """Return whether `tail` changes after a snapshot of `size` documents are to be compacted."""
+    return tail > max(SMALL_TAIL, size // _SHARE)
 
 
 def log_damage(damage: DamagedFile) -> None:

@@ -3,8 +3,10 @@
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
 from moverank.indexer.store.document_reader import Entry, StoredDocument
+from moverank.indexer.store.place import exists, locked_for_writing, open_store
 from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
-from moverank.indexer.store.store import Store, sqlite_url
+from moverank.indexer.store.sqlite import sqlite_url
+from moverank.indexer.store.store import Store
 from moverank.indexer.store.writer import Row, Writer
 
 __all__ = [
@@ -21,5 +23,8 @@ __all__ = [
     "StoredWord",
     "Writer",
     "database_errors",
+    "exists",
+    "locked_for_writing",
+    "open_store",
     "sqlite_url",
 ]

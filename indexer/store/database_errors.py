@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError
 
-from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
 
-from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
+
+
+_LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
 
 
 @contextmanager
@@ -18,10 +21,16 @@ def database_errors() -> Iterator[None]:
     try:
         yield
     except (OperationalError, sqlite3.OperationalError) as error:
+        if getattr(error, "connection_invalidated", False):
+            raise ConnectionLost(f"{_LOST} ({_cause(error)})") from error
         if "locked" in _cause(error):
             raise LockedError("another process is writing to the collection: try again when it is done") from error
         raise CollectionError(f"the database cannot be used: {_cause(error)}") from error
+    except PendingRollbackError as error:  # a statement after the one that lost it
+        raise ConnectionLost(_LOST) from error
     except (DatabaseError, sqlite3.DatabaseError) as error:
+        if not isinstance(getattr(error, "orig", error), sqlite3.Error):
+            raise CollectionError(f"the database refused a statement: {_cause(error)}") from error
         raise CollectionError(f"the database is damaged or not one of ours: {_cause(error)}; {_REPAIR_HINT}") from error
     except JSONDecodeError as error:
         raise CollectionError(f"the database is damaged: it holds invalid JSON ({error}); {_REPAIR_HINT}") from error
@@ -30,5 +39,5 @@ def database_errors() -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """Return SQLite's own message, wrapped by SQLAlchemy or not."""
-    return str(getattr(error, "orig", error))
+    """Return the first line of the database's own message, wrapped by SQLAlchemy or not."""
+    return str(getattr(error, "orig", error)).strip().partition("\n")[0]

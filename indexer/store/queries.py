@@ -24,4 +24,4 @@ class Queries:
 
     def _stream(self, statement: Any) -> Iterator[Any]:
         """Iterate over rows without holding them all in memory."""
-        yield from self._connection.execution_options(yield_per=1000).execute(statement)
+        yield from self._connection.execute(statement, execution_options={"yield_per": 1000})

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.document_reader import DocumentReader
 from moverank.indexer.store.field_reader import FieldReader
-from moverank.indexer.store.schema import DOCUMENTS, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
+from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -174,6 +174,27 @@ class Reader(DocumentReader, FieldReader):
         """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""
         statement = select(DOCUMENTS.c.key).where(DOCUMENTS.c.key >= prefix, DOCUMENTS.c.key < prefix + "\U0010ffff")
         return list(self._connection.scalars(statement.order_by(DOCUMENTS.c.key).limit(limit)))
+
+    def rows(self, table: Any) -> Iterator[Any]:
+        """Iterate over all rows of a table."""
+        return self._stream(select(table))
+
+    @property
+    def shared(self) -> bool:
+        """Return whether machines share the database."""
+        return self._connection.dialect.name != "sqlite"
+
+    def file_names(self, folder: str) -> list[str]:
+        """Return the names of the files of a folder, in order."""
+        statement = select(FILES.c.name).where(FILES.c.folder == folder).distinct().order_by(FILES.c.name)
+        return list(self._connection.scalars(statement))
+
+    def file_blocks(self, folder: str, name: str) -> Iterator[bytes]:
+        """Iterate over the blocks of a file."""
+        own = (FILES.c.folder == folder, FILES.c.name == name)
+        numbers = self._connection.scalars(select(FILES.c.number).where(*own).order_by(FILES.c.number)).all()
+        for number in numbers:
+            yield self._connection.scalars(select(FILES.c.content).where(*own, FILES.c.number == number)).one()
 
     def ids(self) -> Iterator[int]:
         """Iterate over all document ids."""

@@ -25,9 +25,12 @@ from sqlalchemy import (
 
 from moverank.indexer.errors import CollectionError
 
-SCHEMA = "0004"
+SCHEMA = "0005"
 """The revision of the schema that this version writes: the newest file of `migrations/versions`."""
 
+
+# By code points in each engine: prefixes of keys are found by comparing.
+_Text = String().with_variant(String(collation="C"), "postgresql")
 
 # Not mapped classes: no row is loaded as an object, and importing the ORM would cost a tenth of a second at each start.
 METADATA = MetaData(
@@ -43,7 +46,7 @@ METADATA = MetaData(
 SETTINGS = Table(
     "settings",
     METADATA,
-    Column("name", String, primary_key=True),
+    Column("name", _Text, primary_key=True),
     Column("value", JSON, nullable=False),
 )
 """The settings of the collection: names and JSON values."""
@@ -52,9 +55,9 @@ SOURCES = Table(
     "sources",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("place", String, nullable=False, unique=True),
-    Column("name", String, nullable=False),
-    Column("prefix", String, nullable=False),
+    Column("place", _Text, nullable=False, unique=True),
+    Column("name", _Text, nullable=False),
+    Column("prefix", _Text, nullable=False),
 )
 """What documents were read from; for the columns see `documents.NamedSource`."""
 
@@ -62,15 +65,15 @@ DOCUMENTS = Table(
     "documents",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("key", String, nullable=False, unique=True),
-    Column("title", String, nullable=False),
-    Column("label", String),
+    Column("key", _Text, nullable=False, unique=True),
+    Column("title", _Text, nullable=False),
+    Column("label", _Text),
     Column("metadata", JSON, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("wordless", Boolean, nullable=False),
     Column("revision", Integer, nullable=False, index=True),
     Column("source", Integer),  # no foreign key: SQLite would copy the table in a migration, and reuse ids after it
-    Column("file", String),
+    Column("file", _Text),
     Index(None, "source", "file"),
     sqlite_autoincrement=True,
 )
@@ -88,7 +91,7 @@ PARTS = Table(
     Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), nullable=False),
     Column("position", Integer, nullable=False),
     Column("rank", Integer, nullable=False),
-    Column("text", String, nullable=False),
+    Column("text", _Text, nullable=False),
     Column("digest", LargeBinary, nullable=False),
     Column("words", LargeBinary, nullable=False),
     Column("counts", LargeBinary, nullable=False),
@@ -104,7 +107,7 @@ WORDS = Table(
     "words",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("word", String, nullable=False, unique=True),
+    Column("word", _Text, nullable=False, unique=True),
     Column("frequency", Integer, nullable=False),
     Column("row", Integer, nullable=False),
     sqlite_autoincrement=True,
@@ -123,8 +126,8 @@ FIELDS = Table(
     "fields",
     METADATA,
     Column("document_id", Integer, ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String, primary_key=True),
-    Column("value", String, primary_key=True),
+    Column("name", _Text, primary_key=True),
+    Column("value", _Text, primary_key=True),
     Index(None, "name", "value"),
 )
 """Filter fields of documents: the label, and each scalar of the metadata, as text."""
@@ -133,7 +136,7 @@ REVISIONS = Table(
     "revisions",
     METADATA,
     Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("token", String, nullable=False),
+    Column("token", _Text, nullable=False),
 )
 """Committed changes: a `number`, and a random `token` that distinguishes it from the same number of another history."""
 
@@ -144,6 +147,17 @@ REMOVALS = Table(
     Column("revision", Integer, nullable=False, index=True),
 )
 """Removed documents that derived files may still contain."""
+
+
+FILES = Table(
+    "files",
+    METADATA,
+    Column("folder", _Text, primary_key=True),
+    Column("name", _Text, primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""Files of word vectors in blocks, by number, in a database that machines share; else they are in the directory."""
 
 
 # The same table that Alembic creates.

@@ -1,29 +1,36 @@
 """An open database: connections, transactions and migrations."""
 
-import sqlite3
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy import Connection, inspect
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
+from moverank.indexer.store.postgres import SessionLock, create_schema, postgres_engine, transaction_options
 from moverank.indexer.store.read_only import ReadOnlyFile
 from moverank.indexer.store.reader import Reader
-from moverank.indexer.store.schema import enforce_keys, is_current, migrate, orphans
+from moverank.indexer.store.schema import SETTINGS, enforce_keys, is_current, migrate, orphans
+from moverank.indexer.store.sqlite import copy_file, sqlite_engine
 from moverank.indexer.store.writer import Writer
 
 
 class Store:
-    """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version."""
+    """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version.
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. An older schema of
+    tables is migrated, and an empty one filled, unless `migrated` is False.
+    """
+
+    def __init__(self, url: str, *, migrated: bool = True) -> None:
+        self._url, self.shared = url, url.startswith("postgresql:")
         self._open()
+        if migrated:
+            self._migrate()
+
+    def _migrate(self) -> None:
         with self._connect() as connection:
             ready = is_current(connection)
         if not ready:
@@ -36,8 +43,22 @@ class Store:
                 migrate(connection)
 
     def _open(self) -> None:
-        self._read_only = ReadOnlyFile.of(self._url)
-        self._engine = _engine(self._url, self._read_only)
+        self._read_only = None if self.shared else ReadOnlyFile.of(self._url)
+        self._engine = postgres_engine(self._url) if self.shared else sqlite_engine(self._url, self._read_only)
+        self._lock = SessionLock(self._engine) if self.shared else None
+
+    def is_filled(self) -> bool:
+        """Return whether the database holds a collection."""
+        with self._connect() as connection:
+            if not inspect(connection).has_table(SETTINGS.name):
+                return False
+            return bool(Reader(connection).settings())
+
+    @contextmanager
+    def locked(self, wait: float = 0.0) -> Iterator[None]:
+        """Hold the writer's lock of a shared database during the block; see `SessionLock.held`. Else do nothing."""
+        with database_errors(), self._lock.held(wait) if self._lock else nullcontext():
+            yield
 
     def reopen_if_changed(self) -> bool:
         """Reopen a file that was opened as immutable and has changed since; return whether it has.
@@ -57,8 +78,10 @@ class Store:
     @contextmanager
     def _connect(self, *, write: bool = False) -> Iterator[Connection]:
         """Open one transaction; errors become those of `database_errors`."""
-        options = {"moverank_write": write}
+        options = transaction_options(write=write) if self.shared else {"moverank_write": write}
         with database_errors(), self._engine.connect().execution_options(**options) as connection, connection.begin():
+            if write and self._lock:
+                self._lock.begin(connection)
             yield connection
 
     @contextmanager
@@ -68,6 +91,11 @@ class Store:
         Foreign keys are not enforced meanwhile: SQLite changes a table by replacing it, and removing the old one would
         cascade to the rows that refer to it.
         """
+        if self._lock:
+            with self._connect(write=True) as connection:
+                create_schema(connection, self._url)
+                yield connection
+            return
         options = {"moverank_write": True, "moverank_keys": False}
         with database_errors(), self._engine.connect().execution_options(**options) as connection:
             try:
@@ -105,46 +133,5 @@ class Store:
 
     def copy_to(self, path: Path) -> None:
         """Copy one consistent state of the database, even while another process writes."""
-        with self._connect() as connection, closing(sqlite3.connect(path)) as target:
-            source: Any = connection.connection.driver_connection
-            source.backup(target)
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file, with special characters of its path escaped."""
-    return URL.create("sqlite", database=str(path)).render_as_string()
-
-
-def _has_temporary_files() -> bool:
-    """Return whether a directory for temporary files is writable: SQLite fails where it needs one and has none."""
-    try:
-        tempfile.gettempdir()
-    except OSError:
-        return False
-    return True
-
-
-def _engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
-    """Return an engine; on SQLite with explicit transactions, WAL and foreign keys."""
-    engine = create_engine(url, creator=read_only.connect) if read_only else create_engine(url)
-    if engine.dialect.name != "sqlite":
-        return engine
-    pragmas = ["busy_timeout = 5000", "foreign_keys = ON"]
-    pragmas += [] if read_only else ["journal_mode = WAL", "synchronous = FULL"]
-    pragmas += [] if _has_temporary_files() else ["temp_store = MEMORY"]
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _record: object) -> None:
-        connection.isolation_level = None  # the driver's implicit transactions would commit before a CREATE TABLE
-        for pragma in pragmas:
-            connection.execute(f"PRAGMA {pragma}").close()
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        write = options.get("moverank_write")
-        if not options.get("moverank_keys", True):
-            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # before BEGIN: a no-op within a transaction
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
-
-    return engine
+        with self._connect() as connection:
+            copy_file(connection, path)

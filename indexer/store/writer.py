@@ -1,6 +1,7 @@
 """Write queries to the database."""
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from secrets import token_hex
 from typing import Any
 
@@ -12,6 +13,8 @@ from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import (
     DOCUMENTS,
     FIELDS,
+    FILES,
+    METADATA,
     PARTS,
     REMOVALS,
     REVISIONS,
@@ -20,6 +23,8 @@ from moverank.indexer.store.schema import (
     VECTORS,
     WORDS,
 )
+
+_ROWS = 2000  # copied at a time
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""
@@ -120,6 +125,32 @@ class Writer(Reader):
         """Delete documents with all their rows, and record the removals at `revision`."""
         self._delete(DOCUMENTS, DOCUMENTS.c.id, ids)
         self._insert(REMOVALS, [{"document_id": id_, "revision": revision} for id_ in ids])
+
+    def clear(self) -> None:
+        """Delete all rows of a collection to which nothing was committed."""
+        for table in reversed(METADATA.sorted_tables):
+            self._connection.execute(delete(table))
+
+    def copy_rows(self, source: Reader) -> None:
+        """Insert all rows of another collection but its files, with their ids, into empty tables."""
+        for table in METADATA.sorted_tables:
+            if table is not FILES:
+                remaining = source.rows(table)
+                while rows := list(islice(remaining, _ROWS)):
+                    self._insert(table, [dict(row._mapping) for row in rows])  # noqa: SLF001 - it has no other name
+        if self.shared:
+            for table in (SOURCES, DOCUMENTS, PARTS):
+                after = select(func.coalesce(func.max(table.c.id), 0) + 1).scalar_subquery()
+                sequence = func.pg_get_serial_sequence(table.name, "id")
+                self._connection.execute(select(func.setval(sequence, after, False)))
+
+    def drop_files(self) -> None:
+        """Delete all files."""
+        self._connection.execute(delete(FILES))
+
+    def add_file_block(self, folder: str, name: str, number: int, content: bytes) -> None:
+        """Insert a block of a file of `folder`; the numbers of its blocks count from 0."""
+        self._insert(FILES, [{"folder": folder, "name": name, "number": number, "content": content}])
 
     def forget_removals(self, until: int) -> None:
         """Delete the records of removals up to revision `until`, which no derived file needs any more."""

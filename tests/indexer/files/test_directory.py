@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.files.directory import clear_unfinished, exists, is_leftover, remove, remove_temporary
+from moverank.indexer.files.directory import clear_unfinished, is_leftover, remove, remove_temporary
+from moverank.indexer.store import exists
 
 _LEFTOVERS = ["lock", "lock.owner", ".vectors.1a2b", ".vectors.1a2b.old", "new-collection.db-wal", "collection.db-shm"]
 

@@ -1,0 +1,125 @@
+"""Databases in a schema of PostgreSQL, which several machines share (extra `postgres`).
+
+One process at a time writes: it holds an advisory lock, in a session of its own, whose name says who it is. Each of its
+transactions holds a second lock, and checks that the session still holds the first: if that session was lost, another
+process may have written meanwhile.
+"""
+
+import logging
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
+
+_log = logging.getLogger("moverank")
+
+_POLL = 0.2  # seconds between two attempts to get the writer's lock
+_LONGEST_NAME = 63  # bytes of application_name
+
+_WRITER, _TRANSACTION = (
+    f"hashtextextended('moverank {purpose} ' || current_schema(), 0)" for purpose in ("writer", "transaction")
+)
+_TAKE = text(f"SELECT pg_try_advisory_lock({_WRITER})")
+_WAIT_FOR_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_TRANSACTION})")
+_HOLDER = text(
+    "SELECT a.pid, a.application_name, a.client_addr::text, a.backend_start FROM pg_locks l "  # noqa: S608 - likewise
+    "JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
+    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+    f"AND (l.classid::bigint << 32) + l.objid::bigint = {_WRITER}"
+)
+
+
+def postgres_engine(url: str) -> Engine:
+    """Return an engine for the schema that `url` names, `public` if none; CollectionError without the extra."""
+    if find_spec("psycopg") is None:
+        raise CollectionError("PostgreSQL needs the package psycopg: python -m pip install 'moverank[postgres]'")
+    address, schema = _address(url)
+    options = {"options": f"-csearch_path={schema}", "application_name": _name(), "connect_timeout": 10}
+    return create_engine(address, connect_args=options, pool_pre_ping=True)
+
+
+def create_schema(connection: Connection, url: str) -> None:
+    """Create the schema that `url` names, unless it exists."""
+    _, schema = _address(url)
+    connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+
+
+def transaction_options(*, write: bool) -> dict[str, object]:
+    """Return the options of a connection: a reader's transaction sees one state, a writer's what was committed last."""
+    return {"isolation_level": "READ COMMITTED" if write else "REPEATABLE READ", "postgresql_readonly": not write}
+
+
+class SessionLock:
+    """The writer's lock of the schema that `engine` is connected to, held by a session of its own."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._process: int | None = None
+
+    @contextmanager
+    def held(self, wait: float) -> Iterator[None]:
+        """Hold the lock during the block; LockedError, which names the owner, if it is not free in `wait` seconds."""
+        if self._process is not None:  # by a caller
+            yield
+            return
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:
+            self._take(session, wait)
+            self._process = session.scalar(text("SELECT pg_backend_pid()"))
+            try:
+                yield
+            finally:
+                self._process = None
+                with suppress(SQLAlchemyError):
+                    session.invalidate()  # ends the session, and with it the lock
+
+    def _take(self, session: Connection, wait: float) -> None:
+        until, told = time.monotonic() + wait, False
+        while not session.scalar(_TAKE):
+            owner = _owner(session)
+            if time.monotonic() >= until:
+                hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
+                raise LockedError(f"{owner} is writing to the database: {hint}")
+            if not told:
+                _log.warning("waiting for %s", owner)
+                told = True
+            time.sleep(_POLL)
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a writer's transaction: wait for others, and raise ConnectionLost if the held lock is lost."""
+        connection.execute(_WAIT_FOR_TRANSACTION)
+        if self._process is not None:
+            holder = connection.execute(_HOLDER).first()
+            if holder is None or holder.pid != self._process:
+                raise ConnectionLost(
+                    "the session that held the lock for writing was ended: nothing was changed; try again"
+                )
+
+
+def _address(url: str) -> tuple[URL, str]:
+    made = make_url(url)
+    named = made.query.get("schema", "public")
+    schema = named if isinstance(named, str) else named[0]
+    return made.difference_update_query(["schema"]).set(drivername="postgresql+psycopg"), schema
+
+
+def _name() -> str:
+    """Return how the sessions of this process are called: process, host and command."""
+    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    name = f"process {os.getpid()} on {socket.gethostname()} ({command}"
+    return name.encode("ascii", "replace")[: _LONGEST_NAME - 1].decode() + ")"
+
+
+def _owner(session: Connection) -> str:
+    holder = session.execute(_HOLDER).first()
+    if holder is None:
+        return "another process"
+    return f"{holder.application_name}, since {holder.backend_start.astimezone().isoformat(timespec='seconds')},"
