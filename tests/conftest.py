@@ -11,6 +11,8 @@ from hypothesis import settings
 
 from tests.engines.postgres_server import ServerUnavailableError, postgres_server
 
+pytest_plugins = ["tests.postgres_store"]
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core: threads of libraries would wait for each other
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 

@@ -84,7 +84,12 @@ def database_url(directory: Path) -> str | None:
 def shown(directory: Path, url: str | None = None) -> str:
     """Return how messages name a collection: its directory, or the URL of its database without the password."""
     url = database_url(directory) if url is None else url
-    return str(directory) if url is None else re.sub(r"(?<=//)([^/@]*?):[^/@]*(?=@)", r"\1", url)
+    return str(directory) if url is None else without_passwords(url)
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with URLs, such as a command, without the passwords in these."""
+    return re.sub(r"(?<=//)([^/@\s]*?):[^/@\s]*(?=@)", r"\1", text)
 
 
 def _schema(parts: SplitResult, url: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from moverank.indexer.errors import CollectionError, LockedError
 from moverank.indexer.files.directory import LOCK, LOCK_OWNER, remove_temporary
+from moverank.indexer.files.location import without_passwords
 
 _log = logging.getLogger("moverank")
 
@@ -58,7 +59,7 @@ def _is_writable(directory: Path) -> bool:
 
 def _record_owner(directory: Path) -> None:
     """Write this process's id, host and command for the messages of waiting processes; a failure is ignored."""
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200]
+    command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))[:200]
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
     with suppress(OSError):

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from moverank.indexer.errors import CollectionError, DamagedFile, VectorsError
+from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.searcher import Searcher
@@ -39,7 +39,7 @@ class CurrentView:
 
     def run(self, search: Callable[[Searcher], _Answer]) -> _Answer:
         """Return the result of a search, after repairs if necessary."""
-        for _ in range(_ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             searcher = self._opened()
             try:
                 with database_errors():
@@ -48,6 +48,9 @@ class CurrentView:
                 self.close()
                 self._repairer.repair([damage])
                 continue
+            except ConnectionLost:
+                if attempt == _ATTEMPTS - 1:
+                    raise
             except CollectionError:
                 if not self._store.reopen_if_changed():
                     raise

@@ -17,6 +17,7 @@ TOPICS = (
     "library",
     "reranking",
     "server",
+    "postgresql",
     "adapters",
     "engines",
     "encoders",

@@ -9,13 +9,14 @@ from threading import Event, Lock, Thread
 from time import monotonic
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.indexer.errors import CollectionError, ConnectionLost, IndexerError
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
+from moverank.indexer.store import database_errors
 from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes
@@ -41,6 +42,7 @@ class ServedCollection:
         self._swap, self._changed, self._closed = Lock(), Event(), Event()
         self._writer = WriterProcess(directory)
         self._writing, self._write_lock = 0, Lock()
+        self._lost = False  # the connection of the view, whose database is a server
         self._changes = 0  # documents since the last upkeep
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
@@ -65,7 +67,12 @@ class ServedCollection:
                 raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
             view.acquire()
         try:
-            yield view
+            with database_errors():
+                yield view
+        except ConnectionLost:
+            self._lost = True  # the refresher opens another
+            self._changed.set()
+            raise
         finally:
             view.release()
 
@@ -106,8 +113,9 @@ class ServedCollection:
         with self._store.reading() as reader:
             revision, settings = reader.revision(), reader.settings()
         before = self._view
-        if before and (revision, settings) == (before.revision, before.stored_settings):
+        if before and (revision, settings) == (before.revision, before.stored_settings) and not self._lost:
             return
+        self._lost = False
         view = ServedView.open(self._store, self.directory, before.embedding if before else None)
         if view is None:
             return

@@ -23,6 +23,8 @@ def database_errors() -> Iterator[None]:
     except (OperationalError, sqlite3.OperationalError) as error:
         if getattr(error, "connection_invalidated", False):
             raise ConnectionLost(f"{_LOST} ({_cause(error)})") from error
+        if _cause(error).startswith(("connection failed", "connection is bad")):  # psycopg's words
+            raise ConnectionLost(f"the database cannot be reached: {_cause(error)}") from error
         if "locked" in _cause(error):
             raise LockedError("another process is writing to the collection: try again when it is done") from error
         raise CollectionError(f"the database cannot be used: {_cause(error)}") from error

@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
+from moverank.indexer.files.location import without_passwords
 
 _log = logging.getLogger("moverank")
 
@@ -29,6 +30,7 @@ _WRITER, _TRANSACTION = (
     f"hashtextextended('moverank {purpose} ' || current_schema(), 0)" for purpose in ("writer", "transaction")
 )
 _TAKE = text(f"SELECT pg_try_advisory_lock({_WRITER})")
+_RELEASE = text(f"SELECT pg_advisory_unlock({_WRITER})")
 _WAIT_FOR_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_TRANSACTION})")
 _HOLDER = text(
     "SELECT a.pid, a.application_name, a.client_addr::text, a.backend_start FROM pg_locks l "  # noqa: S608 - likewise
@@ -78,7 +80,9 @@ class SessionLock:
                 yield
             finally:
                 self._process = None
-                with suppress(SQLAlchemyError):
+                try:
+                    session.execute(_RELEASE)
+                except SQLAlchemyError:
                     session.invalidate()  # ends the session, and with it the lock
 
     def _take(self, session: Connection, wait: float) -> None:
@@ -113,7 +117,7 @@ def _address(url: str) -> tuple[URL, str]:
 
 def _name() -> str:
     """Return how the sessions of this process are called: process, host and command."""
-    command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+    command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))
     name = f"process {os.getpid()} on {socket.gethostname()} ({command}"
     return name.encode("ascii", "replace")[: _LONGEST_NAME - 1].decode() + ")"
 

@@ -24,4 +24,5 @@ class Queries:
 
     def _stream(self, statement: Any) -> Iterator[Any]:
         """Iterate over rows without holding them all in memory."""
-        yield from self._connection.execute(statement, execution_options={"yield_per": 1000})
+        with self._connection.execute(statement, execution_options={"yield_per": 1000}) as rows:
+            yield from rows

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, inspect
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, ConnectionLost
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
 from moverank.indexer.store.postgres import SessionLock, create_schema, postgres_engine, transaction_options
@@ -109,8 +109,14 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Open a consistent view, in which later commits are not visible."""
-        with self._connect() as connection:
-            yield Reader(connection)
+        ended = False
+        try:
+            with self._connect() as connection:
+                yield Reader(connection)
+                ended = True
+        except ConnectionLost:
+            if not ended:  # else there was nothing to commit
+                raise
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:

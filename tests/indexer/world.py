@@ -1,6 +1,7 @@
 """A synthetic vocabulary with documents over it, and the naive twin of a collection: brute force through POT."""
 
 import math
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -198,6 +199,8 @@ class CollectionFactory:
     def empty(self, **choices: Any) -> Collection:
         """Open a new empty collection with settings changed by name; the caller closes it."""
         settings = self.settings(**choices)
+        if "MOVERANK_TEST_STORE" in os.environ:  # a copy of the directory would be in the same database
+            return Collection.create(self.path(), settings)
         name = repr(settings)
         if name not in self._created:
             self._created[name] = self.path()
@@ -233,3 +236,8 @@ def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def files_in(directory: Path) -> list[str]:
     """Return the relative paths of all files and directories in a directory, sorted."""
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def vectors_in(directory: Path) -> Path:
+    """Return the folder of the word vectors of a collection; that of one in PostgreSQL has a longer name."""
+    return next(directory.glob("vectors*"))

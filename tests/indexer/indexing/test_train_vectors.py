@@ -10,7 +10,7 @@ import pytest
 from moverank import Collection, CollectionError
 from moverank.indexer.vectors import open_vectors
 from tests.indexer.stored_state import vector_rows
-from tests.indexer.world import MakeCollection, document, random_documents
+from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
 
 _TEXTS = [*random_documents(30, seed=5, words=8), document("rare", "solitary"), document("stop", "of the")]
 
@@ -34,7 +34,7 @@ def test_a_small_corpus_is_trained_by_lsi(make_collection: MakeCollection) -> No
         assert opened.info()["vectors"] == len(rows)
         hits = opened.search("solitary").hits
         assert (hits[0].key, hits[0].distance) == ("rare", 0)
-    vectors = open_vectors(collection.path / "vectors")
+    vectors = open_vectors(vectors_in(collection.path))
     assert np.linalg.norm(vectors.vectors, axis=1) == pytest.approx(np.ones(len(vectors.words)))
     assert {word: vectors.words[row] for word, row in rows.items()} == {word: word for word in rows}
 
@@ -71,10 +71,10 @@ def test_training_options_are_applied(
 def test_later_documents_use_the_trained_vectors(make_collection: MakeCollection) -> None:
     collection = make_collection(embedding="lsi")
     collection.index(_TEXTS)
-    fingerprint = open_vectors(collection.path / "vectors").fingerprint
+    fingerprint = open_vectors(vectors_in(collection.path)).fingerprint
     changes = collection.index([document("later", "ant unheard"), document("strange", "unheard")])
     assert (changes.added, changes.wordless) == (2, 1)
-    assert open_vectors(collection.path / "vectors").fingerprint == fingerprint
+    assert open_vectors(vectors_in(collection.path)).fingerprint == fingerprint
     assert collection.search("ant", k=1).hits[0].key == "later"
 
 
@@ -123,4 +123,4 @@ def test_training_waits_for_enough_words(make_collection: MakeCollection) -> Non
 def test_nothing_is_trained_without_documents(make_collection: MakeCollection) -> None:
     collection = make_collection(embedding="auto")
     collection.index([])
-    assert not (collection.path / "vectors").exists()
+    assert not list(collection.path.glob("vectors*"))

@@ -1,7 +1,5 @@
 """Replacing the word vectors of a collection: by those of a file without reading a text, or by training again."""
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 from moverank import Collection, UsageError, VectorsError
 from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.backup import backup
+from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import (
     NO_VECTOR,
@@ -54,8 +53,7 @@ def test_imported_vectors_replace_trained_ones_without_a_text(
 ) -> None:
     if compacted:
         trained.refit()
-    with closing(sqlite3.connect(trained.path / "collection.db")) as connection, connection:
-        connection.execute("UPDATE parts SET text = 'lost'")
+    execute(trained.path, "UPDATE parts SET text = 'lost'")
     texts = record_counted_texts(monkeypatch)
     trained.refit(embedding=str(factory.vectors))
     assert texts == []

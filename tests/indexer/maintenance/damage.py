@@ -5,6 +5,8 @@ from contextlib import closing
 from pathlib import Path
 
 from moverank import Collection
+from moverank.indexer.files.location import database_url
+from moverank.indexer.store import Store
 from tests.indexer.world import Twin, check_exact, document, random_documents
 
 DOCUMENTS = [
@@ -15,7 +17,14 @@ _TWINS = {weights: Twin.of(DOCUMENTS, weights) for weights in ("tf", "tfidf")}
 
 
 def execute(directory: Path, statement: str) -> None:
-    """Change rows of a closed collection's database."""
+    """Change rows of a closed collection's database; the `statement` is as SQLite takes it."""
+    url = database_url(directory)
+    if url is not None:
+        for sqlite, postgres in (("x'", "'\\x"), ("wordless = 1", "wordless = true")):
+            statement = statement.replace(sqlite, postgres)
+        with closing(Store(url)) as store, store.writing() as writer:
+            assert writer._connection.exec_driver_sql(statement).rowcount  # noqa: SLF001 - rows of any table
+        return
     with closing(sqlite3.connect(directory / "collection.db")) as connection:
         assert connection.execute(statement).rowcount
         connection.commit()

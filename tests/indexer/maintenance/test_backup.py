@@ -11,7 +11,7 @@ from moverank import Collection, CollectionError
 from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.backup import backup
 from tests.benchmarks.child_process import run_in_child
-from tests.indexer.world import MakeCollection, Twin, check_exact, document, random_documents
+from tests.indexer.world import MakeCollection, Twin, check_exact, document, random_documents, vectors_in
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
@@ -69,7 +69,7 @@ def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(CollectionError, match="cannot be written"):
         backup(collection.path, tmp_path / "file" / "new")
-    shutil.rmtree(collection.path / "vectors")
+    shutil.rmtree(vectors_in(collection.path))
     with pytest.raises(CollectionError, match="cannot be written"):
         backup(collection.path, tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]

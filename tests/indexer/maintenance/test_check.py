@@ -8,7 +8,7 @@ from moverank import Collection, CollectionError
 from moverank.indexer.maintenance import check, repair
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results
 from tests.indexer.stored_state import change_last_byte
-from tests.indexer.world import MakeCollection, document, snapshot_above
+from tests.indexer.world import MakeCollection, document, snapshot_above, vectors_in
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
@@ -35,6 +35,7 @@ def test_a_path_without_a_collection_is_refused(tmp_path: Path) -> None:
             function(tmp_path)
 
 
+@pytest.mark.sqlite
 def test_a_damaged_database_is_reported_with_advice(directory: Path) -> None:
     path = directory / "collection.db"
     data = bytearray(path.read_bytes())
@@ -50,6 +51,7 @@ def test_a_damaged_database_is_reported_with_advice(directory: Path) -> None:
     assert repair(directory).sentences() == (sentence,)
 
 
+@pytest.mark.sqlite
 def test_a_damaged_database_page_is_one_error_of_a_search(directory: Path) -> None:
     path = directory / "collection.db"
     content = path.read_bytes()
@@ -64,7 +66,7 @@ def test_a_damaged_database_page_is_one_error_of_a_search(directory: Path) -> No
 
 
 def test_damaged_vectors_are_reported_and_imported_again(directory: Path) -> None:
-    change_last_byte(directory / "vectors" / "vectors.npy")
+    change_last_byte(vectors_in(directory) / "vectors.npy")
     assert any("vectors.npy is damaged" in sentence for sentence in check(directory).sentences())
     assert repair(directory).sentences() == ()
     check_results(directory)

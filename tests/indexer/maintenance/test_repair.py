@@ -10,7 +10,7 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.maintenance import repair
 from tests.indexer.maintenance.conftest import Indexed
 from tests.indexer.maintenance.damage import execute
-from tests.indexer.world import CollectionFactory
+from tests.indexer.world import CollectionFactory, vectors_in
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
@@ -21,6 +21,7 @@ def test_a_repair_needs_the_writers_lock(directory: Path) -> None:
         repair(directory)
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("change", ["removed", "changed"])
 def test_vectors_without_their_source_are_reported(
     indexed: Indexed, factory: CollectionFactory, tmp_path: Path, change: str
@@ -31,7 +32,7 @@ def test_vectors_without_their_source_are_reported(
     source.unlink()
     if change == "changed":
         source.write_text("ant 1 2\nbee 3 4\n")
-    (directory / "vectors" / "embedding.json").unlink()
+    (vectors_in(directory) / "embedding.json").unlink()
     assert any("not repaired: " in sentence for sentence in repair(directory).sentences())
     assert not list(directory.glob(".vectors*"))
 
@@ -43,6 +44,6 @@ def test_trained_vectors_are_trained_again(indexed: Indexed) -> None:
 
     directory = indexed(embedding="lsi", train_options=("dim=2",))
     before = keys()
-    shutil.rmtree(directory / "vectors")
+    shutil.rmtree(vectors_in(directory))
     assert repair(directory).sentences() == ()
     assert keys() == before

@@ -6,13 +6,12 @@ import pytest
 from moverank import Collection
 from moverank.indexer.search.open_view import open_view
 from moverank.indexer.search.view import View
-from moverank.indexer.vectors import open_vectors
 from tests.indexer.world import MakeCollection, Twin, document, random_documents, snapshot_above
 
 
 def _opened(collection: Collection) -> View:
     with collection.reading() as reader:
-        return open_view(reader, collection.path, collection.settings, open_vectors(collection.path / "vectors"))
+        return open_view(reader, collection.path, collection.settings, collection.embedding)
 
 
 def _live_count(view: View) -> int:
