@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.files.location import URL_FILE
+from moverank.indexer.files.location import URL_FILE, database_url
 from moverank.indexer.indexing import creation
 
 OPTION = "--store"
@@ -53,7 +53,7 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
     create = creation.create
 
     def create_there(directory: Path, *arguments: Any, **named: Any) -> Any:
-        if not (directory / "collection.db").exists():
+        if not (directory / "collection.db").exists() and database_url(directory) is None:
             database_in(directory)
         return create(directory, *arguments, **named)
 

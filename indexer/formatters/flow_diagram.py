@@ -7,7 +7,7 @@ from itertools import accumulate
 from moverank.rerank.ranking import Flow
 
 STAYS = 0
-"""The step of a flow without cost: the word is in both texts."""
+"""The step of a flow without cost: the word is in both texts, or one with the same vector."""
 
 STEPS = ("stays", "near", "less near", "far", "farthest")
 """The names of the steps of cost; those after the first are quarters of the largest cost."""
@@ -158,4 +158,4 @@ def _legend(longest: float) -> tuple[tuple[str, str], ...]:
     quarters = len(STEPS) - 1
     limits = [longest * i / quarters for i in range(quarters + 1)]
     named = [(name, f"{limits[i]:.2f} to {limits[i + 1]:.2f}") for i, name in enumerate(STEPS[1:])]
-    return ((STEPS[STAYS], "no cost: the same word"), *(named if longest else ()))
+    return ((STEPS[STAYS], "no cost: the same word, or one of the same vector"), *(named if longest else ()))

@@ -40,10 +40,9 @@ class CurrentView:
     def run(self, search: Callable[[Searcher], _Answer]) -> _Answer:
         """Return the result of a search, after repairs if necessary."""
         for attempt in range(_ATTEMPTS):
-            searcher = self._opened()
             try:
                 with database_errors():
-                    answer = search(searcher)
+                    answer = search(self._opened())
             except DamagedFile as damage:
                 self.close()
                 self._repairer.repair([damage])

@@ -19,6 +19,7 @@ from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
 from moverank.rerank.ranking import StageCounts
 
+_KEPT = 7 * 24 * 3600.0  # seconds for which an unfinished run can be continued
 _SAVE_SECONDS = 20.0
 
 
@@ -101,9 +102,17 @@ def find_pairs(
         state.write(path)
         raise
     if path:
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        _remove(path)
     return state.result(ids, k)
+
+
+def _remove(path: Path) -> None:
+    """Remove the file of a run that has ended, and those of others that were left unfinished long ago."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        for other in path.parent.glob("pairs-*"):
+            if other.stat().st_mtime < time.time() - _KEPT:
+                other.unlink(missing_ok=True)
 
 
 def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:

@@ -137,7 +137,8 @@ class ServedCollection:
             self._changed.clear()
             began = monotonic()
             try:
-                self.refresh()
+                with database_errors():
+                    self.refresh()
             except (IndexerError, RerankError, OSError) as error:
                 _log.warning(
                     "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error

@@ -10,34 +10,55 @@ from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
-
-
 _LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
+
+_ENDED = ("08", "57P")
+"""SQLSTATE classes of PostgreSQL: connection exceptions, and sessions that an administrator ended."""
+
+_UNREACHABLE = ("connection failed", "connection is bad", "connection timeout")
+"""How psycopg's messages begin where there was no connection yet."""
 
 
 @contextmanager
 def database_errors() -> Iterator[None]:
-    """Turn errors of SQLAlchemy and SQLite into LockedError or CollectionError."""
+    """Turn errors of SQLAlchemy, SQLite and psycopg into CollectionError, LockedError or ConnectionLost."""
     try:
         yield
-    except (OperationalError, sqlite3.OperationalError) as error:
-        if getattr(error, "connection_invalidated", False):
-            raise ConnectionLost(f"{_LOST} ({_cause(error)})") from error
-        if _cause(error).startswith(("connection failed", "connection is bad")):  # psycopg's words
-            raise ConnectionLost(f"the database cannot be reached: {_cause(error)}") from error
-        if "locked" in _cause(error):
-            raise LockedError("another process is writing to the collection: try again when it is done") from error
-        raise CollectionError(f"the database cannot be used: {_cause(error)}") from error
-    except PendingRollbackError as error:  # a statement after the one that lost it
-        raise ConnectionLost(_LOST) from error
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        if not isinstance(getattr(error, "orig", error), sqlite3.Error):
-            raise CollectionError(f"the database refused a statement: {_cause(error)}") from error
-        raise CollectionError(f"the database is damaged or not one of ours: {_cause(error)}; {_REPAIR_HINT}") from error
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        raise _translated(error) from error
     except JSONDecodeError as error:
         raise CollectionError(f"the database is damaged: it holds invalid JSON ({error}); {_REPAIR_HINT}") from error
-    except SQLAlchemyError as error:
-        raise CollectionError(f"the database cannot be used: {error}") from error
+    except Exception as error:
+        if not type(error).__module__.startswith("psycopg"):  # SQLAlchemy does not wrap those of reading rows
+            raise
+        raise _translated(error) from error
+
+
+def _translated(error: Exception) -> CollectionError:
+    cause, driver = _cause(error), getattr(error, "orig", error)
+    if isinstance(driver, sqlite3.Error):
+        if not isinstance(driver, sqlite3.OperationalError):
+            return CollectionError(f"the database is damaged or not one of ours: {cause}; {_REPAIR_HINT}")
+        if "locked" in cause:
+            return LockedError("another process is writing to the collection: try again when it is done")
+        return CollectionError(f"the database cannot be used: {cause}")
+    if isinstance(error, PendingRollbackError):  # a statement after the one that lost the connection
+        return ConnectionLost(_LOST)
+    if isinstance(error, OperationalError) or type(driver).__name__ == "OperationalError":
+        return _of_connection(driver, cause)
+    if isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError):
+        return CollectionError(f"the database refused a statement: {cause}")
+    return CollectionError(f"the database cannot be used: {error}")
+
+
+def _of_connection(driver: object, cause: str) -> CollectionError:
+    """Return the error of a server that is gone or was never there; a state of another class is another failure."""
+    if cause.startswith(_UNREACHABLE):
+        return ConnectionLost(f"the database cannot be reached: {cause}")
+    state = getattr(driver, "sqlstate", None)
+    if state is None or state.startswith(_ENDED):
+        return ConnectionLost(f"{_LOST} ({cause})")
+    return CollectionError(f"the database cannot be used: {cause}")
 
 
 def _cause(error: Exception) -> str:

@@ -44,6 +44,9 @@ def postgres_engine(url: str) -> Engine:
     """Return an engine for the schema that `url` names, `public` if none; CollectionError without the extra."""
     if find_spec("psycopg") is None:
         raise CollectionError("PostgreSQL needs the package psycopg: python -m pip install 'moverank[postgres]'")
+    pool = logging.getLogger("sqlalchemy.pool")
+    if not pool.handlers:  # it would print tracebacks of lost connections, which are reported otherwise
+        pool.addHandler(logging.NullHandler())
     address, schema = _address(url)
     options = {"options": f"-csearch_path={schema}", "application_name": _name(), "connect_timeout": 10}
     return create_engine(address, connect_args=options, pool_pre_ping=True)

@@ -68,7 +68,12 @@ def test_every_command_and_option_is_documented() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_on_a_page_exists(name: str) -> None:
-    known = set().union(*map(options, COMMANDS.values())) | {"--cache", "--help", "--version"} | SHELL_COMPLETION | OTHER_PROGRAMS
+    known = (
+        set().union(*map(options, COMMANDS.values()))
+        | {"--cache", "--help", "--version"}
+        | SHELL_COMPLETION
+        | OTHER_PROGRAMS
+    )
     assert set(re.findall(r"(?<![-\w])--[a-z][a-z-]*", PAGES[name])) <= known
 
 

@@ -1,5 +1,6 @@
 """Pairs of documents: those of brute force, whatever the snapshot, filters and interruptions."""
 
+import os
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -48,6 +49,13 @@ def test_pairs_are_those_of_brute_force(filled: Collection, distances: dict[froz
         assert len({frozenset(pair.keys) for pair in found.pairs}) == len(found.pairs)
         assert found.compared == len(distances)
     assert not list(filled.path.glob("pairs-*"))
+    recent, forgotten = filled.path / "pairs-recent", filled.path / "pairs-forgotten"
+    for file in (recent, forgotten):
+        file.touch()
+    os.utime(forgotten, (1, 1))
+    assert filled.pairs(k=1).pairs
+    assert list(filled.path.glob("pairs-*")) == [recent]
+    recent.unlink()
 
 
 def test_filters_and_clusters(filled: Collection) -> None:

@@ -20,6 +20,7 @@ from tests.indexer.world import (
     random_documents,
 )
 
+pytestmark = pytest.mark.sqlite
 _DOCUMENTS = random_documents(30)
 
 
