@@ -7,12 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
 from moverank.indexer.given_vectors import packed
+from moverank.indexer.indexing.distinct_words import distinct_words
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
-from moverank.indexer.indexing.removal import distinct_words, remove
+from moverank.indexer.indexing.removal import remove
 from moverank.indexer.indexing.stored_form import (
     StoredPart,
     check_document,
@@ -186,15 +189,13 @@ class Sync:
         """Insert or overwrite documents, and update the document frequencies of their words."""
         old = writer.parts([new.known.id for new in fresh if new.known])
         counted = self._count(writer, fresh, old)
-        frequencies: Counter[int] = Counter()
+        words = distinct_words(counted)
+        with_vector = np.zeros(len(fresh), np.bool_)
+        with_vector[words.rows[self._counter.known(writer, words.ids)]] = True
         rows = []
-        for new, parts in zip(fresh, counted, strict=True):
-            words = distinct_words(parts)
-            frequencies.update(words)
-            if new.known:
-                frequencies.subtract(distinct_words(old.get(new.known.id, [])))
-            rows.append(_document_row(new, revision, wordless=not self._counter.any_known(writer, words)))
-            tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
+        for new, ranked in zip(fresh, with_vector.tolist(), strict=True):
+            rows.append(_document_row(new, revision, wordless=not ranked))
+            tally.update(updated=new.known is not None, added=new.known is None, wordless=not ranked)
             self._changed("updated" if new.known else "added", new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
         writer.update_documents([row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known])
@@ -207,6 +208,8 @@ class Sync:
         writer.replace_vectors(
             updated, [{"document_id": id_, "vector": packed(own)} for id_, own in vectors if own is not None]
         )
+        frequencies = Counter(words.frequencies())
+        frequencies.subtract(distinct_words([old.get(id_, []) for id_ in updated]).frequencies())
         writer.count_words(frequencies)
 
     def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
