@@ -18,6 +18,10 @@ class DistinctWords(NamedTuple):
         ids, numbers = np.unique(self.ids, return_counts=True)
         return dict(zip(ids.tolist(), numbers.tolist(), strict=True))
 
+    def with_any(self, chosen: NDArray[np.bool_]) -> set[int]:
+        """Return the documents of the pairs that are `chosen` (n,)."""
+        return set(np.unique(self.rows[chosen]).tolist())
+
 
 def distinct_words(documents: Sequence[Iterable[Any]]) -> DistinctWords:
     """Return the distinct words of documents; each is its parts, whose `words` are bytes of int32 ids."""

@@ -1,7 +1,7 @@
 """Counts the words of texts for the store; every word of a collection has a permanent id."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -68,8 +68,9 @@ class WordCounter:
         listed = distinct.tolist()
         unseen = [id_ for id_ in listed if id_ not in self._known]
         self._known.update({id_: row != UNKNOWN for id_, row in writer.word_rows(unseen).items()})
-        known: NDArray[np.bool_] = np.fromiter(map(self._known.__getitem__, listed), np.bool_, len(listed))[inverse]
-        return known
+        # A word that a damaged database has lost has no vector.
+        known = np.fromiter(map(self._known.get, listed, repeat(False)), np.bool_, len(listed))
+        return known[inverse]
 
     def _resolve(self, writer: Writer) -> _Ids:
         """Give the new words their ids, stored ones or the next; return (n,) those of -1, -2 and so on."""

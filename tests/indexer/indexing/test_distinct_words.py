@@ -23,3 +23,4 @@ def test_distinct_words_are_those_of_sets(documents: list[list[list[int]]]) -> N
     frequencies = Counter(id_ for own in expected for id_ in own)
     assert words.frequencies() == frequencies
     assert list(words.frequencies()) == sorted(frequencies)
+    assert words.with_any(words.ids > 1) == {row for row, own in enumerate(expected) if any(id_ > 1 for id_ in own)}
