@@ -1,15 +1,13 @@
 """Removes documents from the store."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.filters import matching_ids
+from moverank.indexer.indexing.distinct_words import distinct_words
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.options import Where
@@ -25,8 +23,8 @@ def remove(writer: Writer, ids: Sequence[int]) -> int:
         return 0
     frequencies: Counter[int] = Counter()
     for start in range(0, len(ids), _BATCH):
-        for parts in writer.parts(ids[start : start + _BATCH]).values():
-            frequencies.subtract(distinct_words(parts))
+        stored = writer.parts(ids[start : start + _BATCH])
+        frequencies.subtract(distinct_words(list(stored.values())).frequencies())
     writer.count_words(frequencies)
     writer.remove_documents(ids, writer.next_revision())
     return len(ids)
@@ -91,8 +89,3 @@ def _of_source(reader: Reader, source: str) -> list[int]:
             f"nothing was removed: no document came from {source!r}; `moverank info --source` lists the sources"
         )
     return list(found)
-
-
-def distinct_words(parts: Iterable[Any]) -> set[int]:
-    """Return the ids of the distinct words in a document's `parts`."""
-    return {word for part in parts for word in np.frombuffer(part.words, "<i4").tolist()}

@@ -15,6 +15,9 @@ from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
 from moverank.rerank.bags.weights import TITLE
 
+# json.dumps would make an encoder for each document.
+_encode = json.JSONEncoder(sort_keys=True).encode
+
 
 class StoredPart(NamedTuple):
     """A title (rank `TITLE`, position -1) or a part, with the text whose words are counted for it."""
@@ -48,7 +51,7 @@ def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes
     content += [] if document.title_counts or not document.title.strip() else [False]
     digests = b"".join(part.digest for part in parts if part.rank != TITLE)
     vector = b"" if document.vector is None else packed(document.vector)
-    return _digest(salt + json.dumps(content, sort_keys=True).encode() + digests + vector)
+    return _digest(salt + _encode(content).encode() + digests + vector)
 
 
 def restored(found: StoredDocument) -> Document:

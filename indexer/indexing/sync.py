@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
 from moverank.indexer.given_vectors import packed
+from moverank.indexer.indexing.distinct_words import distinct_words
+from moverank.indexer.indexing.frozen_heap import frozen_heap
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
-from moverank.indexer.indexing.removal import distinct_words, remove
+from moverank.indexer.indexing.removal import remove
 from moverank.indexer.indexing.stored_form import (
     StoredPart,
     check_document,
@@ -85,7 +87,7 @@ class Sync:
         Raises PruneRefused, and changes nothing, if that would remove more than half of them, unless it is `confirmed`.
         A `dry_run` undoes everything at its end.
         """
-        with self._whole_run(prune=prune, dry_run=dry_run) as whole:
+        with frozen_heap(), self._whole_run(prune=prune, dry_run=dry_run) as whole:
             with self._transaction(whole) as writer:
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
@@ -184,16 +186,14 @@ class Sync:
 
     def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:
         """Insert or overwrite documents, and update the document frequencies of their words."""
-        old = writer.parts([new.known.id for new in fresh if new.known])
+        updated = [new.known.id for new in fresh if new.known]
+        old = writer.parts(updated)
         counted = self._count(writer, fresh, old)
-        frequencies: Counter[int] = Counter()
+        words = distinct_words(counted)
+        rankable = words.with_any(self._counter.known(writer, words.ids))
         rows = []
-        for new, parts in zip(fresh, counted, strict=True):
-            words = distinct_words(parts)
-            frequencies.update(words)
-            if new.known:
-                frequencies.subtract(distinct_words(old.get(new.known.id, [])))
-            rows.append(_document_row(new, revision, wordless=not self._counter.any_known(writer, words)))
+        for row, new in enumerate(fresh):
+            rows.append(_document_row(new, revision, wordless=row not in rankable))
             tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
             self._changed("updated" if new.known else "added", new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
@@ -201,12 +201,12 @@ class Sync:
         ids = [new.known.id if new.known else next(added) for new in fresh]
         self._seen.update(ids)
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
-        updated = [new.known.id for new in fresh if new.known]
         writer.replace_fields(updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _fields(id_, new)])
-        vectors = zip(ids, (new.document.vector for new in fresh), strict=True)
-        writer.replace_vectors(
-            updated, [{"document_id": id_, "vector": packed(own)} for id_, own in vectors if own is not None]
-        )
+        pairs = [(id_, new.document.vector) for id_, new in zip(ids, fresh, strict=True)]
+        vectors = [{"document_id": id_, "vector": packed(own)} for id_, own in pairs if own is not None]
+        writer.replace_vectors(updated, vectors)
+        frequencies = Counter(words.frequencies())
+        frequencies.subtract(distinct_words([old.get(id_, []) for id_ in updated]).frequencies())
         writer.count_words(frequencies)
 
     def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:

@@ -1,7 +1,6 @@
 """Newsgroup and mailing list threads: the messages of an mbox or a Maildir, grouped by their references."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple
 from pathlib import PurePath
 
 from moverank.indexer.documents import Document
@@ -83,11 +82,11 @@ def _threads(
                 connected.find(id_)
                 for reference in mail.references:
                     connected.union(reference, id_)
-                messages.add("", [line, *astuple(mail)])
+                messages.add("", (line, *mail))
         except DAMAGED as error:
             damage = error
         for line, *fields in messages.records():
-            threads.add(connected.find(_id(line, Mail(*fields))), [line, *fields])
+            threads.add(connected.find(_id(line, Mail(*fields))), (line, *fields))
         for records in threads.groups():
             yield _thread([(line, Mail(*fields)) for line, *fields in records], default_key)
     if damage is not None:

@@ -2,12 +2,13 @@
 
 import email
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
 from email.utils import mktime_tz, parseaddr, parsedate_tz
+from functools import lru_cache
+from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
@@ -24,8 +25,7 @@ _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)
 _MALFORMED = (MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError, AssertionError)
 
 
-@dataclass(frozen=True, slots=True)
-class Mail:
+class Mail(NamedTuple):
     """The parsed fields of a message.
 
     `id` is its Message-ID without brackets ("" if it has none); `references` are the ids of its ancestors, the oldest
@@ -87,35 +87,40 @@ def parse_mail(data: bytes) -> Mail:
     """Parse one message: subject without "Re:", body without attachments, HTML only if there is no plain text."""
     try:
         message = email.message_from_bytes(data)
-        subject = one_line(_header(message, "Subject"))
+        headers = _headers(message)
+        subject = one_line(_header(headers, "subject"))
         reply = _REPLY.match(subject)
-        own_id = _header(message, "Message-ID").strip()
-        references = _ID.findall(_header(message, "References")) or _ID.findall(_header(message, "In-Reply-To"))
+        own_id = _header(headers, "message-id").strip()
+        references = _ID.findall(_header(headers, "references")) or _ID.findall(_header(headers, "in-reply-to"))
         return Mail(
             id=next(iter(_ID.findall(own_id)), own_id),
             subject=subject[reply.end() :] if reply else subject,
             body=_body(message).replace("\r\n", "\n"),
             references=tuple(references),
-            group=re.split(r"[,\s]+", _header(message, "Newsgroups").strip(", \t\r\n"))[-1] or None,
-            date=_date(message),
-            author=_author(message),
+            group=re.split(r"[,\s]+", _header(headers, "newsgroups").strip(", \t\r\n"))[-1] or None,
+            date=_date(headers),
+            author=_author(headers),
         )
     except _MALFORMED as error:
         raise BadRecord(f"the message is malformed: {error}") from error
 
 
-def _header(message: Message, name: str) -> str:
-    """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Latin-1."""
-    return _decoded_words(_raw_header(message, name))
-
-
-def _raw_header(message: Message, name: str) -> str:
+def _headers(message: Message) -> Mapping[str, str]:
+    """Return the first header of each name in lower case, as it is written."""
+    headers: dict[str, str] = {}
     # Message.get would replace bytes beyond ASCII.
-    return next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
+    for name, value in message.raw_items():
+        headers.setdefault(name.lower(), value)
+    return headers
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    """Return a header with its encoded words decoded, and with bytes beyond ASCII decoded as UTF-8 or Latin-1."""
+    return _decoded_words(headers.get(name, ""))
 
 
 def _decoded_words(raw: str) -> str:
-    text = _decoded(raw.encode("ascii", "surrogateescape"))
+    text = raw if raw.isascii() else _decoded(raw.encode("ascii", "surrogateescape"))
     if "=?" not in text:
         return text
     # decode_header returns the pieces between encoded words in this encoding.
@@ -143,7 +148,18 @@ def _main(part: Message) -> str:
 
 def _text(part: Message) -> str:
     payload = part.get_payload(decode=True)
-    return _decoded(payload, part.get_content_charset()) if isinstance(payload, bytes) else ""
+    if not isinstance(payload, bytes):
+        return ""
+    header = part.get("Content-Type")
+    return _decoded(payload, _charset(header) if isinstance(header, str) else part.get_content_charset())
+
+
+@lru_cache(maxsize=256)
+def _charset(content_type: str) -> str | None:
+    """Return the charset that a header names: most messages have one of a few such headers."""
+    part = Message()
+    part["Content-Type"] = content_type
+    return part.get_content_charset()
 
 
 def _decoded(data: bytes, charset: str | None = None) -> str:
@@ -157,15 +173,15 @@ def _decoded(data: bytes, charset: str | None = None) -> str:
     return data.decode("latin-1")
 
 
-def _author(message: Message) -> str:
+def _author(headers: Mapping[str, str]) -> str:
     # Only the first: what decodes to a comma would be taken for the next address.
-    name, address = parseaddr(_raw_header(message, "From"))
+    name, address = parseaddr(headers.get("from", ""))
     return one_line(_decoded_words(name) or address)
 
 
-def _date(message: Message) -> float | None:
+def _date(headers: Mapping[str, str]) -> float | None:
     try:
-        parsed = parsedate_tz(_header(message, "Date"))
+        parsed = parsedate_tz(_header(headers, "date"))
         return None if parsed is None else float(mktime_tz(parsed))
     except (*_MALFORMED, OverflowError):
         return None

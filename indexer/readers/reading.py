@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from moverank.indexer.documents import Document, NamedSource, Rejection
+from moverank.indexer.documents import Document, NamedSource, Origin, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.bad_record import BadRecord
@@ -150,11 +150,27 @@ def _read(
             is_maildir = source.format == MAILDIR
             for line, result in read_maildir_threads(keyed, meter) if is_maildir else reader.results(keyed, meter):
                 checked = validation.check(line, _prefixed(result, origin.source))
-                yield replace(checked, origin=origin._replace(line=line))
+                yield _located(checked, Origin(origin.source, origin.file, line))
         # Of some files, only the beginning is read.
         whole += source.size or 0
         meter.reach(whole)
     meter.report()
+
+
+def _located(record: Document | Rejection, origin: Origin) -> Document | Rejection:
+    """Return a record with its origin: `replace` takes three times as long."""
+    if isinstance(record, Rejection):
+        return replace(record, origin=origin)
+    return Document(
+        record.key,
+        record.title,
+        record.parts,
+        record.label,
+        record.metadata,
+        record.title_counts,
+        record.vector,
+        origin,
+    )
 
 
 def _prefixed(result: Document | BadRecord, source: NamedSource) -> Document | BadRecord:

@@ -85,9 +85,12 @@ def choose_field(
     `any_case`: the names of fields by their lower-case forms, if case does not matter.
     """
     candidates = defaults if named is None else (named,)
-    found = next((name for name in candidates if name in record), None)
-    if found is None:
-        found = next((any_case[name.lower()] for name in candidates if name.lower() in any_case), None)
+    for name in candidates:
+        if name in record:
+            return name
+    found = (
+        next((any_case[name.lower()] for name in candidates if name.lower() in any_case), None) if any_case else None
+    )
     if found is None and named is not None:
         raise BadRecord(f"there is no field {named!r}: {field_names(record)}")
     return found

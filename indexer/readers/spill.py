@@ -1,31 +1,33 @@
-"""Groups more records than fit into memory, in temporary files."""
+"""Groups more records than fit into memory: the first ones in memory, beyond a limit all of them in temporary files."""
 
 import json
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from sys import getsizeof
 from types import TracebackType
 from typing import IO, Any, Self
 
 from moverank.indexer.errors import ReadError
 
+HELD = 1 << 20
+"""Bytes of records in memory: making the temporary files takes longer than reading a small source does."""
+
 
 class Spill:
-    """Records by group, hashed into `buckets` temporary files: reading the groups takes the memory of one bucket.
+    """Records by group, hashed into `buckets`: reading the groups takes the memory of one bucket.
 
-    Raises `ReadError` if the temporary files cannot be written.
+    Up to about `held` bytes of them are held in memory, more are written to a temporary file for each bucket. Raises
+    `ReadError` if these cannot be written.
     """
 
-    def __init__(self, buckets: int = 64) -> None:
+    def __init__(self, buckets: int = 64, held: int = HELD) -> None:
         self._stack = ExitStack()
+        self._buckets = buckets
+        self._room = held
+        self._held: dict[int, list[tuple[str, Any]]] = {}
         self._files: list[IO[bytes]] = []
-        try:
-            for _ in range(buckets):
-                self._files.append(self._stack.enter_context(tempfile.TemporaryFile()))  # noqa: SIM115 - by the stack
-        except OSError as error:
-            self._stack.close()
-            raise unwritable(error) from error
 
     def __enter__(self) -> Self:
         return self
@@ -35,29 +37,63 @@ class Spill:
     ) -> None:
         self._stack.close()
 
-    def add(self, group: str, record: object) -> None:
-        """Store a record of JSON values."""
-        line = json.dumps([group, record]).encode() + b"\n"
+    def add(self, group: str, record: Sequence[Any]) -> None:
+        """Store a record of JSON values; after a temporary file, its tuples are lists."""
         # hash() would differ between runs, and so would the order of the groups.
-        bucket = zlib.crc32(group.encode("utf-8", "surrogatepass")) % len(self._files)
+        bucket = zlib.crc32(group.encode("utf-8", "surrogatepass")) % self._buckets
+        if self._files:
+            self._write(bucket, group, record)
+            return
+        self._held.setdefault(bucket, []).append((group, record))
+        self._room -= _size(record)
+        if self._room < 0:
+            self._spill()
+
+    def records(self) -> Iterator[Any]:
+        """Yield every record, bucket by bucket, each bucket in the order of insertion."""
+        for bucket in self._contents():
+            for _, record in bucket:
+                yield record
+
+    def groups(self) -> Iterator[list[Any]]:
+        """Yield the records of each group, bucket by bucket, in the order of insertion."""
+        for bucket in self._contents():
+            groups: dict[str, list[Any]] = {}
+            for group, record in bucket:
+                groups.setdefault(group, []).append(record)
+            yield from groups.values()
+
+    def _contents(self) -> Iterator[Iterable[Any]]:
+        """Yield the pairs of group and record of each bucket."""
+        if self._files:
+            yield from map(_lines, self._files)
+        else:
+            yield from (self._held[bucket] for bucket in sorted(self._held))
+
+    def _spill(self) -> None:
+        """Move all records to temporary files."""
+        try:
+            for _ in range(self._buckets):
+                self._files.append(self._stack.enter_context(tempfile.TemporaryFile()))  # noqa: SIM115 - by the stack
+        except OSError as error:
+            raise unwritable(error) from error
+        for bucket, pairs in self._held.items():
+            for pair in pairs:
+                self._write(bucket, *pair)
+        self._held.clear()
+
+    def _write(self, bucket: int, group: str, record: Sequence[Any]) -> None:
+        line = json.dumps([group, record]).encode() + b"\n"
         try:
             self._files[bucket].write(line)
         except OSError as error:
             raise unwritable(error) from error
 
-    def records(self) -> Iterator[Any]:
-        """Yield every record, bucket by bucket, each bucket in the order of insertion."""
-        for file in self._files:
-            for _, record in _lines(file):
-                yield record
 
-    def groups(self) -> Iterator[list[Any]]:
-        """Yield the records of each group, bucket by bucket, in the order of insertion."""
-        for file in self._files:
-            groups: dict[str, list[Any]] = {}
-            for group, record in _lines(file):
-                groups.setdefault(group, []).append(record)
-            yield from groups.values()
+def _size(record: Sequence[Any]) -> int:
+    """Return about how many bytes the values of a record take in memory."""
+    nested = [value for value in record if isinstance(value, (list, tuple))]
+    return sum(map(getsizeof, record)) + (sum(map(_size, nested)) if nested else 0)
 
 
 def _lines(file: IO[bytes]) -> Iterator[Any]:

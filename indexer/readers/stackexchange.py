@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Value
 from moverank.indexer.files.gzip_limit import DAMAGED
@@ -19,8 +19,7 @@ _QUESTION, _ANSWER = "1", "2"
 _TAG = re.compile(r"[^<>|]+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Post:
+class _Post(NamedTuple):
     """A row of the file: a question, whose `question` is its own id, or an answer to `question`."""
 
     line: int
@@ -52,7 +51,7 @@ def read_stackexchange(stream: Stream) -> Iterator[ReadResult]:
                 if isinstance(post, BadRecord):
                     yield line, post
                 elif post is not None:
-                    spill.add(post.question, astuple(post))
+                    spill.add(post.question, post)
         except DAMAGED as error:
             damage = error
         for posts in spill.groups():

@@ -1,6 +1,5 @@
 """The final check of each document, common to all formats."""
 
-from collections.abc import Iterator
 from hashlib import blake2b
 
 from moverank.indexer.documents import Document, Rejection
@@ -71,12 +70,16 @@ def _fault(document: Document) -> str | None:
 
 
 def _has_text(document: Document) -> bool:
-    counted_title = document.title if document.title_counts else ""
-    return any(text.strip() for text in (counted_title, *(part.text for part in document.parts)))
+    if document.title_counts and not _is_blank(document.title):
+        return True
+    return not all(_is_blank(part.text) for part in document.parts)
 
 
-def _texts(document: Document) -> Iterator[str]:
-    yield from (document.key, document.title, document.label or "")
-    for part in document.parts:
-        yield part.text
-    yield from texts_of(document.metadata)
+def _is_blank(text: str) -> bool:
+    # Stripping would copy a long text.
+    return not text or (text[0].isspace() and not text.strip())
+
+
+def _texts(document: Document) -> list[str]:
+    own = (document.key, document.title, document.label or "")
+    return [*own, *(part.text for part in document.parts), *texts_of(document.metadata)]

@@ -19,6 +19,8 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.documents import Metadata
+from moverank.indexer.indexing.word_counts import Counts, WordCounter
+from moverank.indexer.store import Writer
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -221,15 +223,20 @@ def snapshot_above(patch: pytest.MonkeyPatch, changes: int) -> None:
 
 
 def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return a list to which every text is appended whose words are counted from now on."""
+    """Return a list to which every text is appended, of a document or a query, whose words are counted from now on."""
     texts: list[str] = []
-    count_words = Tokenizer.count
+    count_documents, count_query = WordCounter.count, Tokenizer.count
 
-    def recorded(tokenizer: Tokenizer, text: str) -> Counter[str]:
+    def documents(counter: WordCounter, writer: Writer, counted: Sequence[str]) -> list[Counts]:
+        texts.extend(counted)
+        return count_documents(counter, writer, counted)
+
+    def query(tokenizer: Tokenizer, text: str) -> Counter[str]:
         texts.append(text)
-        return count_words(tokenizer, text)
+        return count_query(tokenizer, text)
 
-    monkeypatch.setattr(Tokenizer, "count", recorded)
+    monkeypatch.setattr(WordCounter, "count", documents)
+    monkeypatch.setattr(Tokenizer, "count", query)
     return texts
 
 

@@ -25,12 +25,13 @@ def _decoded(store: Store, counts: Counts) -> dict[str, int]:
     return {words[id_]: int(n) for id_, n in zip(ids, np.frombuffer(counts.counts, "<i4"), strict=True)}
 
 
-@given(st.lists(_TEXTS, max_size=3), st.sampled_from([0, 1, 100]))
-def test_stored_counts_equal_the_words_of_the_texts(batches: Sequence[Sequence[str]], cached: int) -> None:
+@given(st.lists(_TEXTS, max_size=3), st.sampled_from([0, 1, 100]), st.sampled_from([1, 5, 1000]))
+def test_stored_counts_equal_the_words_of_the_texts(batches: Sequence[Sequence[str]], cached: int, block: int) -> None:
     store = Store("sqlite://")
     counter = WordCounter(Tokenizer(frozenset(["of"])), _EMBEDDING)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moverank.indexer.indexing.word_counts._CACHED_WORDS", cached)
+        patch.setattr("moverank.indexer.indexing.word_counts._BLOCK", block)
         for texts in batches:
             with store.writing() as writer:
                 counted = counter.count(writer, texts)
@@ -55,13 +56,13 @@ def test_known_words_are_those_with_a_vector(store: Store) -> None:
         WordCounter(Tokenizer(), _EMBEDDING).count(writer, ["dog zorp quux"])
         ids = {word.word: word.id for word in writer.words(["dog", "zorp", "quux"])}
         counter = WordCounter(Tokenizer(), _EMBEDDING)
-        assert counter.any_known(writer, set(ids.values()))
-        assert not counter.any_known(writer, {ids["zorp"], ids["quux"]})
-        assert not counter.any_known(writer, set())
+        asked = np.array([ids[word] for word in ("zorp", "dog", "quux", "dog")])
+        assert counter.known(writer, asked).tolist() == [False, True, False, True]
+        assert counter.known(writer, asked[:0]).tolist() == []
 
 
 def test_without_vectors_every_word_is_unknown(store: Store) -> None:
     with store.writing() as writer:
         counter = WordCounter(Tokenizer(), None)
         counter.count(writer, ["dog"])
-        assert not counter.any_known(writer, {writer.words(["dog"])[0].id})
+        assert not counter.known(writer, np.array([writer.words(["dog"])[0].id])).any()

@@ -6,13 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import ReadError
-from moverank.indexer.readers.spill import Spill
+from moverank.indexer.readers.spill import HELD, Spill
+
+RECORDS = st.lists(st.tuples(st.sampled_from(["", "a", "é", "\ud800", "b", "c"]), st.lists(st.integers())))
 
 
-@given(st.lists(st.tuples(st.sampled_from(["", "a", "é", "\ud800", "b", "c"]), st.integers())), st.integers(1, 4))
-def test_groups_are_those_of_a_dict(records: list[tuple[str, int]], buckets: int) -> None:
-    expected: dict[str, list[int]] = {}
-    with Spill(buckets) as spill:
+@given(RECORDS, st.integers(1, 4), st.sampled_from([0, 300, HELD]))
+def test_groups_are_those_of_a_dict(records: list[tuple[str, list[int]]], buckets: int, held: int) -> None:
+    expected: dict[str, list[list[int]]] = {}
+    with Spill(buckets, held) as spill:
         for group, record in records:
             spill.add(group, record)
             expected.setdefault(group, []).append(record)
@@ -20,8 +22,19 @@ def test_groups_are_those_of_a_dict(records: list[tuple[str, int]], buckets: int
         assert sorted(spill.records()) == sorted(record for _, record in records)
 
 
-def test_one_bucket_keeps_the_order() -> None:
-    with Spill(1) as spill:
+@given(RECORDS)
+def test_the_order_does_not_depend_on_where_the_records_are(records: list[tuple[str, list[int]]]) -> None:
+    with Spill(held=0) as in_files, Spill() as in_memory:
+        for group, record in records:
+            in_files.add(group, record)
+            in_memory.add(group, record)
+        assert list(in_files.groups()) == list(in_memory.groups())
+        assert list(in_files.records()) == list(in_memory.records())
+
+
+@pytest.mark.parametrize("held", [0, 2000, HELD])
+def test_one_bucket_keeps_the_order(held: int) -> None:
+    with Spill(1, held) as spill:
         for number in range(100):
             spill.add(str(number % 7), [number, "\n"])
         assert [number for number, _ in spill.records()] == list(range(100))
@@ -45,9 +58,10 @@ class Full:
 
 def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", Full)
-    with Spill(2) as spill:
-        with pytest.raises(ReadError, match="cannot be written: No space left on device: name another TMPDIR"):
-            spill.add("a", 1)
+    with Spill(2, held=0) as spill:
+        for _ in range(2):
+            with pytest.raises(ReadError, match="cannot be written: No space left on device: name another TMPDIR"):
+                spill.add("a", [1])
         with pytest.raises(ReadError, match="No space left"):
             list(spill.groups())
 
@@ -55,5 +69,14 @@ def test_a_full_disk_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(2, "No such file or directory")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", missing)
-    with pytest.raises(ReadError, match="No such file"):
-        Spill()
+    with Spill(held=0) as spill, pytest.raises(ReadError, match="No such file"):
+        spill.add("a", [1])
+
+
+def test_few_records_make_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", Full)
+    with Spill() as spill:
+        spill.add("a", ["x" * (HELD // 2), ["y" * (HELD // 4)]])
+        assert [record[0][0] for record in spill.records()] == ["x"]
+        with pytest.raises(ReadError, match="No space left"):
+            spill.add("b", ["one", ["z" * HELD]])

@@ -1,0 +1,39 @@
+"""The distinct words of many documents at once, from the stored counts of their parts."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class DistinctWords(NamedTuple):
+    """Pairs of document and word, each once: `rows` (n,) and word `ids` (n,), int64, ordered by both."""
+
+    rows: NDArray[np.int64]
+    ids: NDArray[np.int64]
+
+    def frequencies(self) -> dict[int, int]:
+        """Return the number of documents of each word, by increasing id."""
+        ids, numbers = np.unique(self.ids, return_counts=True)
+        return dict(zip(ids.tolist(), numbers.tolist(), strict=True))
+
+    def with_any(self, chosen: NDArray[np.bool_]) -> set[int]:
+        """Return the documents of the pairs that are `chosen` (n,)."""
+        return set(np.unique(self.rows[chosen]).tolist())
+
+
+def distinct_words(documents: Sequence[Iterable[Any]]) -> DistinctWords:
+    """Return the distinct words of documents; each is its parts, whose `words` are bytes of int32 ids."""
+    words = [b"".join(part.words for part in parts) for parts in documents]
+    rows = np.repeat(np.arange(len(words)), [len(own) // 4 for own in words])
+    ids = np.frombuffer(b"".join(words), "<i4")
+    return DistinctWords(*sorted_pairs(rows, ids)[:2])
+
+
+def sorted_pairs(
+    rows: NDArray[np.int64], ids: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct pairs of `rows` and `ids` (n,), none negative, in order, and how often each occurs."""
+    pairs, numbers = np.unique(rows << 32 | ids, return_counts=True)
+    return pairs >> 32, pairs & 0xFFFFFFFF, numbers
