@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import QueryTerms
-from moverank.rerank.scorers import TermCounts, WordVectors
+from moverank.rerank.scorers import TermCounts, WordVectors, merged_terms
 from moverank.rerank.words.stems import stem_words
 
 Texts = Callable[[NDArray[np.int64]], Sequence[str]]
@@ -40,13 +40,8 @@ class Stems:
 
     def merged(self, segment: int, counts: TermCounts) -> tuple[TermCounts, NDArray[np.int64]]:
         """Return the counts of a segment by stem, and the ids (s,) of its stems, increasing."""
-        from scipy.sparse import csr_array
-
         ids, positions = np.unique(self._stem_ids[segment], return_inverse=True)
-        terms = positions.astype(np.int32)[counts.terms]
-        rows = csr_array((counts.counts.copy(), terms, counts.starts.copy()), shape=(len(counts), len(ids)))
-        rows.sum_duplicates()
-        return TermCounts(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data), ids
+        return merged_terms(counts, positions.astype(np.int32), len(ids)), ids
 
     def of_query(self, query: QueryTerms) -> QueryTerms:
         """Return a query with the ids of stems instead of those of words."""
