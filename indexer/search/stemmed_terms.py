@@ -1,6 +1,7 @@
 """Word counts by stem: words of a segment with the same stem become one term."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,13 @@ Texts = Callable[[NDArray[np.int64]], Sequence[str]]
 class Stems:
     """The stems, by the algorithm of a `language`, of the words of segments, given as `stems` of each.
 
-    A stem's id is its position in the sorted list of all stems; those of other words are negative.
+    A stem's id is its position in the list of all different stems; those of other words are negative.
     """
 
     def __init__(self, language: str, stems: Sequence[Sequence[str]]) -> None:
         self._language = language
-        self._ids = {stem: id_ for id_, stem in enumerate(sorted({stem for each in stems for stem in each}))}
+        different = dict.fromkeys(chain.from_iterable(stems))
+        self._ids = dict(zip(different, range(len(different)), strict=True))
         self._stem_ids = [np.array([self._ids[stem] for stem in each], np.int64) for each in stems]
 
     def names(self, ids: NDArray[np.int64]) -> list[str]:
