@@ -8,50 +8,41 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from moverank.indexer.contents import Contents, StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.given_vectors import GIVEN
-from moverank.indexer.indexing.automatic_training import fit_vectors
 from moverank.indexer.indexing.collection_vectors import (
     current_settings,
     current_vectors,
     open_collection,
     remove_other_vectors,
 )
-from moverank.indexer.indexing.creation import create, remove_if_empty
-from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
-from moverank.indexer.indexing.settings_change import change_settings
-from moverank.indexer.indexing.sync import Sync
-from moverank.indexer.indexing.vectors_change import change_vectors
-from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.current_view import CurrentView
-from moverank.indexer.maintenance.summary import summary
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText, as_document
 from moverank.indexer.ranking_spec import resolve
-from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
-from moverank.indexer.search.document_frequencies import DocumentFrequencies
-from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.neighbours import Neighbours
-from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.settings import Settings, check_first_stage
-from moverank.indexer.snapshot.compaction import compact_if_due
-from moverank.indexer.snapshot.coverage import coverage
-from moverank.indexer.snapshot.index_choice import IndexInUse
-from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
 from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.ranking import Ranking
-from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import Tokenizer
 
+if TYPE_CHECKING:  # what only some methods need is imported there: every command opens a collection
+    from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
+    from moverank.indexer.search.document_frequencies import DocumentFrequencies
+    from moverank.indexer.search.engine_scores import Scores
+    from moverank.indexer.search.neighbours import Neighbours
+    from moverank.indexer.search.pairs import Pairs
+    from moverank.indexer.snapshot.index_choice import IndexInUse
+    from moverank.rerank.distance.explain import Explanation
+    from moverank.rerank.distance.why_not import WhyNot
+    from moverank.rerank.ranking import Ranking
+    from moverank.rerank.words.embedding import Embedding
+
+_NO_SCORES = repeat(None)
 _WITHOUT_SOURCE = Scope(unknown=True)
 
 
@@ -65,7 +56,7 @@ class Collection(StoredDocuments):
     """
 
     def __init__(
-        self, path: Path, store: Store, settings: Settings, embedding: Embedding | None, wait: float = 0.0
+        self, path: Path, store: Store, settings: Settings, embedding: "Embedding | None", wait: float = 0.0
     ) -> None:
         self.path, self.settings, self.wait = path, settings, wait
         self._store, self._embedding = store, embedding
@@ -93,6 +84,8 @@ class Collection(StoredDocuments):
         settings, VectorsError for unusable vectors, and CollectionError if there is a collection already. A failure
         leaves nothing behind.
         """
+        from moverank.indexer.indexing.creation import create
+
         directory = collection_directory(path)
         created = create(directory, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress)
         return cls(directory, *created, wait)
@@ -108,6 +101,8 @@ class Collection(StoredDocuments):
 
     def discard(self) -> None:
         """Close the collection; remove it if nothing was ever committed and no other process is writing to it."""
+        from moverank.indexer.indexing.creation import remove_if_empty
+
         self._view.close()
         remove_if_empty(self._store, self.path)
 
@@ -133,7 +128,7 @@ class Collection(StoredDocuments):
         return self._embedding is not None
 
     @property
-    def embedding(self) -> Embedding:
+    def embedding(self) -> "Embedding":
         """Return the word vectors; CollectionError where there are none yet."""
         if self._embedding is None:
             raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
@@ -145,6 +140,8 @@ class Collection(StoredDocuments):
 
         Stop words are left out. Words without a vector do not count in a distance.
         """
+        from moverank.indexer.snapshot.coverage import coverage
+
         with self._store.reading() as reader:
             return coverage(reader, self.path, *self._state(reader)).share
 
@@ -168,6 +165,8 @@ class Collection(StoredDocuments):
 
         Raises SettingsError for any other that differs. No text is read again: weights derive from the stored counts.
         """
+        from moverank.indexer.indexing.settings_change import change_settings
+
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             self.settings = change_settings(self._store, self.path, self.settings, self._embedding, choices)
@@ -176,7 +175,7 @@ class Collection(StoredDocuments):
         self,
         records: Iterable[Document | Rejection],
         *,
-        vectors: KeyedVectors | VectorsByKey | None = None,
+        vectors: "KeyedVectors | VectorsByKey | None" = None,
         scope: Scope = _WITHOUT_SOURCE,
         prune: bool = False,
         confirmed: bool = False,
@@ -201,6 +200,11 @@ class Collection(StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
+        from moverank.indexer.indexing.sync import Sync
+        from moverank.indexer.indexing.word_counts import WordCounter
+        from moverank.indexer.readers.vectors_by_key import VectorsByKey
+        from moverank.rerank.words.tokenizer import Tokenizer
+
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
@@ -227,6 +231,8 @@ class Collection(StoredDocuments):
 
     def _fit_and_compact(self, changes: Changes, progress: Progress) -> Changes:
         """Train word vectors and compact if that is due, and return the `changes` with the coverage."""
+        from moverank.indexer.indexing.automatic_training import fit_vectors
+
         fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
         self.settings, self._embedding, changes = fitted
         self._compact(progress)
@@ -256,6 +262,8 @@ class Collection(StoredDocuments):
         that no document came from. `dry_run`: change nothing, and return the changes that there would be. `upkeep`: as
         for `index`.
         """
+        from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
+
         chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
             return count_documents(self._store, chosen)
@@ -286,6 +294,8 @@ class Collection(StoredDocuments):
         kind. Searches see either the old vectors or the new ones. Raises LockedError while another process writes,
         UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.
         """
+        from moverank.indexer.indexing.vectors_change import change_vectors
+
         given = {"embedding": embedding, "train_options": train_options and tuple(train_options)}
         choices = {name: value for name, value in (given | {"normalize": normalize}).items() if value is not None}
         changed = vectors or embedding is not None
@@ -298,7 +308,7 @@ class Collection(StoredDocuments):
                 self.settings, self._embedding = now.settings, now.embedding
             self._compact(progress, refit=True)
 
-    def _state(self, reader: Reader) -> tuple[Settings, Embedding | None]:
+    def _state(self, reader: Reader) -> "tuple[Settings, Embedding | None]":
         """Return the settings and word vectors of the state of `reader`, which another process may have changed."""
         stored = reader.settings()
         self.settings, self._embedding = (
@@ -307,10 +317,12 @@ class Collection(StoredDocuments):
         )
         return self.settings, self._embedding
 
-    def _searchable_state(self, reader: Reader) -> tuple[Settings, Embedding]:
+    def _searchable_state(self, reader: Reader) -> "tuple[Settings, Embedding]":
         return self._state(reader)[0], self.embedding
 
     def _compact(self, progress: Progress, *, refit: bool = False) -> None:
+        from moverank.indexer.snapshot.compaction import compact_if_due
+
         self._view.close()
         remove_other_vectors(self._store, self.path)
         if self._embedding is not None:
@@ -331,7 +343,7 @@ class Collection(StoredDocuments):
         *,
         vector: Iterable[float] | None = None,
         **fields: Any,
-    ) -> Ranking:
+    ) -> "Ranking":
         """Find the documents nearest to a text, or to a `Document`: its title and ranks count as those of stored ones.
 
         Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: that of the
@@ -354,14 +366,14 @@ class Collection(StoredDocuments):
         except TypeError as error:
             raise QueryVectorError(f"the query's vector must be a list of numbers: {error}") from error
 
-    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
         chosen = SearchOptions.of(options, fields)
         return self._view.run(lambda searcher: searcher.similar(key, chosen))
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
-    ) -> Iterator[Ranking]:
+    ) -> "Iterator[Ranking]":
         """Find the documents nearest to each of many texts or `Document`s, in order, faster than one by one.
 
         A query without any known word has no hits; `Ranking.problem` gives the reason.
@@ -371,7 +383,7 @@ class Collection(StoredDocuments):
 
     def similar_many(
         self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
-    ) -> Iterator[Ranking]:
+    ) -> "Iterator[Ranking]":
         """Find the documents nearest to each of many stored ones; see `search_many`."""
         chosen = SearchOptions.of(options, fields)
         return self._view.run_many(lambda searcher: searcher.similar_many(keys, chosen), chosen)
@@ -381,10 +393,10 @@ class Collection(StoredDocuments):
         query: QueryText,
         keys: Sequence[str],
         k: int | None = None,
-        scores: Scores | None = None,
+        scores: "Scores | None" = None,
         rank: str | None = None,
         gamma: float | None = None,
-    ) -> Ranking:
+    ) -> "Ranking":
         """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
 
         All of them come back, as of `Reranker.rank`, which has the same options. A key that the collection lacks comes
@@ -398,10 +410,10 @@ class Collection(StoredDocuments):
         queries: Iterable[QueryText],
         keys: Iterable[Sequence[str]],
         k: int | None = None,
-        scores: Iterable[Scores | None] = repeat(None),
+        scores: "Iterable[Scores | None]" = _NO_SCORES,
         rank: str | None = None,
         gamma: float | None = None,
-    ) -> Iterator[Ranking]:
+    ) -> "Iterator[Ranking]":
         """Rank the documents `keys` of each of many queries, in order, faster than one by one; see `rerank`.
 
         A query that cannot be ranked has a `problem`, and its candidates in the order given, as wordless.
@@ -410,7 +422,7 @@ class Collection(StoredDocuments):
         tasks = ((query, own, given) for query, own, given in zip(queries, keys, scores, strict=False))
         return self._view.run_many(lambda searcher: searcher.rerank_many(tasks, k, options), options)
 
-    def document_frequencies(self, languages: Iterable[str] = ()) -> DocumentFrequencies:
+    def document_frequencies(self, languages: Iterable[str] = ()) -> "DocumentFrequencies":
         """Return in how many documents each word occurs, and each stem of some `languages`, for `Reranker`."""
         return self._view.run(lambda searcher: searcher.document_frequencies(set(languages)))
 
@@ -422,7 +434,7 @@ class Collection(StoredDocuments):
         vector: Iterable[float] | None = None,
         gamma: float | None = None,
         rank: str | None = None,
-    ) -> Explanation:
+    ) -> "Explanation":
         """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
 
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
@@ -439,7 +451,7 @@ class Collection(StoredDocuments):
         *,
         vector: Iterable[float] | None = None,
         **fields: Any,
-    ) -> WhyNot:
+    ) -> "WhyNot":
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
 
         `options` and `vector` are those of the search. Raises UnknownKey.
@@ -456,7 +468,7 @@ class Collection(StoredDocuments):
         gamma: float | None = None,
         where: Where | None = None,
         progress: Progress = silent,
-    ) -> Pairs:
+    ) -> "Pairs":
         """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
 
         `rank`: "wmd" or "pwmd" with options; by default with the collection's gamma and word weights. `gamma` and
@@ -476,15 +488,17 @@ class Collection(StoredDocuments):
         limit = float("inf") if within is None else within
         return self._view.run(lambda searcher: searcher.pairs(limit, k, options, progress))
 
-    def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> Neighbours:
+    def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.
 
         `gamma`: sensitivity to rank, by default the collection's. `progress` is called after each search.
         """
         return self._view.run(lambda searcher: searcher.neighbours(k, gamma, progress))
 
-    def index_in_use(self) -> IndexInUse | None:
+    def index_in_use(self) -> "IndexInUse | None":
         """Return the FAISS index of the first stage; None before there are enough documents for one."""
+        from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
+
         with self._store.reading() as reader:
             settings, embedding = self._state(reader)
             base = newest_snapshot(reader, self.path, settings, embedding) if embedding else None
@@ -492,5 +506,7 @@ class Collection(StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
+        from moverank.indexer.maintenance.summary import summary
+
         with self._store.reading() as reader:
             return summary(reader, self.path, *self._state(reader), self.index_in_use())

@@ -58,6 +58,6 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         return create(directory, *arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moverank.indexer.collection.create", create_there)
+        patch.setattr("moverank.indexer.indexing.creation.create", create_there)
         patch.setenv("MOVERANK_TEST_STORE", "postgresql")
         yield

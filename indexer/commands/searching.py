@@ -33,6 +33,7 @@ from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
+    from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.readers.queries import BatchQuery
     from moverank.indexer.server.client import RemoteCollection
     from moverank.rerank.ranking import Ranking
@@ -81,8 +82,6 @@ def search(  # over 40 lines: most of them are its options
     """Find the documents nearest to a text, a file or a thread."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_ranking
-    from moverank.indexer.readers.queries import read_batch, single_query
-    from moverank.indexer.readers.query_vectors import read_query_vector, with_vectors
 
     if sum(given is not None for given in (query, queries, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
@@ -94,14 +93,10 @@ def search(  # over 40 lines: most of them are its options
     )
     if query_vector == "-" and "-" in (file, thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
-    batch = read_batch(queries) if queries is not None else []
-    single = single_query(query, file, thread)
-    if query_vector is not None and queries is not None:
-        batch = with_vectors(batch, query_vector)
+    batch, single = _queries(query, queries, file, thread, query_vector)
     with _searchable(index, server, options) as collection:
         if single is not None:
-            vector = None if query_vector is None else read_query_vector(query_vector)
-            ranking = collection.search(single, options, vector=vector)
+            ranking = collection.search(single, options, vector=_vector(query_vector))
             print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
@@ -173,12 +168,11 @@ def explain(
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
-    from moverank.indexer.readers.query_vectors import read_query_vector
 
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with Collection.open(index) as collection:
         _prepare(collection, options)
-        vector = None if query_vector is None else read_query_vector(query_vector)
+        vector = _vector(query_vector)
         explanation = collection.explain(query, key, vector=vector, gamma=gamma, rank=rank)
         why = collection.why_not(query, key, options, vector=vector) if why_not else None
     if html is not None:
@@ -189,6 +183,30 @@ def explain(
     print_view(explanation_view(explanation))
     if why:
         print_view(why_not_view(why))
+
+
+def _queries(
+    text: str | None, queries: str | None, file: str | None, thread: str | None, query_vector: str | None
+) -> "tuple[list[BatchQuery], QueryText | None]":
+    """Return the queries of a file of many, and the single one, None if there are many."""
+    if text is not None:
+        return [], text
+    from moverank.indexer.readers.queries import read_batch, single_query
+    from moverank.indexer.readers.query_vectors import with_vectors
+
+    batch = read_batch(queries) if queries is not None else []
+    if query_vector is not None and queries is not None:
+        batch = with_vectors(batch, query_vector)
+    return batch, single_query(file, thread)
+
+
+def _vector(query_vector: str | None) -> Iterable[float] | None:
+    """Return the vector of a single query in a file, if one is given."""
+    if query_vector is None:
+        return None
+    from moverank.indexer.readers.query_vectors import read_query_vector
+
+    return read_query_vector(query_vector)
 
 
 @contextmanager

@@ -5,6 +5,8 @@ import json
 
 def printable(text: str) -> str:
     """Return the text on one line, with a space for each unprintable character, and `?` for each lone surrogate."""
+    if text.isprintable():  # a lone surrogate is not
+        return text
     return "".join(char if char.isprintable() else " " for char in text.encode(errors="replace").decode())
 
 

@@ -5,18 +5,16 @@ from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from moverank.indexer.documents import Changes, Origin
-from moverank.indexer.readers.stored_record import record_of
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.ranking import Flow, Hit, Ranking
-
-if TYPE_CHECKING:  # they load SQLAlchemy, which the output of a search does not need
+if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
     from moverank.indexer.contents import Description
+    from moverank.indexer.documents import Changes, Origin
     from moverank.indexer.store import Entry, StoredSource
+    from moverank.rerank.distance.explain import Explanation
+    from moverank.rerank.distance.why_not import WhyNot
+    from moverank.rerank.ranking import Flow, Hit, Ranking
 
 
-def changes_object(changes: Changes) -> dict[str, Any]:
+def changes_object(changes: "Changes") -> dict[str, Any]:
     """Return the changes made by a run, by name."""
     return asdict(changes)
 
@@ -36,7 +34,7 @@ def sources_object(sources: Iterable["StoredSource"]) -> dict[str, Any]:
     }
 
 
-def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -> dict[str, Any]:
+def ranking_object(ranking: "Ranking", seconds: float, query: str | None = None) -> dict[str, Any]:
     """Return a `ranking` that took `seconds`; `query` is the id of its query if there are several."""
     values: dict[str, Any] = {} if query is None else {"query": query}
     of_query = {"unknown_words": ranking.unknown_words, "ignored_words": ranking.ignored_words}
@@ -53,7 +51,7 @@ def ranking_object(ranking: Ranking, seconds: float, query: str | None = None) -
     }
 
 
-def explanation_object(explanation: Explanation) -> dict[str, Any]:
+def explanation_object(explanation: "Explanation") -> dict[str, Any]:
     """Return a distance and its flows."""
     values: dict[str, Any] = {"distance": explanation.distance}
     if explanation.total is not None:
@@ -62,7 +60,7 @@ def explanation_object(explanation: Explanation) -> dict[str, Any]:
     return values | {"flows": [_flow_object(flow) for flow in explanation.flows]} | words
 
 
-def why_not_object(why: WhyNot) -> dict[str, Any]:
+def why_not_object(why: "WhyNot") -> dict[str, Any]:
     """Return the stage that excluded a document; an infinite k-th distance is null, since JSON has no infinity."""
     return {"why_not": asdict(why) | {"kth": why.kth if why.kth < float("inf") else None}}
 
@@ -75,6 +73,8 @@ def entry_object(entry: "Entry") -> dict[str, Any]:
 
 def description_object(description: "Description") -> dict[str, Any]:
     """Return a document as `export` writes it, and the facts that are stored about it."""
+    from moverank.indexer.readers.stored_record import record_of
+
     return record_of(description.document) | {
         "words": description.words,
         "unknown_words": list(description.unknown_words),
@@ -83,12 +83,12 @@ def description_object(description: "Description") -> dict[str, Any]:
     }
 
 
-def _origin_object(origin: Origin | None) -> dict[str, Any]:
+def _origin_object(origin: "Origin | None") -> dict[str, Any]:
     """Return a source and the file within it; both are null if the source is unknown."""
     return {"source": origin and origin.source.place, "file": origin and origin.file}
 
 
-def _hit_object(rank: int, hit: Hit) -> dict[str, Any]:
+def _hit_object(rank: int, hit: "Hit") -> dict[str, Any]:
     values: dict[str, Any] = {
         "rank": rank,
         "key": hit.key,
@@ -110,5 +110,5 @@ def _parts_object(parts: Iterable[tuple[str, float]]) -> dict[str, float | None]
     return {name: None if isnan(value) else value for name, value in parts}
 
 
-def _flow_object(flow: Flow) -> dict[str, Any]:
+def _flow_object(flow: "Flow") -> dict[str, Any]:
     return asdict(flow)

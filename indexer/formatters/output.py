@@ -7,20 +7,21 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.dry_run import Planned
 from moverank.indexer.formatters.escaping import printable, printable_json
 from moverank.indexer.formatters.json_objects import changes_object, ranking_object
 from moverank.indexer.progress import Progress
-from moverank.rerank.evaluation.judgments import run_lines
-from moverank.rerank.ranking import Ranking
+
+if TYPE_CHECKING:  # see `json_objects`
+    from moverank.indexer.documents import Changes
+    from moverank.indexer.formatters.dry_run import Planned
+    from moverank.rerank.ranking import Ranking
 
 
-def print_ranking(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
+def print_ranking(ranking: "Ranking", seconds: float, *, flows: bool, as_json: bool) -> None:
     """Print the `ranking` of a single query, which took `seconds`; `flows`: with all flows of each hit.
 
     `as_json`: as a JSON object.
@@ -34,7 +35,7 @@ def print_ranking(ranking: Ranking, seconds: float, *, flows: bool, as_json: boo
 
 
 def print_rankings(
-    queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, flows: bool, as_json: bool, progress: Progress
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", *, flows: bool, as_json: bool, progress: Progress
 ) -> bool:
     """Print the `rankings` of `queries` (id, text), in order; return whether all queries could be answered.
 
@@ -58,12 +59,14 @@ def print_rankings(
     return complete
 
 
-def print_run(queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, progress: Progress) -> bool:
+def print_run(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", *, progress: Progress) -> bool:
     """Print the `rankings` of `queries` (id, text) as a TREC run; return whether all queries could be answered.
 
     The score only tells the order: trec_eval sorts by it, and breaks ties by the names of documents. `progress` is
     called after each.
     """
+    from moverank.rerank.evaluation.judgments import run_lines
+
     complete = True
     for done, ((id_, _), ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
         progress("Searching", done, len(queries), "queries")
@@ -100,7 +103,7 @@ def _compiling() -> str:
     return "compiling for this machine: this takes some seconds, once"
 
 
-def print_changes(changes: Changes, seconds: float, planned: Planned | None = None, *, as_json: bool) -> None:
+def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool) -> None:
     """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
     `planned`: it was a dry run, so print also what would happen to each document.

@@ -98,7 +98,7 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
     elif vectors is not None and (settings.weights == "tf" or reader.revision() == base.revision):
         bags, counts = base.bags(), segment.counts
         if settings.weights == "tfidf":
-            bags = with_idf(bags, WordFrequencies(reader).idf(segment.word_ids))
+            bags = with_idf(bags, WordFrequencies.stored(reader).idf(segment.word_ids))
         encoder = base.encoder.restored()
         expected = encoder.encode(
             Documents(bags, counts.lengths(settings.title_weight), segment.word_ids, segment.vectors)

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
-from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.search.searcher import Searcher
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, database_errors
-from moverank.rerank.ranking import Ranking
-from moverank.rerank.runtime.threads import single_threaded_blas
-from moverank.rerank.words.embedding import Embedding
+
+if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed has no view
+    from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
+    from moverank.indexer.search.searcher import Searcher
+    from moverank.rerank.ranking import Ranking
+    from moverank.rerank.words.embedding import Embedding
 
 _Answer = TypeVar("_Answer")
 _ATTEMPTS = 5  # after this many damaged states in a row, another process must be changing the files
@@ -26,18 +28,23 @@ class CurrentView:
     reader.
     """
 
-    def __init__(self, store: Store, directory: Path, state: Callable[[Reader], tuple[Settings, Embedding]]) -> None:
+    def __init__(self, store: Store, directory: Path, state: "Callable[[Reader], tuple[Settings, Embedding]]") -> None:
         self._store, self._directory, self._state = store, directory, state
-        self._repairer = SnapshotRepairer(store, directory)
         self._searcher: Searcher | None = None
         self._reading = ExitStack()
+
+    @cached_property
+    def _repairer(self) -> "SnapshotRepairer":
+        from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
+
+        return SnapshotRepairer(self._store, self._directory)
 
     def close(self) -> None:
         """Close the view; the next search opens the state current at that time."""
         self._searcher = None
         self._reading.close()
 
-    def run(self, search: Callable[[Searcher], _Answer]) -> _Answer:
+    def run(self, search: "Callable[[Searcher], _Answer]") -> _Answer:
         """Return the result of a search, after repairs if necessary."""
         for attempt in range(_ATTEMPTS):
             try:
@@ -59,13 +66,18 @@ class CurrentView:
             self.close()
         return search(self._opened())
 
-    def run_many(self, search: Callable[[Searcher], Iterator[Ranking]], options: SearchOptions) -> Iterator[Ranking]:
+    def run_many(
+        self, search: "Callable[[Searcher], Iterator[Ranking]]", options: SearchOptions
+    ) -> "Iterator[Ranking]":
         """Return the results of many searches; the files that searches with these options read are checked first."""
         self.run(lambda searcher: searcher.check(options))
         return _with_database_errors(search(self._opened()))
 
-    def _opened(self) -> Searcher:
+    def _opened(self) -> "Searcher":
         """Return the searcher of the current view, which is opened if necessary."""
+        from moverank.indexer.search.searcher import Searcher
+        from moverank.rerank.runtime.threads import single_threaded_blas
+
         for attempt in range(_ATTEMPTS):
             if self._searcher is None:
                 reader = self._reading.enter_context(self._store.reading())
@@ -87,6 +99,6 @@ class CurrentView:
         raise CollectionError(f"{self._directory} is being changed all the time by other processes: try again")
 
 
-def _with_database_errors(rankings: Iterator[Ranking]) -> Iterator[Ranking]:
+def _with_database_errors(rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
     with database_errors():
         yield from rankings

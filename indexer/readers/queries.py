@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import ReadError
-from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.jsonl import parse_object
 from moverank.indexer.readers.numbered_lines import lines_and_bad_ones
@@ -103,11 +102,11 @@ def query_of(record: Record, default_key: str) -> Document:
     return thread_of({"comments": None, **others, "body": body}, default_key)
 
 
-def single_query(text: str | None, file: str | None, thread: str | None) -> QueryText | None:
-    """Return the query that is given as a text, a file or the file of a thread; None if it is none of these."""
+def single_query(file: str | None, thread: str | None) -> Document | None:
+    """Return the query that is given as a file or as the file of a thread; None if it is neither."""
     if file is not None:
         return read_query_file(file)
-    return read_query_thread(thread) if thread is not None else text
+    return read_query_thread(thread) if thread is not None else None
 
 
 def read_query_file(path: str) -> Document:

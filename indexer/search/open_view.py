@@ -17,7 +17,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
-from moverank.indexer.snapshot.word_frequencies import WordFrequencies
+from moverank.indexer.snapshot.word_frequencies import Counted, WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.words.embedding import Embedding
@@ -45,11 +45,9 @@ def open_view(
     since = base.revision if base else 0
     tail, terms = _read_tail(reader, since, embedding, base)
     space = settings.space(reader.vector_dim())
-    frequencies = LazyFrequencies(lambda: WordFrequencies(reader))
-    if settings.weights == "tfidf":
-        frequencies.get()
-    weight = float(settings.title_weight)
+    documents, weight = reader.document_count(), float(settings.title_weight)
     segments, counted = list[LiveSegment](), list[LiveTerms]()
+    frequencies = LazyFrequencies(lambda: WordFrequencies.counted(map(_countable, segments), documents))
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
@@ -61,12 +59,18 @@ def open_view(
         segments.append(LiveSegment(tail, np.ones(len(tail.ids), bool), frequencies, weight, given=given))
     if len(terms.ids):
         counted.append(LiveTerms(terms, np.empty(0, np.int64), tail, weight))
-    scores = TermScores(counted, reader.document_count(), _word_texts(reader))
+    scores = TermScores(counted, documents, _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
     return View(
         revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory, space=space
     )
+
+
+def _countable(part: LiveSegment) -> Counted:
+    """Return the words of a segment's documents, from its bags if they have all words and need not be loaded for it."""
+    rows = part.segment.counts if part.stored_bags is None or part.stored_gamma else part.stored_bags()
+    return part.segment.word_ids, rows, part.live
 
 
 def _read_tail(reader: Reader, since: int, embedding: Embedding, base: Snapshot | None) -> tuple[Segment, Terms]:

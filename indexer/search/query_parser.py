@@ -53,8 +53,6 @@ class QueryParser:
             raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
         if scorer and options.budget is not None:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
-        if ranking.weights == "tfidf":
-            self._view.frequencies.get()  # here, in the thread of the database's connection
         for term in ranking.scorers:
             if term.scorer and term.scorer.stem:
                 self._view.scores.stems(term.scorer.stem)

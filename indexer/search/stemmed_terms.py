@@ -1,12 +1,13 @@
 """Word counts by stem: words of a segment with the same stem become one term."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import QueryTerms
-from moverank.rerank.scorers import TermCounts, WordVectors
+from moverank.rerank.scorers import TermCounts, WordVectors, merged_terms
 from moverank.rerank.words.stems import stem_words
 
 Texts = Callable[[NDArray[np.int64]], Sequence[str]]
@@ -16,12 +17,13 @@ Texts = Callable[[NDArray[np.int64]], Sequence[str]]
 class Stems:
     """The stems, by the algorithm of a `language`, of the words of segments, given as `stems` of each.
 
-    A stem's id is its position in the sorted list of all stems; those of other words are negative.
+    A stem's id is its position in the list of all different stems; those of other words are negative.
     """
 
     def __init__(self, language: str, stems: Sequence[Sequence[str]]) -> None:
         self._language = language
-        self._ids = {stem: id_ for id_, stem in enumerate(sorted({stem for each in stems for stem in each}))}
+        different = dict.fromkeys(chain.from_iterable(stems))
+        self._ids = dict(zip(different, range(len(different)), strict=True))
         self._stem_ids = [np.array([self._ids[stem] for stem in each], np.int64) for each in stems]
 
     def names(self, ids: NDArray[np.int64]) -> list[str]:
@@ -40,13 +42,8 @@ class Stems:
 
     def merged(self, segment: int, counts: TermCounts) -> tuple[TermCounts, NDArray[np.int64]]:
         """Return the counts of a segment by stem, and the ids (s,) of its stems, increasing."""
-        from scipy.sparse import csr_array
-
         ids, positions = np.unique(self._stem_ids[segment], return_inverse=True)
-        terms = positions.astype(np.int32)[counts.terms]
-        rows = csr_array((counts.counts.copy(), terms, counts.starts.copy()), shape=(len(counts), len(ids)))
-        rows.sum_duplicates()
-        return TermCounts(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data), ids
+        return merged_terms(counts, positions.astype(np.int32), len(ids)), ids
 
     def of_query(self, query: QueryTerms) -> QueryTerms:
         """Return a query with the ids of stems instead of those of words."""

@@ -36,16 +36,16 @@ class Frequencies(Protocol):
 
 
 class LazyFrequencies:
-    """Document frequencies that `read` reads on first use: only tf-idf weights need them."""
+    """Document frequencies that `count` counts on first use: only tf-idf weights need them."""
 
-    def __init__(self, read: Callable[[], Frequencies]) -> None:
-        self._read = read
+    def __init__(self, count: Callable[[], Frequencies]) -> None:
+        self._count = count
         self._frequencies: Frequencies | None = None
 
     def get(self) -> Frequencies:
-        """Return the frequencies; the first call must be in the thread that opened the view."""
+        """Return the frequencies."""
         if self._frequencies is None:
-            self._frequencies = self._read()
+            self._frequencies = self._count()
         return self._frequencies
 
 

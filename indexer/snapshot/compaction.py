@@ -96,7 +96,7 @@ def _write(
     word_ids = np.array([word.id for word in vocabulary], np.int64)
     rows = np.array([word.row for word in vocabulary], np.int64)
     vectors = embedding.gather([word.word for word in vocabulary], rows)
-    idf = WordFrequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
+    idf = WordFrequencies.stored(reader).idf(word_ids) if settings.weights == "tfidf" else None
     space = settings.space(reader.vector_dim())
     if space:
         stage: StageVectors = GivenVectors(reader, space)

@@ -1,24 +1,53 @@
 """Document frequencies of the words with a vector, for idf."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.store import Reader
+from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.lookup import lookup
-from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency
+
+Counted = tuple[NDArray[np.int64], PartCounts | Bags, NDArray[np.bool_]]
+"""Word ids (v,), increasing, rows of positions in them, and whether each row (n,) is a document."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class WordFrequencies:
-    """The document frequency of each word with a vector, and the number of documents, in one state."""
+    """The number of `documents`, and `frequencies` (v,), in how many of them each of `ids` (v,), increasing, occurs."""
 
-    def __init__(self, reader: Reader) -> None:
+    ids: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+    documents: int
+
+    @classmethod
+    def stored(cls, reader: Reader) -> Self:
+        """Return those that the database has, which are written with each change."""
         pairs = np.array(reader.frequencies(), np.int64).reshape(-1, 2)
-        self._ids, self._frequencies = pairs[:, 0], pairs[:, 1]
-        self._documents = reader.document_count()
+        return cls(pairs[:, 0], pairs[:, 1], reader.document_count())
+
+    @classmethod
+    def counted(cls, several: Iterable[Counted], documents: int) -> Self:
+        """Count the words of all documents that have one: this takes a tenth of the time of reading the database."""
+        from moverank.rerank.kernels.document_frequencies import count_documents
+
+        ids, frequencies = np.empty(0, np.int64), np.empty(0, np.int64)
+        for word_ids, rows, live in several:
+            both = np.union1d(ids, word_ids)
+            total, own = np.zeros(len(both), np.int64), np.zeros(len(word_ids), np.int64)
+            count_documents(rows.starts, rows.words, live, own)
+            total[np.searchsorted(both, ids)] = frequencies
+            total[np.searchsorted(both, word_ids)] += own
+            ids, frequencies = both, total
+        return cls(ids, frequencies, documents)
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; a word in no document gets the largest."""
-        rows, present = lookup(word_ids, self._ids)
+        rows, present = lookup(word_ids, self.ids)
         frequencies = np.zeros(len(word_ids), np.int64)
-        frequencies[present] = self._frequencies[rows[present]]
-        return inverse_document_frequency(frequencies, self._documents)
+        frequencies[present] = self.frequencies[rows[present]]
+        return inverse_document_frequency(frequencies, self.documents)

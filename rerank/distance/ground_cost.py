@@ -86,7 +86,6 @@ def cost_floor(
     `embedding.LONGEST`. `norms` (v,) and `query_norms` (h,) are the lengths of the vectors, if already computed.
     """
     from moverank.rerank.kernels.costs import distances_from_products
-    from moverank.rerank.kernels.products import products
 
     floor = np.empty((len(vectors), len(query_vectors)), np.float32)
     lengths = vector_norms(vectors) if norms is None else norms
@@ -95,12 +94,29 @@ def cost_floor(
     sources, targets = np.ascontiguousarray(vectors), np.ascontiguousarray(query_vectors)
 
     def work(first: int, last: int) -> None:
-        products(sources[first:last], targets, floor[first:last])
+        _fill_products(sources[first:last], targets, floor[first:last])
         distances_from_products(first, last, floor, lengths, query_lengths, *margins)
 
     with single_threaded_blas():
         parallel_for(work, len(vectors))
     return floor
+
+
+def _fill_products(sources: NDArray[np.float32], targets: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+    """Fill `out` (n, m) with the inner products of `sources` (n, d) and `targets` (m, d).
+
+    Where neither are few, numpy's BLAS is called, not the kernel's, which is scipy's and takes longer to import.
+    """
+    from moverank.rerank.kernels.products import FEW, products
+
+    if len(targets) <= FEW:
+        products(sources, targets, out)
+    elif len(sources) <= FEW:
+        turned = np.empty((len(targets), len(sources)), np.float32)
+        products(targets, sources, turned)
+        out[:] = turned.T
+    else:
+        np.matmul(sources, targets.T, out=out)
 
 
 def product_margins(dim: int) -> tuple[np.float32, np.float32]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, product_margins, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
+from moverank.rerank.runtime.threads import load_kernels_blas, parallel_for, single_threaded_blas
 
 _LANES = 64  # columns are padded to whole SIMD vectors, because remainder loops take longer than the rest
 _SAMPLE = 128
@@ -52,6 +52,7 @@ class QuantisedCost:
         `floor` (v, h) float32, if given and not empty, is filled with the costs before quantisation.
         """
         from moverank.rerank.kernels.costs import quantised_costs
+        from moverank.rerank.kernels.products import FEW
 
         v, h = len(vectors), len(query.bag)
         width = -(-h // _LANES) * _LANES
@@ -65,6 +66,8 @@ class QuantisedCost:
         float32_cost = np.empty((0, h), np.float32) if floor is None else floor
         outputs = (query_index, _FAR, inverse, base, above, base_column, float32_cost)
         margins, size = product_margins(vectors.shape[1]), max(1, _CACHED // h)
+        if h > FEW:
+            load_kernels_blas()
         with single_threaded_blas():
             parallel_for(lambda first, last: quantised_costs(first, last, size, *inputs, *margins, *outputs), v)
         nearest = base.copy()

@@ -1,19 +1,16 @@
-"""The exact transport problem, solved by POT's network simplex: the only module that imports POT."""
+"""The exact transport problem, solved by POT's network simplex, with a proof of the optimum."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, ResidualMass
 from moverank.rerank.distance.ground_cost import bounded_cost, exact_cost
+from moverank.rerank.distance.network_simplex import Arcs, network_simplex
 from moverank.rerank.errors import TransportError
-from moverank.rerank.runtime.lazy_import import lazy_import
-from moverank.rerank.runtime.shared_context import SharedContext
 
 _MAX_ITERATIONS = 10_000_000
 # From this many arcs, Sinkhorn's potentials select the arcs that matter: the simplex is much faster over these alone.
@@ -25,20 +22,6 @@ _FEASIBILITY_TOLERANCE = 1e-12
 _MIN_CONTRAST = 400  # the largest squared cost floor over its slack, below which the floor cannot rank arcs
 # The simplex ends at a vertex whose potentials are exact up to rounding: a larger gap means that it stopped early.
 _GAP_TOLERANCE = 1e-9
-
-Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-@cache
-def _import_pot() -> Any:
-    """Return POT, imported on first use."""
-    # POT's data sets import scipy.stats, which takes as long as all the rest and is not needed here.
-    with lazy_import("ot.datasets"):
-        import ot
-    return ot
-
-
-_warnings_ignored = SharedContext(lambda: warnings.catch_warnings(action="ignore"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,22 +137,9 @@ class _Problem:
 
     def solve(self, arcs: Arcs | None = None) -> _Solution:
         """Solve over `arcs` (rows, columns), or over all arcs, with the current costs."""
-        from scipy.sparse import coo_array
-
-        cost = self.cost if arcs is None else coo_array((self.cost[arcs], arcs), self.cost.shape)
-        with _warnings_ignored:  # the result code and the gap are checked instead
-            moved, log = _import_pot().emd(
-                self.row_sums,
-                self.column_sums,
-                cost,
-                numItermax=_MAX_ITERATIONS,
-                log=True,
-                center_dual=False,
-                check_marginals=False,
-            )
-        mass = moved if arcs is None else moved.toarray()
-        distance, u, v = float(np.sum(mass * self.cost)), log["u"], log["v"]
-        failure = None if log["result_code"] == 1 else str(log["warning"])
+        found = network_simplex(self.row_sums, self.column_sums, self.cost, arcs, _MAX_ITERATIONS)
+        mass, u, v, failure = found.mass, found.u, found.v, found.failure
+        distance = float(np.sum(mass * self.cost))
         row_error = np.abs(mass.sum(axis=1) - self.row_sums).sum()
         marginal_error = float(row_error + np.abs(mass.sum(axis=0) - self.column_sums).sum())
         if failure is None and not marginal_error <= _GAP_TOLERANCE:

@@ -15,6 +15,8 @@ from typing import Any
 from numba import config as numba_config
 from numba import njit
 
+from moverank.rerank.kernels.cached_code import load_without_compiler
+
 _config: Any = numba_config  # its attributes are set when numba is imported
 _CHOSEN_BY_NUMBA = ""
 
@@ -27,7 +29,7 @@ def compiled(**options: Any) -> Any:
         if directory is None:
             return njit(nogil=True, **options)(function)
         with _caching_in(directory):
-            return njit(cache=True, nogil=True, **options)(function)
+            return load_without_compiler(njit(cache=True, nogil=True, **options)(function))
 
     return decorate
 

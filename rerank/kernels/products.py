@@ -5,7 +5,8 @@ import numpy as np
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import SUMS
 
-_FEW = 24  # columns; with more, BLAS is faster
+FEW = 24
+"""Columns: with more, BLAS is faster, which must be loaded (`rerank.runtime.threads.load_kernels_blas`)."""
 
 
 @compiled(fastmath=SUMS)
@@ -15,7 +16,7 @@ def products(vectors, query, out):  # type: ignore[no-untyped-def]
     Four columns at a time share each load of a vector.
     """
     h, d = query.shape
-    if h > _FEW:
+    if h > FEW:
         np.dot(vectors, query.T, out)
         return
     fours = h - h % 4

@@ -98,7 +98,11 @@ def _c_transforms(cost, row_potentials):  # type: ignore[no-untyped-def]
         row, potential = cost[p], row_potentials[p]
         for c in range(m):
             v[c] = smaller(v[c], row[c] - potential)
-    v -= v.min()
+    lowest = np.inf
+    for c in range(m):  # not `v.min()`, for which loading the compiled code would import numba's array functions
+        lowest = smaller(lowest, v[c])
+    for c in range(m):
+        v[c] -= lowest
     for p in range(n):
         row = cost[p]
         least = np.inf

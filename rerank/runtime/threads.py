@@ -1,14 +1,17 @@
 """Parallel loops: compiled kernels release the GIL, so plain threads run them on all cores."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from itertools import count
 from threading import Event, Lock, Thread, local
 from typing import Any
 
+_KERNELS_BLAS = "scipy.linalg.cython_blas"
 _BLOCKS = 8  # for each thread: rows differ in length, so a thread that has finished a block takes the next one
 _this_thread = local()
 
@@ -48,6 +51,14 @@ def single_threaded_blas() -> Iterator[None]:
         _BlasLimit.leave()
 
 
+def load_kernels_blas() -> None:
+    """Load scipy's BLAS, which compiled kernels call, so that it is limited, too; before, only numpy's is.
+
+    Importing it takes a tenth of a second, and few kernels need it.
+    """
+    _BlasLimit.include_kernels()
+
+
 class _BlasLimit:
     """The number of users of the BLAS limit: the first sets it, the last restores it.
 
@@ -57,6 +68,7 @@ class _BlasLimit:
 
     _lock = Lock()
     _users = 0
+    _includes_kernels = False
     _holder = Thread()
     _released = Event()
 
@@ -72,8 +84,24 @@ class _BlasLimit:
         with cls._lock:
             cls._users -= 1
             if not cls._users:
-                cls._released.set()
-                cls._holder.join()
+                cls._restore()
+
+    @classmethod
+    def include_kernels(cls) -> None:
+        with cls._lock:
+            if cls._includes_kernels:
+                return
+            import_module(_KERNELS_BLAS)
+            if cls._users:
+                cls._restore()
+                cls._set()
+            cls._includes_kernels = True
+
+    @classmethod
+    def _restore(cls) -> None:
+        cls._released.set()
+        if cls._holder.ident is not None:  # else it could not be started
+            cls._holder.join()
 
     @classmethod
     def _set(cls) -> None:
@@ -95,7 +123,7 @@ class _BlasLimit:
 def _hold_blas_limit(is_set: Event, released: Event) -> None:
     """Limit BLAS to one thread until `released` is set; set `is_set` once the limit holds."""
     try:
-        with _blas_libraries().limit(limits=1, user_api="blas"):
+        with _blas_libraries(kernels=_KERNELS_BLAS in sys.modules).limit(limits=1, user_api="blas"):
             is_set.set()
             released.wait()
     finally:
@@ -103,9 +131,8 @@ def _hold_blas_limit(is_set: Event, released: Event) -> None:
 
 
 @cache
-def _blas_libraries() -> Any:
-    """Return the controller of the loaded BLAS libraries: numpy's, and scipy's, which compiled kernels call."""
-    from scipy.linalg import cython_blas  # noqa: F401 - loads it
+def _blas_libraries(*, kernels: bool) -> Any:  # noqa: ARG001 - a key of the cache
+    """Return the controller of the loaded BLAS libraries: numpy's, and scipy's if the `kernels`' BLAS is loaded."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

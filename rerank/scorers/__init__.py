@@ -1,5 +1,6 @@
 """Scorers rank documents by word counts, segment by segment, with the statistics of the whole collection."""
 
+from moverank.rerank.scorers.merged_terms import merged_terms
 from moverank.rerank.scorers.normalisers import translation_normalisers
 from moverank.rerank.scorers.scorer import Scorer, Statistics, TermCounts, TermQuery
 from moverank.rerank.scorers.scorer_registry import SCORERS, choose
@@ -13,5 +14,6 @@ __all__ = [
     "TermQuery",
     "WordVectors",
     "choose",
+    "merged_terms",
     "translation_normalisers",
 ]

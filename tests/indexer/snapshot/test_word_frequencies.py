@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from moverank import Collection
+from moverank.indexer.search.open_view import open_view
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
-from tests.indexer.world import document
+from tests.indexer.world import WORDS, MakeCollection, document, snapshot_above
 
 
 def test_idf_counts_all_current_documents(collection: Collection) -> None:
@@ -14,7 +15,26 @@ def test_idf_counts_all_current_documents(collection: Collection) -> None:
     with collection.reading() as reader:
         ids = {word.word: word.id for word in reader.words(["ant", "bee", "fox", "zorp"])}
         word_ids = np.array([ids["ant"], ids["bee"], ids["fox"], ids["zorp"], 0, 99])
-        idf = WordFrequencies(reader).idf(word_ids)
+        idf = WordFrequencies.stored(reader).idf(word_ids)
     # Three documents: none contains "fox" any more, and words without a vector have no frequency.
     expected = [np.log(4 / 3) + 1, np.log(4 / 2) + 1, *[np.log(4) + 1] * 4]
     assert idf == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.75])
+def test_a_view_counts_the_frequencies_that_the_database_has(
+    make_collection: MakeCollection, gamma: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of the snapshot's documents some are changed or removed, and the tail has words that the snapshot lacks.
+    snapshot_above(monkeypatch, 0)
+    collection = make_collection(gamma=gamma)
+    collection.index([document(f"d{i}", "ant bee ant", WORDS[i % 9], title="cat") for i in range(12)])
+    snapshot_above(monkeypatch, 100)
+    collection.index([document("d1", "ant"), document("new", "zorp " + " ".join(WORDS))])
+    collection.remove(["d2"])
+    with collection.reading() as reader:
+        stored = WordFrequencies.stored(reader)
+        view = open_view(reader, collection.path, collection.settings, collection.embedding)
+        ids = np.arange(2 * len(WORDS))
+        assert len(view.segments) == 2
+        np.testing.assert_array_equal(view.frequencies.get().idf(ids), stored.idf(ids))

@@ -1,6 +1,8 @@
 import math
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
@@ -11,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array, issparse
 
 from moverank.rerank.bags.bag import Bag
+from moverank.rerank.distance import network_simplex as pot
 from moverank.rerank.distance import transport
 from moverank.rerank.distance.ground_cost import exact_cost
+from moverank.rerank.distance.network_simplex import Arcs, Vertex, network_simplex
 from moverank.rerank.distance.transport import Plan, solve, solve_vectors
 from moverank.rerank.errors import TransportError
 from moverank.rerank.kernels import costs
@@ -131,15 +134,16 @@ def test_a_solver_stopped_by_its_iteration_limit_is_an_error(monkeypatch: pytest
 
 
 def test_problems_are_solved_concurrently_without_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    both, emd = Barrier(2, timeout=20), ot.emd
+    assert pot.compiled_solver() is not None
+    both, by_solver = Barrier(2, timeout=20), pot._by_solver  # noqa: SLF001 - what runs without warnings
 
-    def emd_of_two(*args: Any, **options: Any) -> Any:
-        both.wait()  # the barrier breaks unless both threads are inside `emd` at the same time
-        found = emd(*args, **options)
+    def by_solver_of_two(*args: Any) -> Vertex:
+        both.wait()  # the barrier breaks unless both threads are inside the solver at the same time
+        found = by_solver(*args)
         warnings.warn("must be ignored", stacklevel=1)
         return found
 
-    monkeypatch.setattr(ot, "emd", emd_of_two)
+    monkeypatch.setattr(pot, "_by_solver", by_solver_of_two)
     problem = np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.array([[0.0, 1.0], [1.0, 0.0]])
     with warnings.catch_warnings(), ThreadPoolExecutor(2) as pool:
         warnings.simplefilter("error")
@@ -149,27 +153,24 @@ def test_problems_are_solved_concurrently_without_warnings(monkeypatch: pytest.M
     assert [plan.distance for plan in solved] == [pytest.approx(0.3)] * 8
 
 
-Log = dict[str, Any]
+def _worse_plan(found: Vertex) -> Vertex:
+    return replace(found, mass=np.full_like(found.mass, 1 / found.mass.size))
 
 
-def _worse_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-    return np.full_like(mass, 1 / mass.size), log
+def _no_plan(found: Vertex) -> Vertex:
+    return replace(found, mass=np.zeros_like(found.mass))
 
 
-def _no_plan(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-    return np.zeros_like(mass), log
+def _worse_potentials(found: Vertex) -> Vertex:
+    return replace(found, u=found.u - 1e-6)
 
 
-def _worse_potentials(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-    return mass, {**log, "u": log["u"] - 1e-6}
+def _no_numbers(found: Vertex) -> Vertex:
+    return replace(found, v=found.v * np.nan)
 
 
-def _no_numbers(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-    return mass, {**log, "v": log["v"] * np.nan}
-
-
-def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-    return mass, {**log, "result_code": 3, "warning": "numItermax reached"}
+def _bad_code(found: Vertex) -> Vertex:
+    return replace(found, failure="numItermax reached")
 
 
 @pytest.mark.parametrize(
@@ -182,32 +183,22 @@ def _bad_code(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64],
         (_bad_code, "numItermax reached"),
     ],
 )
-def test_an_unproven_optimum_is_an_error(monkeypatch: pytest.MonkeyPatch, corrupt: Any, reason: str) -> None:
-    monkeypatch.setattr(ot, "emd", _corrupted(corrupt))
+def test_an_unproven_optimum_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, corrupt: Callable[[Vertex], Vertex], reason: str
+) -> None:
+    _corrupt(monkeypatch, corrupt)
     with pytest.raises(TransportError, match=reason):
         solve(*_big())
 
 
-def _corrupted(corrupt: Any) -> Any:
-    """Return a solver with corrupted results, for whole problems and for those over few arcs."""
-    emd = ot.emd
-
-    def corrupted(*args: Any, **options: Any) -> Any:
-        mass, log = emd(*args, **options)
-        if isinstance(mass, np.ndarray):
-            return corrupt(mass, log)
-        worse, log = corrupt(mass.toarray(), log)
-        return coo_array(worse), log
-
-    return corrupted
+def _corrupt(monkeypatch: pytest.MonkeyPatch, corrupt: Callable[[Vertex], Vertex]) -> None:
+    """Corrupt the solver's results, for whole problems and for those over few arcs."""
+    monkeypatch.setattr(transport, "network_simplex", lambda *args: corrupt(network_simplex(*args)))
 
 
 def test_infeasible_potentials_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # Raised potentials would give a dual value above the optimum: they must be made feasible first.
-    def raised(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-        return np.full_like(mass, 1 / mass.size), {**log, "u": log["u"] + 10}
-
-    monkeypatch.setattr(ot, "emd", _corrupted(raised))
+    _corrupt(monkeypatch, lambda found: replace(_worse_plan(found), u=found.u + 10))
     with pytest.raises(TransportError, match="duality gap"):
         solve(*_big())
 
@@ -291,16 +282,13 @@ def test_a_failure_over_few_arcs_with_cost_floors_falls_back_to_all_arcs(monkeyp
     vectors, masses = rng.normal(size=(150, 20)).astype(np.float32), rng.dirichlet(np.ones(60))
     targets = rng.dirichlet(np.ones(90))
     expected = solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance
-    monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
+    monkeypatch.setattr(transport, "network_simplex", _failing_over_few_arcs)
     assert solve_vectors(masses, targets, vectors[:60], vectors[60:]).distance == pytest.approx(expected, rel=1e-12)
 
 
 def test_wrong_marginals_are_detected_though_the_cost_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
     # All costs are equal: mass moved to the wrong column costs the same.
-    def elsewhere(mass: NDArray[np.float64], log: Log) -> tuple[NDArray[np.float64], Log]:
-        return np.roll(mass, 1, axis=0), log
-
-    monkeypatch.setattr(ot, "emd", _corrupted(elsewhere))
+    _corrupt(monkeypatch, lambda found: replace(found, mass=np.roll(found.mass, 1, axis=0)))
     with pytest.raises(TransportError, match="sums of the plan are off"):
         solve(np.array([0.2, 0.8]), np.array([0.5, 0.5]), np.ones((2, 2)))
 
@@ -311,13 +299,12 @@ def test_missing_arcs_are_added(monkeypatch: pytest.MonkeyPatch, count: int) -> 
     rng = np.random.default_rng(10)
     sources, targets = rng.dirichlet(np.ones(60)), rng.dirichlet(np.ones(90))
     calls = []
-    emd = ot.emd
 
-    def counted(*args: Any, **options: Any) -> Any:
-        calls.append(issparse(args[2]))
-        return emd(*args, **options)
+    def counted(*args: Any) -> Vertex:
+        calls.append(args[3] is not None)
+        return network_simplex(*args)
 
-    monkeypatch.setattr(ot, "emd", counted)
+    monkeypatch.setattr(transport, "network_simplex", counted)
     for cost in (rng.uniform(0, 1, (60, 90)), exact_cost(*np.split(make_vectors(rng, 150, 20, "normal", 1.0), [60]))):
         calls.clear()
         plan = solve(sources, targets, cost)
@@ -332,16 +319,13 @@ def test_missing_arcs_are_added(monkeypatch: pytest.MonkeyPatch, count: int) -> 
 def test_a_failure_over_few_arcs_falls_back_to_all_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = _big()
     expected = solve(*problem).distance
-    monkeypatch.setattr(ot, "emd", _fails_on_few(ot.emd))
+    monkeypatch.setattr(transport, "network_simplex", _failing_over_few_arcs)
     assert solve(*problem).distance == pytest.approx(expected, rel=1e-12)
 
 
-def _fails_on_few(emd: Any) -> Any:
-    def fails_on_few(*args: Any, **options: Any) -> Any:
-        mass, log = emd(*args, **options)
-        return mass, {**log, "result_code": 3, "warning": "numItermax reached"} if issparse(mass) else log
-
-    return fails_on_few
+def _failing_over_few_arcs(a: Any, b: Any, cost: Any, arcs: Arcs | None, limit: int) -> Vertex:
+    found = network_simplex(a, b, cost, arcs, limit)
+    return found if arcs is None else replace(found, failure="numItermax reached")
 
 
 def test_few_arcs_can_always_move_all_mass() -> None:
