@@ -55,8 +55,8 @@ def _run(*arguments: str) -> tuple[str, Any]:
     return compiler, json.loads(found)
 
 
-# Not a failure: with another version all is right, but a search takes a quarter of a second more. If the test passes with
-# it in TESTED, add it there.
+# Not a failure: with another version all is right, but a search takes a quarter of a second more.
+# If the test passes with that version in TESTED, add it there.
 @pytest.mark.skipif(not is_tested(), reason=f"numba {numba.__version__} is not among the tested {TESTED}")
 def test_kernels_load_without_the_compiler_and_compute_the_same() -> None:
     _run()  # compiles what is not cached yet
