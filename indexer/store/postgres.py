@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import without_passwords
+from moverank.indexer.store.database_errors import database_errors
 
 _log = logging.getLogger("moverank")
 
@@ -76,9 +77,12 @@ class SessionLock:
         if self._process is not None:  # by a caller
             yield
             return
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as session:
-            self._take(session, wait)
-            self._process = session.scalar(text("SELECT pg_backend_pid()"))
+        with ExitStack() as opened:
+            with database_errors():
+                options = {"isolation_level": "AUTOCOMMIT"}
+                session = opened.enter_context(self._engine.connect().execution_options(**options))
+                self._take(session, wait)
+                self._process = session.scalar(text("SELECT pg_backend_pid()"))
             try:
                 yield
             finally:

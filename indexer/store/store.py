@@ -57,7 +57,7 @@ class Store:
     @contextmanager
     def locked(self, wait: float = 0.0) -> Iterator[None]:
         """Hold the writer's lock of a shared database during the block; see `SessionLock.held`. Else do nothing."""
-        with database_errors(), self._lock.held(wait) if self._lock else nullcontext():
+        with self._lock.held(wait) if self._lock else nullcontext():
             yield
 
     def reopen_if_changed(self) -> bool:
