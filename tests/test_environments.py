@@ -59,7 +59,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"{word} {i % 5}.5 {i * 0.25} {i % 3} 1" for i, word in enumerate(WORDS)]
     (folder / "vectors.txt").write_text(f"{len(rows)} 4\n" + "\n".join(rows) + "\n")
     (folder / "qrels").write_text("".join(f"d{i} 0 d{(i + 3) % 10} 1\n" for i in range(4)))
-    (folder / "Posts.xml").write_text('<posts><row Id="1" PostTypeId="1" Title="cat" Body="cat" /></posts>')
+    body = "cat " * 2**19  # too long to be grouped in memory
+    (folder / "Posts.xml").write_text(f'<posts><row Id="1" PostTypeId="1" Title="cat" Body="{body}" /></posts>')
     (folder / "free").mkdir()
     options = ["-i", folder / "old", "--embedding", folder / "vectors.txt"]
     command = [*_PROGRAM, "index", folder / "documents.jsonl", *options]

@@ -21,7 +21,8 @@ def test_every_page_in_the_package_is_a_topic() -> None:
 @pytest.mark.parametrize("topic", topics())
 def test_a_page_begins_with_its_topic_and_its_summary(topic: str) -> None:
     heading = page(topic).splitlines()[0]
-    assert heading == f"# {topic.title()}: {topics()[topic]}"
+    assert heading.lower() == f"# {topic}: {topics()[topic]}".lower()
+    assert heading[2].isupper()
     assert topics()[topic]
 
 
