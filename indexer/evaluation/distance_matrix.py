@@ -19,6 +19,7 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.evaluation.deferred_signals import deferred_signals
 from moverank.indexer.evaluation.distance_cache import CachedTable
 from moverank.indexer.progress import Progress
 from moverank.rerank.bags.bag import Bags
@@ -93,12 +94,18 @@ def _solver(inputs: Inputs, count: int) -> Iterator[Solver]:
     watched, held = context.Pipe(duplex=False)
     with ProcessPoolExecutor(core_count(), context, _Worker.start, (*inputs, watched)) as workers:
         try:
-            yield lambda distance, jobs: workers.map(_Worker.solve, repeat(distance), jobs)
+            yield partial(_started, workers)
         except BaseException:
             held.close()
             workers.shutdown(cancel_futures=True)
             raise
     held.close()
+
+
+def _started(workers: ProcessPoolExecutor, distance: Distance, jobs: list[Job]) -> Iterator[Solved]:
+    """Submit all jobs, which starts the processes, and yield the results in order."""
+    with deferred_signals():
+        return workers.map(_Worker.solve, repeat(distance), jobs)
 
 
 class _Worker:

@@ -1,0 +1,26 @@
+"""Signals that wait: a process whose start is interrupted would print a traceback."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+
+
+@contextmanager
+def deferred_signals() -> Iterator[None]:
+    """Defer SIGINT and SIGTERM to the end of the block; in another thread than the main one, do nothing."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+    for each in received:
+        signal.raise_signal(each)
