@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from moverank import BagError
@@ -85,6 +85,8 @@ def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, see
 def test_certified_mutual_proximity_is_brute_force(
     problem: Problem, k: int, kind: Kind, alone: bool, seed: int
 ) -> None:
+    # Distances of almost no mass have no digits left, and the distribution functions are as steep as these are close.
+    assume(min(bag.weights.min() for bag in (problem.query.bag, *problem.bags)) > 1e-9)
     rng, n = np.random.default_rng(seed), len(problem.bags)
     total = plain("wmd", n) if alone else _random_sum(rng, n, "all", 1.0)
     rounding = 1e-6 if problem.rounding else 0.0  # the distribution functions are steep where distances hardly differ
