@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # a client of a server prints rankings without numpy, whose import takes a third of its time
+    import numpy as np
+    from numpy.typing import NDArray
 
 Distance = Literal["wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd"]
 DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd")
@@ -91,13 +92,19 @@ class Nearest:
     `lower` (n,) are lower bounds of what ranks each row, the value itself where it is `known` (n,).
     """
 
-    rows: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    rows: "NDArray[np.int64]"
+    distances: "NDArray[np.float64]"
     counts: StageCounts
-    unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    lower: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    known: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+    unsolved_bounds: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0))
+    components: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0, 3))
+    lower: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0))
+    known: "NDArray[np.bool_]" = field(default_factory=lambda: _empty(0).astype(bool))
+
+
+def _empty(*shape: int) -> "NDArray[np.float64]":
+    import numpy as np
+
+    return np.empty(shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +134,14 @@ class Ranking:
     ignored_words: tuple[str, ...] | None = None
 
 
-def largest_error(distances: NDArray[np.float64], unsolved_bounds: NDArray[np.float64], k: int) -> float:
+def largest_error(distances: "NDArray[np.float64]", unsolved_bounds: "NDArray[np.float64]", k: int) -> float:
     """Return an upper bound of how much farther the last hit is than the true `k`-th nearest document.
 
     `distances` are those of the hits, at most `k`, increasing; `unsolved_bounds` (u,) are lower bounds of the
     distances of other documents. Fewer than `k` distances mean that all documents were found: the error is 0.
     """
+    import numpy as np
+
     if len(distances) < k:
         return 0.0
     return float(max(0.0, distances[-1] - np.sort(np.concatenate([distances, unsolved_bounds]))[k - 1]))

@@ -213,9 +213,11 @@ def _vector(query_vector: str | None) -> Iterable[float] | None:
 def _searchable(index: Path, server: str | None, options: SearchOptions) -> "Iterator[Collection | RemoteCollection]":
     """Open a collection, or that of the same name which a server has."""
     if server:
-        from moverank.indexer.server.client import RemoteCollection, collection_name
+        from moverank.indexer.files.location import collection_name
+        from moverank.indexer.server.client import RemoteCollection
 
-        yield RemoteCollection(server, collection_name(index, DEFAULT_INDEX), os.environ.get("MOVERANK_TOKEN"))
+        name = None if index == DEFAULT_INDEX else collection_name(index)
+        yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
     from moverank.indexer.collection import Collection
 

@@ -5,7 +5,6 @@ several processes.
 """
 
 import logging
-import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -13,8 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from threading import Thread
+from multiprocessing.connection import Connection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +24,7 @@ from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.ranking import Distance
+from moverank.rerank.runtime.exit_when import exit_when_ready
 from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas
 
 MANY = 4000
@@ -117,17 +116,11 @@ class _Worker:
     def start(cls, queries: Bags, bags: Bags, vectors: NDArray[np.float32], watched: Connection) -> None:
         cls.inputs = queries, bags, vectors
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
-        Thread(target=_exit_when_closed, args=(watched,), daemon=True).start()
+        exit_when_ready(watched)  # when the parent closes its end, or is killed and cannot stop us
 
     @classmethod
     def solve(cls, distance: Distance, job: Job) -> Solved:
         return _solve(cls.inputs, distance, job)
-
-
-def _exit_when_closed(watched: Connection) -> None:
-    """Exit as soon as the parent process closes its end of a pipe, even by its death: a killed one cannot stop us."""
-    wait([watched])
-    os._exit(1)
 
 
 def _solve(inputs: Inputs, distance: Distance, job: Job) -> Solved:

@@ -38,8 +38,7 @@ def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
             _log.warning("waiting for %s", _owner(directory))
             lock.acquire(timeout=-1 if wait == float("inf") else wait)
     except Timeout as error:
-        hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
-        raise LockedError(f"{_owner(directory)} is writing to {directory}: {hint}") from error
+        raise still_locked(_owner(directory), directory, wait) from error
     except OSError as error:
         raise CollectionError(f"{directory} cannot be written to: {error.strerror}") from error
     try:
@@ -52,6 +51,17 @@ def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
         lock.release()
 
 
+def still_locked(owner: str, place: object, wait: float) -> LockedError:
+    """Return the error of a writer that has waited `wait` seconds in vain for the `owner` of the lock of a place."""
+    hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
+    return LockedError(f"{owner} is writing to {place}: {hint}")
+
+
+def own_command() -> str:
+    """Return the command of this process, by which waiting ones name it, without passwords."""
+    return without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))
+
+
 def _is_writable(directory: Path) -> bool:
     """Return whether files can be created in a directory: permissions allow it, and the file system is writable."""
     return os.access(directory, os.W_OK | os.X_OK, effective_ids=True)
@@ -59,7 +69,7 @@ def _is_writable(directory: Path) -> bool:
 
 def _record_owner(directory: Path) -> None:
     """Write this process's id, host and command for the messages of waiting processes; a failure is ignored."""
-    command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))[:200]
+    command = own_command()[:200]
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
     with suppress(OSError):

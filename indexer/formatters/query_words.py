@@ -1,11 +1,13 @@
 """Lines that name the words of a query without a vector, and those without effect."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.ranking_spec import parse_ranking
-from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Ranking
+
+if TYPE_CHECKING:  # it would import numpy
+    from moverank.rerank.distance.explain import Explanation
 
 _SHOWN = 12  # words of a line; a query may be a whole text
 
@@ -15,6 +17,8 @@ def ranking_words(ranking: Ranking) -> Iterator[str]:
     unknown, ignored = ranking.unknown_words or (), ranking.ignored_words or ()
     if not (unknown or ignored):
         return
+    from moverank.indexer.ranking_spec import parse_ranking  # likewise
+
     spec = parse_ranking(ranking.ranked_by)
     if not spec.compares_vectors:
         yield from _line("Ignored, in no document", ignored)
@@ -25,7 +29,7 @@ def ranking_words(ranking: Ranking) -> Iterator[str]:
         yield from _line("Ignored, without a vector and in no document", ignored)
 
 
-def explanation_words(explanation: Explanation) -> Iterator[str]:
+def explanation_words(explanation: "Explanation") -> Iterator[str]:
     """Yield a line for the words of the query that cannot be in a flow."""
     return _line("Without a vector, in no flow", explanation.unknown_words)
 

@@ -1,7 +1,11 @@
 """Sentences about results, shared by the terminal and the pages of the server."""
 
-from moverank.rerank.distance.why_not import WhyNot
+from typing import TYPE_CHECKING
+
 from moverank.rerank.ranking import Ranking
+
+if TYPE_CHECKING:  # it would import numpy
+    from moverank.rerank.distance.why_not import WhyNot
 
 
 def verdict(ranking: Ranking, proof: str = "--exact") -> str:
@@ -34,6 +38,6 @@ _EXCLUSIONS = {
 }
 
 
-def exclusion(why: WhyNot, proof: str = "--exact") -> str:
+def exclusion(why: "WhyNot", proof: str = "--exact") -> str:
     """Return the stage that excluded a document; `proof` is the name of the option that compares all documents."""
     return _EXCLUSIONS[why.stage].format(proof=proof)

@@ -1,7 +1,7 @@
 """Results as text for a terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.filesize import decimal
@@ -16,9 +16,11 @@ from moverank.indexer.formatters.percentage import percentage
 from moverank.indexer.formatters.query_words import explanation_words, ranking_words
 from moverank.indexer.formatters.sentences import exclusion, verdict, work_done
 from moverank.indexer.scope import UNKNOWN_SOURCE
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Flow, Ranking
+
+if TYPE_CHECKING:  # they would import numpy
+    from moverank.rerank.distance.explain import Explanation
+    from moverank.rerank.distance.why_not import WhyNot
 
 _INDENT = (0, 0, 0, 12)
 _SHORT = 4  # flows of a hit that are shown unless all are requested
@@ -86,7 +88,7 @@ def flow_table(flows: Sequence[Flow]) -> Table:
     return table
 
 
-def explanation_view(explanation: Explanation) -> RenderableType:
+def explanation_view(explanation: "Explanation") -> RenderableType:
     """Return a distance and its flows."""
     lines = [Text(f"distance {explanation.distance:.6f}", style="bold")]
     if explanation.total is not None:
@@ -95,7 +97,7 @@ def explanation_view(explanation: Explanation) -> RenderableType:
     return Group(*lines, flow_table(explanation.flows), *words)
 
 
-def why_not_view(why: WhyNot) -> RenderableType:
+def why_not_view(why: "WhyNot") -> RenderableType:
     """Return the bounds of a document beside the distance of the last hit."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in [*why.bounds.items(), ("distance", why.distance)]:

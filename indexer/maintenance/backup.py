@@ -1,6 +1,7 @@
 """Copies one consistent state of a collection, even while other processes write."""
 
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.store import Store, exists, open_store, sqlite_url
+from moverank.indexer.store import Reader, Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import check_vectors
 
 
@@ -82,10 +83,14 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         with copy.writing() as writer:
             writer.copy_rows(reader)
         if FINGERPRINT in stored:
-            current_vectors(reader, directory, stored)
-            folder = vectors_folder(directory, stored)
-            shutil.copytree(folder, partial / folder.name)
+            copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
     return stored
+
+
+def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> None:
+    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder."""
+    current_vectors(reader, directory, stored)  # fetches them if the database is shared
+    shutil.copytree(vectors_folder(directory, stored), target)
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

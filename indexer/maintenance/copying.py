@@ -1,15 +1,14 @@
 """Copies a collection to another place, and so from one kind of database to another."""
 
-import shutil
 from contextlib import closing
 from pathlib import Path
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory, database_url, shown
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
 from moverank.indexer.indexing.shared_vectors import publish_vectors
-from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.maintenance.backup import backup, copy_vectors
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.store import Reader, exists, open_store
 
@@ -38,9 +37,8 @@ def _copied(reader: Reader, origin: Path, directory: Path, wait: float) -> int:
             raise CollectionError(f"{shown(directory)} holds a collection already: name another schema")
         writer.copy_rows(reader)
         if FINGERPRINT in stored:
-            current_vectors(reader, origin, stored)
-            folder = vectors_folder(directory, stored)
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(vectors_folder(origin, stored), folder)
+            folder = new_vectors_folder(directory, stored, shared=True)
+            copy_vectors(reader, origin, stored, folder)
+            writer.set_settings({FOLDER: folder.name})
             publish_vectors(writer, folder)
         return writer.revision()

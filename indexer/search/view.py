@@ -154,7 +154,8 @@ class View:
     `gamma` and `weights` are the collection's, used for the first stage's vectors. `frequencies` are those of words in
     all documents. `scores` ranks by word counts. `fitted` is the snapshot's encoder, `dim` the dimension of the word
     vectors, `snapshot` the snapshot's path. `directory` is the collection's, in which costly results are cached.
-    `encoded` caches the vectors of encoders that a ranking names, `sampled` distances from a sample; `prepared` are the
+    `encoded` caches what rankings need of all documents: vectors of encoders, lengths of centroids, and the bags of the
+    sample; `sampled` distances from a sample. `prepared` are the
     rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
     """
 

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, build_opener
@@ -13,10 +12,11 @@ from moverank.indexer.documents import Document
 from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
 from moverank.indexer.formatters.json_rankings import ranking_of_object
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.ranked_texts import QueryText, as_document
-from moverank.indexer.readers.stored_record import record_of
 from moverank.rerank.errors import NoKnownWords, RerankError
 from moverank.rerank.ranking import Ranking
+
+if TYPE_CHECKING:  # it would import numpy
+    from moverank.indexer.ranked_texts import QueryText
 
 _ERRORS: Mapping[str, type[IndexerError | RerankError]] = {
     "UsageError": UsageError,
@@ -40,16 +40,15 @@ class RemoteCollection:
         self._open = build_opener().open
         self._name = name or self._first()
 
-    def search(self, query: QueryText, options: SearchOptions, *, vector: Iterable[float] | None = None) -> Ranking:
+    def search(self, query: "QueryText", options: SearchOptions, *, vector: Iterable[float] | None = None) -> Ranking:
         """Find the documents nearest to a text or a record, perhaps with a vector; see `Collection.search`."""
-        asked = query if vector is None else replace(as_document(query), vector=vector)
-        return self._ranking(self._post("search", {"query": _text(asked), **_body(options)}))
+        return self._ranking(self._post("search", {"query": _text(query, vector), **_body(options)}))
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one; see `Collection.similar`."""
         return self._ranking(self._post("similar", {"key": key, **_body(options)}))
 
-    def search_many(self, queries: Sequence[QueryText], options: SearchOptions) -> Iterator[Ranking]:
+    def search_many(self, queries: "Sequence[QueryText]", options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records; see `Collection.search_many`."""
         return (self._or_problem(self.search, query, options) for query in queries)
 
@@ -112,10 +111,14 @@ class RemoteCollection:
             return CollectionError(f"the server at {self._url} answers {error.code} {error.reason}")
 
 
-def _text(query: QueryText) -> str | dict[str, Any]:
-    if not isinstance(query, Document):
+def _text(query: "QueryText", vector: Iterable[float] | None) -> str | dict[str, Any]:
+    if vector is None and not isinstance(query, Document):
         return query
-    record = record_of(query)
+    from moverank.indexer.ranked_texts import as_document
+    from moverank.indexer.readers.stored_record import record_of
+
+    document = as_document(query)
+    record = record_of(document if vector is None else replace(document, vector=vector))
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
 
 
@@ -133,8 +136,3 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "budget": options.budget,
     }
     return {name: value for name, value in values.items() if value is not None}
-
-
-def collection_name(index: Path, default: Path) -> str | None:
-    """Return the name of a collection by its directory, as `serve` names it; None for the `default` directory."""
-    return None if index == default else index.name.removesuffix(".index")

@@ -8,18 +8,16 @@ process may have written meanwhile.
 import logging
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
-from moverank.indexer.files.location import without_passwords
+from moverank.indexer.errors import CollectionError, ConnectionLost
+from moverank.indexer.files.writer_lock import own_command, still_locked
 from moverank.indexer.store.database_errors import database_errors
 
 _log = logging.getLogger("moverank")
@@ -97,8 +95,7 @@ class SessionLock:
         while not session.scalar(_TAKE):
             owner = _owner(session)
             if time.monotonic() >= until:
-                hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
-                raise LockedError(f"{owner} is writing to the database: {hint}")
+                raise still_locked(owner, "the database", wait)
             if not told:
                 _log.warning("waiting for %s", owner)
                 told = True
@@ -124,8 +121,7 @@ def _address(url: str) -> tuple[URL, str]:
 
 def _name() -> str:
     """Return how the sessions of this process are called: process, host and command."""
-    command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))
-    name = f"process {os.getpid()} on {socket.gethostname()} ({command}"
+    name = f"process {os.getpid()} on {socket.gethostname()} ({own_command()}"
     return name.encode("ascii", "replace")[: _LONGEST_NAME - 1].decode() + ")"
 
 

@@ -10,10 +10,8 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +19,6 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from tests.benchmarks.common import (
-    ROOT,
     Run,
     any_missed,
     argument_parser,
@@ -35,6 +32,7 @@ from tests.benchmarks.common import (
     vectors,
     verdict,
 )
+from tests.benchmarks.revisions import NOW, run_version, versions
 from tests.benchmarks.usual_collections import documents_of
 
 HEADS = ("process", "before s", "now s", "ratio", "CPU before", "CPU now", "CPU ratio", "target", "")
@@ -59,8 +57,7 @@ class Side:
 
     def run(self, *arguments: str) -> Run:
         """Run a command on the collection."""
-        os.environ["PYTHONPATH"] = str(self.checkout / ".src")
-        return run_process([sys.executable, "-m", "moverank", *arguments, "-i", self.collection])
+        return run_version(self.checkout, ["-m", "moverank", *arguments, "-i", self.collection])
 
 
 def in_pairs(sides: tuple[Side, Side], arguments: Callable[[int], tuple[str, ...]], pairs: int) -> list[list[Run]]:
@@ -92,17 +89,6 @@ def floor_rows(repeats: int) -> list[list[object]]:
     return rows
 
 
-@contextmanager
-def checkout_of(revision: str, directory: Path) -> Iterator[Path]:
-    """Check a git revision out into a directory meanwhile."""
-    git, path = ["git", "-C", str(ROOT)], directory / "before"
-    subprocess.run([*git, "worktree", "add", "--detach", "--quiet", str(path), revision], check=True)
-    try:
-        yield path
-    finally:
-        subprocess.run([*git, "worktree", "remove", "--force", str(path)], check=True)
-
-
 def compare(sides: tuple[Side, Side], keys: list[str], long: Path, pairs: int) -> list[list[object]]:
     """Return the rows of all commands; `keys` are those of documents to remove, `long` is a file with a long query."""
     commands: dict[str, tuple[Callable[[int], tuple[str, ...]], float]] = {
@@ -129,13 +115,14 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10, help="pairs of runs of each command (10)")
     arguments = parser.parse_args()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    with TemporaryDirectory() as name, checkout_of(arguments.revision, Path(name)) as before:
+    with TemporaryDirectory() as name, versions(arguments.revision) as checkouts:
         directory = Path(name)
         os.environ["PYTHONPYCACHEPREFIX"] = str(directory / "bytecode")  # none in the checkout
         records = [record for record in gzip_records(documents_of("20news")) if record["split"] == "train"]
         source = directory / "documents.jsonl"
         source.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
-        sides = Side(before, directory / "a"), Side(ROOT, directory / "b")
+        before, now = checkouts[arguments.revision], checkouts[NOW]
+        sides = Side(before, directory / "a"), Side(now, directory / "b")
         # Made by the revision: if the schema has changed since, opening it now migrates it.
         sides[0].run("index", str(source), "--embedding", str(vectors()))
         shutil.copytree(sides[0].collection, sides[1].collection)
