@@ -28,7 +28,7 @@ from moverank.indexer.ranked_texts import QueryText, as_document
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
-from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing
+from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
 
 if TYPE_CHECKING:  # what only some methods need is imported there: every command opens a collection
     from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
@@ -92,7 +92,7 @@ class Collection(StoredDocuments):
 
     @classmethod
     def open(cls, path: str | Path, *, wait: float = 0.0) -> Self:
-        """Open the collection in the directory `path`; CollectionError if there is no usable one.
+        """Open the collection in the directory `path`; NoCollection without one, CollectionError if it is not usable.
 
         `wait`: seconds that each change waits for another writer.
         """
@@ -323,10 +323,13 @@ class Collection(StoredDocuments):
     def _compact(self, progress: Progress, *, refit: bool = False) -> None:
         from moverank.indexer.snapshot.compaction import compact_if_due
 
+        def compact() -> None:
+            remove_other_vectors(self._store, self.path)
+            if self._embedding is not None:
+                compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
+
         self._view.close()
-        remove_other_vectors(self._store, self.path)
-        if self._embedding is not None:
-            compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
+        repeated(compact)  # the change before it was committed
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
         """Compute what searches with these options need of all documents: distances from a sample for mutual proximity.

@@ -10,6 +10,7 @@ IndexerError
 ├── VectorsError       a file of word vectors is malformed or unavailable
 │   └── TooFewWords    there is not enough text to train vectors on
 └── CollectionError    the collection cannot be used as requested
+    ├── NoCollection   there is none at the place
     ├── LockedError    another process is writing to the collection
     ├── ConnectionLost the connection to the database was lost
     ├── DamagedFile    a file differs from what was written
@@ -67,6 +68,10 @@ class TooFewWords(VectorsError):  # noqa: N818 - named after what happened
 
 class CollectionError(IndexerError):
     """The collection is missing, damaged or cannot be used as requested."""
+
+
+class NoCollection(CollectionError):  # noqa: N818 - named after what is missing
+    """There is no collection at the place."""
 
 
 class LockedError(CollectionError):

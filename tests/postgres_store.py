@@ -1,9 +1,11 @@
 """Runs tests on PostgreSQL (`pytest --store postgresql`): every new collection is in a schema of its own of one server.
 
 Its directory is where it would be otherwise, and has the derived files. Tests of SQLite's files have the mark `sqlite`.
+Collections that other processes create are in `new_place`; those that are copied are made by `copied`.
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -13,8 +15,10 @@ import pytest
 
 from moverank.indexer.files.location import URL_FILE, database_url
 from moverank.indexer.indexing import creation
+from moverank.indexer.maintenance.copying import copy
 
 OPTION = "--store"
+_VARIABLE = "MOVERANK_TEST_STORE"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -44,6 +48,24 @@ def database_in(directory: Path) -> str:
     return url
 
 
+def new_place(directory: Path) -> Path:
+    """Return the directory of a collection which another process will create; on PostgreSQL it names a new schema."""
+    if _VARIABLE in os.environ:
+        database_in(directory)
+    return directory
+
+
+def copied(source: Path, target: Path) -> Path:
+    """Copy a closed collection to a new directory, and return that; on PostgreSQL to a new schema, too."""
+    if database_url(source) is None:
+        return Path(shutil.copytree(source, target))
+    database_in(target)
+    copy(source, target)
+    for path in source.glob("snapshot-*"):
+        shutil.copytree(path, target / path.name)
+    return target
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
     if not on_postgres(request.config):
@@ -53,11 +75,16 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
     create = creation.create
 
     def create_there(directory: Path, *arguments: Any, **named: Any) -> Any:
-        if not (directory / "collection.db").exists() and database_url(directory) is None:
-            database_in(directory)
-        return create(directory, *arguments, **named)
+        if directory.exists() or (directory.parent / "collection.db").exists() or directory.suffix == ".jsonl":
+            return create(directory, *arguments, **named)
+        database_in(directory)
+        try:
+            return create(directory, *arguments, **named)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)  # as if it had not been made
+            raise
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moverank.indexer.indexing.creation.create", create_there)
-        patch.setenv("MOVERANK_TEST_STORE", "postgresql")
+        patch.setenv(_VARIABLE, "postgresql")
         yield

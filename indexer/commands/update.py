@@ -1,7 +1,7 @@
 """One run of `index` or `threads`: opens or creates the collection, updates it, and returns notes for the user."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +11,7 @@ from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
-from moverank.indexer.errors import PruneRefused
+from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.stop_word_file import choose_stop_words
@@ -81,44 +81,60 @@ def update(
     file is reported before vectors are imported. A new collection that stays empty is removed again, so that the next
     run can choose other settings.
     """
-    refusal: tuple[str, ...] = ()
-    origins = sources.origins(_known_sources(path))
-    records: Iterable[Document | Rejection] = read(origins=origins, progress=progress)
-    if vectors:
-        records = vectors.attached(records)
-    if sources.dry_run and not Collection.exists(path):
-        return _preview(records, rejected, changed)
-    with _open_or_create(
-        path, {} if sources.dry_run else choices, defaults, trust_pickle, wait, progress
-    ) as collection:
-        source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
-        words = len(collection.embedding.words) if collection.has_vectors else 0
+    existing = _existing(path, wait)
+    with nullcontext() if existing is None else existing:
+        origins = sources.origins(_known_sources(existing))
+        records: Iterable[Document | Rejection] = read(origins=origins, progress=progress)
+        if vectors:
+            records = vectors.attached(records)
+        if sources.dry_run and existing is None:
+            return _preview(records, rejected, changed)
+        if existing is not None and choices and not sources.dry_run:
+            existing.change_settings(**choices)
+        created = _created(path, choices, defaults, trust_pickle, wait, progress)
         callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
-        try:
-            with committing(collection):
-                changes = collection.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
-        except PruneRefused as error:
-            changes, refusal = error.changes, (str(error),)
-        seconds = perf_counter() - began
-        notes: tuple[str, ...] = refusal
-        if not (refusal or sources.dry_run):
-            notes = (
-                *notes_of_run(collection, source, words, changes),
-                *(vectors.notes() if vectors else ()),
-                *given_vectors_notes(collection),
-                *_index_note(collection, factory),
-            )
+        with created if existing is None else nullcontext(existing) as collection:
+            return _updated(collection, records, vectors, scope=origins.scope, strict=strict, **how, **callbacks)
+
+
+def _updated(
+    collection: Collection, records: Iterable[Document | Rejection], vectors: VectorsByKey | None, **options: Any
+) -> Updated:
+    """Update an open collection with the `options` of `Collection.index`."""
+    refusal: tuple[str, ...] = ()
+    source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
+    words = len(collection.embedding.words) if collection.has_vectors else 0
+    try:
+        with committing(collection):
+            changes = collection.index(records, **options)
+    except PruneRefused as error:
+        changes, refusal = error.changes, (str(error),)
+    seconds = perf_counter() - began
+    notes: tuple[str, ...] = refusal
+    if not (refusal or options["dry_run"]):
+        notes = (
+            *notes_of_run(collection, source, words, changes),
+            *(vectors.notes() if vectors else ()),
+            *given_vectors_notes(collection),
+            *_index_note(collection, factory),
+        )
     failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
     return Updated(changes, seconds, notes, failed, bool(refusal))
 
 
-def _known_sources(path: Path) -> list[NamedSource]:
-    """Return the sources of a collection; none if it does not exist."""
-    if not Collection.exists(path):
-        return []
-    with Collection.open(path) as collection:
-        return [stored.source for stored in collection.sources() if stored.source is not None]
+def _existing(path: Path, wait: float) -> Collection | None:
+    """Open a collection; None if it does not exist."""
+    try:
+        return Collection.open(path, wait=wait)
+    except NoCollection:
+        return None
+
+
+def _known_sources(collection: Collection | None) -> list[NamedSource]:
+    """Return the sources of a collection, none if it does not exist."""
+    stored = [] if collection is None else collection.sources()
+    return [one.source for one in stored if one.source is not None]
 
 
 def _preview(
@@ -139,7 +155,7 @@ def _preview(
 
 
 @contextmanager
-def _open_or_create(
+def _created(
     path: Path,
     choices: Mapping[str, Any],
     defaults: Mapping[str, Any],
@@ -147,13 +163,7 @@ def _open_or_create(
     wait: float,
     progress: Progress,
 ) -> Iterator[Collection]:
-    """Open the collection and change its settings, or create one, discarded if it stays empty; see `update`."""
-    if Collection.exists(path):
-        with Collection.open(path, wait=wait) as collection:
-            if choices:
-                collection.change_settings(**choices)
-            yield collection
-        return
+    """Create a collection, discarded if it stays empty; see `update`."""
     values = {**defaults, **choices}
     if "stop_words" not in values:
         values["stop_words"] = choose_stop_words(None)

@@ -11,12 +11,12 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from moverank.indexer.errors import CollectionError, VectorsError
+from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
 from moverank.indexer.files.directory import VECTORS
 from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.shared_vectors import fetch_vectors
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store, exists, open_store
+from moverank.indexer.store import Reader, Store, open_existing, repeated
 from moverank.indexer.vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
 
@@ -30,11 +30,15 @@ _NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 
 
 def open_collection(directory: Path) -> tuple[Store, Settings, Embedding | None]:
-    """Open the store in a collection's directory; CollectionError if there is no usable collection."""
-    if not exists(directory):
+    """Open the store in a collection's directory; NoCollection without one, CollectionError if it is not usable."""
+    return repeated(lambda: _opened(directory))
+
+
+def _opened(directory: Path) -> tuple[Store, Settings, Embedding | None]:
+    store = open_existing(directory)
+    if store is None:
         place = shown(directory)
-        raise CollectionError(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
-    store = open_store(directory)
+        raise NoCollection(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
     try:
         return store, *current_settings(store, directory)
     except BaseException:

@@ -30,7 +30,7 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     CollectionError if there is a collection already. A failure leaves nothing behind.
     """
     check_choices(settings)
-    _refuse_second(directory)
+    _refuse_second(directory, filled=exists(directory))
     try:
         existed = directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,8 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     if foreign:
         raise CollectionError(f"{directory} holds {foreign[0]} and no collection: choose another place")
     with locked(directory, wait):
-        _refuse_second(directory)  # another process may have created one meanwhile
+        if not shared:
+            _refuse_second(directory, filled=exists(directory))  # another process may have created one meanwhile
         try:
             clear_unfinished(directory)
             if shared:
@@ -73,8 +74,8 @@ def remove_if_empty(store: Store, directory: Path) -> None:
         store.close()
 
 
-def _refuse_second(directory: Path) -> None:
-    if exists(directory):
+def _refuse_second(directory: Path, *, filled: bool) -> None:
+    if filled:
         raise CollectionError(f"{shown(directory)} holds a collection already: open it, or choose another place")
 
 
@@ -96,8 +97,7 @@ def _fill_shared(directory: Path, settings: Settings, trust_pickle: bool, wait: 
     store = open_store(directory)
     try:
         with store.locked(wait), store.writing() as writer:
-            if writer.settings():  # another machine has created it meanwhile
-                _refuse_second(directory)
+            _refuse_second(directory, filled=bool(writer.settings()))  # another process has created it meanwhile
             writer.set_settings(settings.stored())
             if embedding:
                 writer.set_settings({FINGERPRINT: embedding.fingerprint, FOLDER: folder.name})

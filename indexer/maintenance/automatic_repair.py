@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from moverank.indexer.errors import CollectionError, DamagedFile, VectorsError
+from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import current_settings
 from moverank.indexer.progress import silent
@@ -58,6 +58,8 @@ class SnapshotRepairer:
         try:
             with locked(self._directory):
                 _rebuild(self._store, self._directory)
+        except ConnectionLost:
+            raise
         except (CollectionError, VectorsError, OSError) as error:
             self._distrusted |= {damage.path.parent for damage in damages}
             self._without_snapshot = True

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import shown
@@ -27,7 +27,7 @@ def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int
     leaves nothing behind then.
     """
     if not exists(directory):
-        raise CollectionError(f"there is no collection in {shown(directory)}")
+        raise NoCollection(f"there is no collection in {shown(directory)}")
     if target.exists():
         raise CollectionError(f"{target} exists already: name another directory")
     try:

@@ -5,14 +5,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import CollectionError, VectorsError
+from moverank.indexer.errors import CollectionError, ConnectionLost, NoCollection, VectorsError
 from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Auditor, Reader, exists, open_store
+from moverank.indexer.store import Auditor, Reader, open_existing, repeated
 from moverank.indexer.vectors import check_vectors
 from moverank.rerank.words.embedding import Embedding
 
@@ -20,16 +20,22 @@ from moverank.rerank.words.embedding import Embedding
 def check(directory: Path) -> Report:
     """Read everything in a collection's directory, and report what is wrong.
 
-    Nothing is changed, except that an older schema is migrated. Raises CollectionError if there is no collection.
+    Nothing is changed, except that an older schema is migrated. Raises NoCollection and ConnectionLost.
     """
+    return repeated(lambda: _checked(directory))
+
+
+def _checked(directory: Path) -> Report:
     report = Report()
-    if not exists(directory):
-        raise CollectionError(f"there is no collection in {shown(directory)}")
     try:
-        store = open_store(directory)
+        store = open_existing(directory)
+    except ConnectionLost:
+        raise
     except CollectionError as error:
         report.general.append(str(error))
         return report
+    if store is None:
+        raise NoCollection(f"there is no collection in {shown(directory)}")
     with closing(store):
         try:
             with store.auditing() as auditor:
@@ -37,6 +43,8 @@ def check(directory: Path) -> Report:
                 report.general += [f"the database is damaged: {fault}" for fault in faults]
                 if not faults:
                     _check(auditor, directory, report)
+        except ConnectionLost:
+            raise
         except CollectionError as error:
             report.general.append(str(error))
     return report

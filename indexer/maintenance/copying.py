@@ -3,14 +3,14 @@
 from contextlib import closing
 from pathlib import Path
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.location import collection_directory, database_url, shown
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
 from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.maintenance.backup import backup, copy_vectors
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.store import Reader, exists, open_store
+from moverank.indexer.store import Reader, open_existing, open_store
 
 
 def copy(source: str | Path, target: str | Path, *, wait: float = 0.0, progress: Progress = silent) -> int:
@@ -19,13 +19,12 @@ def copy(source: str | Path, target: str | Path, *, wait: float = 0.0, progress:
     `progress` is called while derived files are made. Raises CollectionError, and leaves nothing behind then.
     """
     origin, directory = collection_directory(source), collection_directory(target)
-    if not exists(origin):
-        raise CollectionError(f"there is no collection in {shown(origin)}")
     if database_url(directory) is None:
         return backup(origin, directory, progress=progress)
-    if exists(directory):
-        raise CollectionError(f"{shown(directory)} holds a collection already: name another schema")
-    with closing(open_store(origin)) as store, store.reading() as reader, locked(directory, wait):
+    store = open_existing(origin)
+    if store is None:
+        raise NoCollection(f"there is no collection in {shown(origin)}")
+    with closing(store), store.reading() as reader, locked(directory, wait):
         return _copied(reader, origin, directory, wait)
 
 

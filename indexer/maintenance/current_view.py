@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store, database_errors
+from moverank.indexer.store import Reader, Store, database_errors, repeated
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed has no view
     from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
@@ -52,7 +52,7 @@ class CurrentView:
                     answer = search(self._opened())
             except DamagedFile as damage:
                 self.close()
-                self._repairer.repair([damage])
+                repeated(lambda damage=damage: self._repairer.repair([damage]))  # type: ignore[misc]  # mypy infers no type
                 continue
             except ConnectionLost:
                 if attempt == _ATTEMPTS - 1:

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import CollectionError, VectorsError
+from moverank.indexer.errors import CollectionError, ConnectionLost, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
@@ -42,12 +42,16 @@ def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -
         return report
     try:
         store = open_store(directory)
+    except ConnectionLost:
+        raise
     except CollectionError:
         return report
     with closing(store), locked_for_writing(store, directory, wait):
         report = check(directory)
         try:
             _repair(store, directory, report, progress)
+        except ConnectionLost:
+            raise
         except (CollectionError, VectorsError) as error:
             left = check(directory)
             left.general.append(f"not repaired: {error}")

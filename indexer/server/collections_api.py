@@ -39,8 +39,7 @@ async def answered(
     """Return the object that `work` makes of the current state of a collection, and the revision of that."""
 
     def run(task: Task) -> Object:
-        with served.current() as view:
-            return work(view, task) | {"revision": view.revision}
+        return served.answer(lambda view: work(view, task) | {"revision": view.revision})
 
     return await state.workers.run(request, run)
 

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException as StarletteError
 
 from moverank.indexer.errors import (
     CollectionError,
+    ConnectionLost,
     DamagedFile,
     IndexerError,
     LockedError,
@@ -23,6 +24,8 @@ from moverank.rerank.errors import NoKnownWords, RerankError
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = "the server failed: its log has the reason"
+
+LOST = "the connection to the database was lost: a change was made as a whole or not at all; send the request again"
 
 _log = logging.getLogger("moverank")
 
@@ -108,10 +111,11 @@ def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
     if isinstance(error, Problem):
         return error.status_code, str(error.detail), error.headers or {}
     status = status_of(error)
+    retry = {"Retry-After": "1"} if isinstance(error, LockedError | ConnectionLost) else {}
     if status >= 500 and not isinstance(error, LockedError):
         _log.error("a request failed: %s", error)
-        return status, INTERNAL, {}
-    return status, str(error), {"Retry-After": "1"} if status == 503 else {}
+        return status, LOST if isinstance(error, ConnectionLost) else INTERNAL, retry
+    return status, str(error), retry
 
 
 def status_of(error: Exception) -> int:

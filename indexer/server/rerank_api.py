@@ -62,8 +62,7 @@ async def _ranked(
     asked = as_query(query, state.limits)
 
     def work(_: Task) -> Ranking:
-        with served.current() as view:
-            return counted(state, view.reranker.rank_many([asked], [texts], **options)[0])
+        return served.answer(lambda view: counted(state, view.reranker.rank_many([asked], [texts], **options)[0]))
 
     return await state.workers.run(request, work)
 

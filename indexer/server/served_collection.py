@@ -1,12 +1,13 @@
 """A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
+from typing import TypeVar
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, ConnectionLost, IndexerError
@@ -21,7 +22,10 @@ from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes
 _SHARE = 10  # at most about one part in so many of the time is spent on opening new states
+_ATTEMPTS = 3  # to answer a request, if the connection to the database is lost each time
 _UPKEEP = 256  # changed documents after which training and compaction may be due
+
+_Answer = TypeVar("_Answer")
 
 _log = logging.getLogger("moverank")
 
@@ -40,6 +44,7 @@ class ServedCollection:
         if self._view:
             self._view.warm()
         self._swap, self._changed, self._closed = Lock(), Event(), Event()
+        self._refreshing = Lock()
         self._writer = WriterProcess(directory)
         self._writing, self._write_lock = 0, Lock()
         self._lost = False  # the connection of the view, whose database is a server
@@ -58,6 +63,20 @@ class ServedCollection:
         view = self._view
         return view.revision if view else 0
 
+    def answer(self, work: Callable[[ServedView], _Answer]) -> _Answer:
+        """Return what `work` makes of the current state; again, on a new connection, if that was lost.
+
+        Raises Problem as `current`, and ConnectionLost if there is no connection.
+        """
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                with self.current() as view:
+                    return work(view)
+            except ConnectionLost:
+                self.refresh()
+        with self.current() as view:
+            return work(view)
+
     @contextmanager
     def current(self) -> Iterator[ServedView]:
         """Keep the current state open during the block; Problem 503 while there are no word vectors yet."""
@@ -70,7 +89,7 @@ class ServedCollection:
             with database_errors():
                 yield view
         except ConnectionLost:
-            self._lost = True  # the refresher opens another
+            self._lost = True  # the next refresh opens another
             self._changed.set()
             raise
         finally:
@@ -109,7 +128,11 @@ class ServedCollection:
         self._changed.set()
 
     def refresh(self) -> None:
-        """Open the committed state unless it is the current one, and let it replace that."""
+        """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
+        with self._refreshing, database_errors():
+            self._refresh()
+
+    def _refresh(self) -> None:
         with self._store.reading() as reader:
             revision, settings = reader.revision(), reader.settings()
         before = self._view
@@ -137,8 +160,7 @@ class ServedCollection:
             self._changed.clear()
             began = monotonic()
             try:
-                with database_errors():
-                    self.refresh()
+                self.refresh()
             except (IndexerError, RerankError, OSError) as error:
                 _log.warning(
                     "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error

@@ -1,9 +1,9 @@
 """A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer."""
 
 from moverank.indexer.store.auditor import Auditor
-from moverank.indexer.store.database_errors import database_errors
+from moverank.indexer.store.database_errors import database_errors, repeated
 from moverank.indexer.store.document_reader import Entry, StoredDocument
-from moverank.indexer.store.place import exists, locked_for_writing, open_store
+from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store
 from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
 from moverank.indexer.store.sqlite import sqlite_url
 from moverank.indexer.store.store import Store
@@ -25,6 +25,8 @@ __all__ = [
     "database_errors",
     "exists",
     "locked_for_writing",
+    "open_existing",
     "open_store",
+    "repeated",
     "sqlite_url",
 ]

@@ -1,9 +1,10 @@
 """Database errors as errors of `indexer`, with one-sentence messages."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from json import JSONDecodeError
+from typing import TypeVar
 
 from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
 
@@ -17,6 +18,16 @@ _ENDED = ("08", "57P")
 
 _UNREACHABLE = ("connection failed", "connection is bad", "connection timeout")
 """How psycopg's messages begin where there was no connection yet."""
+
+_Result = TypeVar("_Result")
+
+
+def repeated(work: Callable[[], _Result]) -> _Result:
+    """Return what `work` returns; work that can be done twice is repeated once if the connection was lost."""
+    try:
+        return work()
+    except ConnectionLost:
+        return work()
 
 
 @contextmanager

@@ -29,6 +29,26 @@ def open_store(directory: Path) -> Store:
     return Store(database_url(directory) or sqlite_url(directory / DATABASE))
 
 
+def open_existing(directory: Path) -> Store | None:
+    """Open the database of a collection's directory; None if there is no collection, CollectionError as above.
+
+    A server is connected to only once.
+    """
+    url = database_url(directory)
+    if url is None:
+        return open_store(directory) if exists(directory) else None
+    store = Store(url, migrated=False)
+    try:
+        if store.is_filled():
+            store.migrate()
+            return store
+    except BaseException:
+        store.close()
+        raise
+    store.close()
+    return None
+
+
 @contextmanager
 def locked_for_writing(store: Store, directory: Path, wait: float = 0.0) -> Iterator[None]:
     """Hold the writer's locks of a collection: that of its directory, and that of a shared database.

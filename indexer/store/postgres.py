@@ -30,7 +30,8 @@ _WRITER, _TRANSACTION = (
 )
 _TAKE = text(f"SELECT pg_try_advisory_lock({_WRITER})")
 _RELEASE = text(f"SELECT pg_advisory_unlock({_WRITER})")
-_WAIT_FOR_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_TRANSACTION})")
+_WAIT_FOR_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_TRANSACTION}), pg_current_xact_id()::text AS number")
+_OUTCOME = text("SELECT pg_xact_status(CAST(CAST(:number AS text) AS xid8))")
 _HOLDER = text(
     "SELECT a.pid, a.application_name, a.client_addr::text, a.backend_start FROM pg_locks l "  # noqa: S608 - likewise
     "JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
@@ -43,9 +44,10 @@ def postgres_engine(url: str) -> Engine:
     """Return an engine for the schema that `url` names, `public` if none; CollectionError without the extra."""
     if find_spec("psycopg") is None:
         raise CollectionError("PostgreSQL needs the package psycopg: python -m pip install 'moverank[postgres]'")
-    pool = logging.getLogger("sqlalchemy.pool")
-    if not pool.handlers:  # it would print tracebacks of lost connections, which are reported otherwise
-        pool.addHandler(logging.NullHandler())
+    for name in ("sqlalchemy.pool", "psycopg"):  # they would print lost connections, which are reported otherwise
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
     address, schema = _address(url)
     options = {"options": f"-csearch_path={schema}", "application_name": _name(), "connect_timeout": 10}
     return create_engine(address, connect_args=options, pool_pre_ping=True)
@@ -60,6 +62,12 @@ def create_schema(connection: Connection, url: str) -> None:
 def transaction_options(*, write: bool) -> dict[str, object]:
     """Return the options of a connection: a reader's transaction sees one state, a writer's what was committed last."""
     return {"isolation_level": "READ COMMITTED" if write else "REPEATABLE READ", "postgresql_readonly": not write}
+
+
+def has_committed(connection: Connection, number: str) -> bool:
+    """Return whether the server has committed a writer's transaction; waits until it has been ended."""
+    connection.execute(_WAIT_FOR_TRANSACTION)
+    return bool(connection.scalar(_OUTCOME, {"number": number}) == "committed")
 
 
 class SessionLock:
@@ -101,15 +109,19 @@ class SessionLock:
                 told = True
             time.sleep(_POLL)
 
-    def begin(self, connection: Connection) -> None:
-        """Begin a writer's transaction: wait for others, and raise ConnectionLost if the held lock is lost."""
-        connection.execute(_WAIT_FOR_TRANSACTION)
+    def begin(self, connection: Connection) -> str:
+        """Begin a writer's transaction: wait for others, and raise ConnectionLost if the held lock is lost.
+
+        Returns the server's number of the transaction.
+        """
+        number = str(connection.execute(_WAIT_FOR_TRANSACTION).one().number)
         if self._process is not None:
             holder = connection.execute(_HOLDER).first()
             if holder is None or holder.pid != self._process:
                 raise ConnectionLost(
                     "the session that held the lock for writing was ended: nothing was changed; try again"
                 )
+        return number
 
 
 def _address(url: str) -> tuple[URL, str]:

@@ -9,7 +9,13 @@ from sqlalchemy import Connection, inspect
 from moverank.indexer.errors import CollectionError, ConnectionLost
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors
-from moverank.indexer.store.postgres import SessionLock, create_schema, postgres_engine, transaction_options
+from moverank.indexer.store.postgres import (
+    SessionLock,
+    create_schema,
+    has_committed,
+    postgres_engine,
+    transaction_options,
+)
 from moverank.indexer.store.read_only import ReadOnlyFile
 from moverank.indexer.store.reader import Reader
 from moverank.indexer.store.schema import SETTINGS, enforce_keys, is_current, migrate, orphans
@@ -28,9 +34,10 @@ class Store:
         self._url, self.shared = url, url.startswith("postgresql:")
         self._open()
         if migrated:
-            self._migrate()
+            self.migrate()
 
-    def _migrate(self) -> None:
+    def migrate(self) -> None:
+        """Migrate an older schema of tables, and fill an empty database."""
         with self._connect() as connection:
             ready = is_current(connection)
         if not ready:
@@ -77,12 +84,31 @@ class Store:
 
     @contextmanager
     def _connect(self, *, write: bool = False) -> Iterator[Connection]:
-        """Open one transaction; errors become those of `database_errors`."""
+        """Open one transaction; errors become those of `database_errors`.
+
+        A connection that is lost while the transaction ends is no error if there was nothing to commit, or if the
+        server has committed it.
+        """
         options = transaction_options(write=write) if self.shared else {"moverank_write": write}
-        with database_errors(), self._engine.connect().execution_options(**options) as connection, connection.begin():
-            if write and self._lock:
-                self._lock.begin(connection)
-            yield connection
+        ended, number = False, None
+        try:
+            with (
+                database_errors(),
+                self._engine.connect().execution_options(**options) as connection,
+                connection.begin(),
+            ):
+                if write and self._lock:
+                    number = self._lock.begin(connection)
+                yield connection
+                ended = True
+        except ConnectionLost:
+            if not (ended and (number is None or self._has_committed(number))):
+                raise
+
+    def _has_committed(self, number: str) -> bool:
+        """Return whether the server has committed a transaction of a connection which was lost meanwhile."""
+        with database_errors(), self._engine.connect() as connection:
+            return has_committed(connection, number)
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -109,14 +135,8 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """Open a consistent view, in which later commits are not visible."""
-        ended = False
-        try:
-            with self._connect() as connection:
-                yield Reader(connection)
-                ended = True
-        except ConnectionLost:
-            if not ended:  # else there was nothing to commit
-                raise
+        with self._connect() as connection:
+            yield Reader(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:

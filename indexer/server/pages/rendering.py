@@ -84,8 +84,7 @@ async def page_about(
     state: ServerState = request.app.state.moverank
 
     def run(task: Task) -> HTMLResponse:
-        with served.current() as view:
-            found = work(view, task) | {"revision": view.revision}
+        found = served.answer(lambda view: work(view, task) | {"revision": view.revision})
         return rendered(request, template, dict(values) | {"found": found})
 
     try:

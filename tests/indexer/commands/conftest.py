@@ -1,7 +1,5 @@
 """The program, and collections for it: each is created once for each process and copied for each test."""
 
-import shutil
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
@@ -10,7 +8,9 @@ from typer.testing import CliRunner
 
 from moverank import Collection, Settings, cli
 from moverank.indexer.readers.stop_word_file import choose_stop_words
+from moverank.indexer.store import open_store
 from tests.indexer.commands.program import WORDS, Call, program, write_documents
+from tests.postgres_store import copied
 
 
 @pytest.fixture
@@ -53,18 +53,18 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, vectors: Path) -> Path:
     command = ["index", folder / "documents.jsonl", "-i", path, "--embedding", vectors]
     result = CliRunner(env={"MOVERANK_INDEX": None}).invoke(cli.app, list(map(str, command)))
     assert result.exit_code == 0, result.output
-    with closing(sqlite3.connect(path / "collection.db")) as connection, connection:
-        connection.execute("UPDATE documents SET source = NULL, file = NULL")
+    with closing(open_store(path)) as store, store.writing() as writer:
+        writer.set_origins([{"id": id_, "source": None, "file": None} for id_ in list(writer.ids())])
     return path
 
 
 @pytest.fixture
 def empty(prepared_empty: Path, tmp_path: Path) -> Path:
     """A collection with word vectors but no documents."""
-    return Path(shutil.copytree(prepared_empty, tmp_path / "empty_collection"))
+    return copied(prepared_empty, tmp_path / "empty_collection")
 
 
 @pytest.fixture
 def collection(prepared: Path, tmp_path: Path) -> Path:
     """A collection of ten documents, whose source is unknown, as in collections of older versions."""
-    return Path(shutil.copytree(prepared, tmp_path / "collection"))
+    return copied(prepared, tmp_path / "collection")

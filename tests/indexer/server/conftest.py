@@ -12,6 +12,7 @@ pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from tests.indexer.server.running import RunningServer
+from tests.postgres_store import new_place
 
 WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905
 
@@ -43,7 +44,7 @@ def make_collection(directory: Path, name: str = "pets") -> Path:
     vectors.write_text(f"{len(rows)} 4\n" + "\n".join(rows) + "\n")
     file = directory / "threads.jsonl"
     file.write_text("".join(json.dumps(thread) + "\n" for thread in THREADS))
-    index = directory / f"{name}.index"
+    index = new_place(directory / f"{name}.index")
     command = [sys.executable, "-m", "moverank", "threads", file, "-i", index, "--embedding", vectors]
     subprocess.run([*map(str, command)], check=True, capture_output=True)
     return index

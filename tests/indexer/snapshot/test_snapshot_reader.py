@@ -24,7 +24,9 @@ from tests.indexer.world import (
     check_exact,
     document,
     random_documents,
+    vectors_in,
 )
+from tests.postgres_store import copied
 
 pytestmark = pytest.mark.usefixtures("always_compact")
 
@@ -45,7 +47,7 @@ def test_the_newest_valid_snapshot_for_the_same_choices_is_opened(tmp_path: Path
 
 
 def test_a_snapshot_depends_on_settings_and_vectors(collection: Collection) -> None:
-    embedding = open_vectors(collection.path / "vectors")
+    embedding = open_vectors(vectors_in(collection.path))
     assert np.array_equal(embedding.vectors, VECTORS)
     key = made_for(Settings(gamma=0.5), embedding)
     assert (key["gamma"], key["embedding"]) == (0.5, embedding.fingerprint)
@@ -88,7 +90,7 @@ def test_a_damaged_snapshot_is_not_used(
 ) -> None:
     if (name, damage) in [("meta.json", _lengthen), ("first_stage.faiss", _lengthen)]:
         damage = _empty
-    directory = shutil.copytree(threads, tmp_path / "copy")
+    directory = copied(threads, tmp_path / "copy")
     (snapshot,) = directory.glob("snapshot-*")
     damage(snapshot / name)
     _check_results(directory, _THREADS)
@@ -96,7 +98,7 @@ def test_a_damaged_snapshot_is_not_used(
 
 @pytest.mark.parametrize("meta", ["{", "[]", "null", "{}", '"snapshot"', '{"format": 1}', '{"format": 99}'])
 def test_a_snapshot_with_invalid_metadata_is_not_used(threads: Path, tmp_path: Path, meta: str) -> None:
-    directory = shutil.copytree(threads, tmp_path / "copy")
+    directory = copied(threads, tmp_path / "copy")
     (snapshot,) = directory.glob("snapshot-*")
     (snapshot / "meta.json").write_text(meta)
     _check_results(directory, _THREADS)
@@ -118,7 +120,7 @@ def test_a_missing_snapshot_is_written_again(collection: Collection) -> None:
     "name", ["snapshot-new-k2j4h_81", "snapshot-", "snapshot-x1", "snapshot-1_0", "snapshot-99999"]
 )
 def test_an_unfinished_snapshot_is_not_used(threads: Path, tmp_path: Path, name: str) -> None:
-    directory = shutil.copytree(threads, tmp_path / "copy")
+    directory = copied(threads, tmp_path / "copy")
     (directory / name).mkdir()
     _check_results(directory, _THREADS)
 
@@ -152,6 +154,7 @@ def test_a_snapshot_older_than_the_record_of_removals_is_not_used(collection: Co
     _check_results(collection.path, [one for one in _DOCUMENTS if one.key not in ("d0", "d5")])
 
 
+@pytest.mark.sqlite
 def test_a_snapshot_newer_than_a_restored_database_is_not_used(collection: Collection) -> None:
     collection.index(_DOCUMENTS)
     collection.close()
