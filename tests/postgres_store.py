@@ -35,8 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Skip tests of SQLite's files on PostgreSQL."""
     if on_postgres(config):
         for item in items:
-            if item.get_closest_marker("sqlite"):
-                item.add_marker(pytest.mark.skip(reason="is about the file of SQLite"))
+            if mark := item.get_closest_marker("sqlite"):
+                item.add_marker(pytest.mark.skip(reason=mark.args[0]))
 
 
 def database_in(directory: Path) -> str:

@@ -1,6 +1,7 @@
 """Notes about the word vectors of a collection after a run: trained ones, and those that do not fit the texts."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     from moverank.indexer.files.location import shown
     from moverank.indexer.indexing.settings_check import TRAINED
 
-    refit = f"`moverank refit -i {shown(collection.path)} "
+    refit = f"`moverank refit -i {quote(shown(collection.path))} "
     if collection.settings.embedding in TRAINED and not trained_now:
         return f"{refit}--vectors` trains them again on all texts"
     return f"{refit}--embedding FILE` takes word vectors that fit these texts"

@@ -30,8 +30,9 @@ _OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-
 
 
 def holds_database(directory: Path) -> bool:
-    """Return whether a directory holds a collection; False for one that cannot be read."""
-    return os.path.isfile(directory / DATABASE)  # noqa: PTH113 - Path.is_file raises where permission is denied
+    """Return whether a directory holds a collection, or derived files of one; False for one that cannot be read."""
+    # Path.is_file raises where permission is denied.
+    return any(os.path.isfile(directory / name) for name in (DATABASE, URL_FILE))  # noqa: PTH113
 
 
 def is_own(file: Path) -> bool:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_hex
+from shlex import quote
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
@@ -38,7 +39,7 @@ def _opened(directory: Path) -> tuple[Store, Settings, Embedding | None]:
     store = open_existing(directory)
     if store is None:
         place = shown(directory)
-        raise NoCollection(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")
+        raise NoCollection(f"there is no collection in {place}: make one with `moverank index PATH -i {quote(place)}`")
     try:
         return store, *current_settings(store, directory)
     except BaseException:

@@ -1,7 +1,6 @@
 """Vectors are truth: interruptions lose none, damage is found and mended, exports, copies and migrations keep them."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from alembic import command
+from sqlalchemy import text
 
 from moverank import Collection, Document
 from moverank.indexer.documents import NamedSource, Origin
@@ -16,12 +16,13 @@ from moverank.indexer.maintenance import check, repair
 from moverank.indexer.maintenance.backup import backup
 from moverank.indexer.readers import read_documents
 from moverank.indexer.readers.stored_record import record_of
-from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store import open_store
 from moverank.indexer.store.schema import alembic_config
 from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
 from tests.indexer.stored_state import change_last_byte, only_snapshot
 from tests.indexer.world import MakeCollection, document, snapshot_above
 
+_REPLACE = "UPDATE vectors SET vector = :vector WHERE document_id = 3"
 QUERY = random_vectors(1, 42)[0]
 DOCUMENTS = documents_with_vectors(30)
 
@@ -39,9 +40,9 @@ def _stored(collection: Collection) -> dict[str, object]:
     return {one.key: one.vector for one in collection}
 
 
-def _execute(collection: Collection, statement: str, *values: object) -> None:
-    with closing(sqlite3.connect(collection.path / "collection.db")) as connection, connection:
-        connection.execute(statement, values)
+def _execute(collection: Collection, statement: str, vector: bytes | None = None) -> None:
+    with closing(open_store(collection.path)) as store, store.migrating() as connection:
+        connection.execute(text(statement), {"vector": vector})
 
 
 def _interrupt(*_: object) -> None:
@@ -94,18 +95,17 @@ def test_only_a_changed_vector_is_written(collection: Collection) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statement", "sentence"),
+    ("vector", "sentence"),
     [
-        (
-            "UPDATE vectors SET vector = zeroblob(20) WHERE document_id = 3",
-            "'d2' has a text, title, metadata or vector",
-        ),
-        ("UPDATE vectors SET vector = zeroblob(7) WHERE document_id = 3", "'d2' has a vector of another dimension"),
-        ("DELETE FROM vectors WHERE document_id = 3", "'d2' has a text, title, metadata or vector"),
+        (bytes(20), "'d2' has a text, title, metadata or vector"),
+        (bytes(7), "'d2' has a vector of another dimension"),
+        (None, "'d2' has a text, title, metadata or vector"),
     ],
 )
-def test_a_damaged_vector_is_found_and_written_again(collection: Collection, statement: str, sentence: str) -> None:
-    _execute(collection, statement)
+def test_a_damaged_vector_is_found_and_written_again(
+    collection: Collection, vector: bytes | None, sentence: str
+) -> None:
+    _execute(collection, _REPLACE if vector else "DELETE FROM vectors WHERE document_id = 3", vector)
     assert any(sentence in found for found in check(collection.path).sentences())
     repair(collection.path)
     collection.refresh()
@@ -125,14 +125,16 @@ def test_a_damaged_snapshot_is_rebuilt(collection: Collection, name: str) -> Non
     assert check(collection.path).sentences() == ()
 
 
+@pytest.mark.sqlite("PostgreSQL enforces foreign keys")
 def test_an_orphaned_vector_is_found(collection: Collection) -> None:
-    _execute(collection, "INSERT INTO vectors VALUES (999, zeroblob(20))")
+    _execute(collection, "PRAGMA foreign_keys = OFF")
+    _execute(collection, "INSERT INTO vectors VALUES (999, :vector)", bytes(20))
     assert any("vectors belongs to no document" in sentence for sentence in check(collection.path).sentences())
 
 
 def test_a_snapshot_of_other_vectors_is_reported(collection: Collection) -> None:
     """Its checksums are right, but the database has another vector under the same revision."""
-    _execute(collection, "UPDATE vectors SET vector = zeroblob(20) WHERE document_id = 3")
+    _execute(collection, _REPLACE, bytes(20))
     sentences = check(collection.path).sentences()
     assert any("first stage has other documents" in sentence for sentence in sentences)
 
@@ -157,8 +159,7 @@ def test_a_schema_without_vectors_drops_them(collection: Collection) -> None:
     collection.index([document("plain", "ant"), replace(DOCUMENTS[0], title="Shown", title_counts=False)])
     collection.index([replace(DOCUMENTS[1], title="Elk", title_counts=True)])
     collection.close()
-    url = sqlite_url(collection.path / "collection.db")
-    with closing(Store(url)) as store, store.migrating() as connection:
+    with closing(open_store(collection.path)) as store, store.migrating() as connection:
         command.downgrade(alembic_config(connection), "0003")
     with Collection.open(collection.path) as opened:
         assert opened.settings.first_stage == "centroid"

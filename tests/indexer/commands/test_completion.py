@@ -64,6 +64,7 @@ def test_topics_and_commands(complete: Complete) -> None:
     assert complete("help", "s") == ["safety", "search", "serve", "server", "settings", "show", "similar", "sources"]
 
 
+@pytest.mark.sqlite("damages the file")
 def test_a_collection_that_cannot_be_read_has_no_values(complete: Complete, collection: Path) -> None:
     assert complete("similar", "-i", collection / "nowhere", "d") == []
     (collection / "collection.db").write_bytes(b"no database" * 99)

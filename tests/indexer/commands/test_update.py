@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from moverank import Collection, Document, Rejection
 from moverank.indexer.commands.update import RunSources, Updated, update
 from moverank.indexer.progress import silent
@@ -32,6 +34,7 @@ def test_a_collection_is_created_and_then_updated(tmp_path: Path, factory: Colle
         assert updated.settings.gamma == 0
 
 
+@pytest.mark.sqlite("the directory of one in a database is a cache, which stays")
 def test_a_new_collection_that_stays_empty_is_removed(tmp_path: Path, factory: CollectionFactory) -> None:
     updated = _run(tmp_path / "c", [_BAD], _chosen(factory))
     assert (updated.failed, updated.changes.rejected) == (True, 1)

@@ -6,6 +6,7 @@ import pytest
 from filelock import FileLock
 
 from tests.indexer.commands.program import CHANGES, GOOD, Call
+from tests.indexer.world import vectors_in
 
 
 def test_remove_has_the_json_keys_of_index(call: Call, collection: Path) -> None:
@@ -55,7 +56,7 @@ def test_check_and_backup(call: Call, collection: Path, tmp_path: Path) -> None:
     answer = call("backup", tmp_path / "copy", "-i", collection, "--json")
     assert (answer.code, answer.json) == (0, {"directory": str(tmp_path / "copy"), "revision": 1})
     assert call("backup", tmp_path / "other", "-i", collection).out == f"revision 1 is in {tmp_path / 'other'}\n"
-    vectors = tmp_path / "copy" / "vectors" / "vectors.npy"
+    vectors = vectors_in(tmp_path / "copy") / "vectors.npy"
     vectors.write_bytes(vectors.read_bytes()[:-1] + b"x")
     answer = call("check", "-i", tmp_path / "copy", "--json")
     assert answer.code == 1

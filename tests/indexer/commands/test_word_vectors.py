@@ -4,9 +4,11 @@ import json
 import pickle
 import re
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
+from moverank.indexer.files.location import shown
 from tests.indexer.commands.program import WORDS, Call
 
 _TOPICS = {
@@ -64,7 +66,10 @@ def test_vectors_of_a_file_stay_and_the_remedy_is_named(call: Call, vectors: Pat
     assert answer.json["trained_seconds"] is None
     assert answer.json["coverage"] < 0.5
     assert answer.sentence.startswith("only ")
-    assert f"`moverank refit -i {path} --embedding FILE` takes word vectors that fit these texts" in answer.sentence
+    assert (
+        f"`moverank refit -i {quote(shown(path))} --embedding FILE` takes word vectors that fit these texts"
+        in answer.sentence
+    )
     words = sorted({word for text in _TOPICS.values() for word in text.split()})
     fitting.write_text("".join(f"{word} {i % 7} {i % 11} {i % 3}\n" for i, word in enumerate(words)))
     answer = call("refit", "-i", path, "--embedding", fitting)

@@ -21,7 +21,7 @@ def test_a_path_without_a_collection_is_refused(tmp_path: Path, content: str | N
     assert content or not path.exists()
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("replaces the file")
 def test_a_file_that_is_no_database_is_refused(collection: Collection) -> None:
     collection.close()
     for log in collection.path.glob("collection.db-*"):
@@ -32,14 +32,14 @@ def test_a_file_that_is_no_database_is_refused(collection: Collection) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a shared database has the vectors itself")
 def test_missing_vectors_are_refused(collection: Collection) -> None:
     (collection.path / "vectors").rename(collection.path / "elsewhere")
     with pytest.raises(VectorsError, match="holds no word vectors"):
         Collection.open(collection.path)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a shared database has the vectors itself")
 def test_vectors_of_another_collection_are_refused(
     collection: Collection, factory: CollectionFactory, tmp_path: Path
 ) -> None:

@@ -27,7 +27,7 @@ def test_a_directory_holds_one_collection(collection: Collection, factory: Colle
     assert collection.info()["documents"] == 0
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a cache may hold other files")
 def test_files_of_others_are_left_alone(tmp_path: Path, factory: CollectionFactory) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(CollectionError, match=r"holds thesis\.txt and no collection: choose another place"):
@@ -38,7 +38,7 @@ def test_files_of_others_are_left_alone(tmp_path: Path, factory: CollectionFacto
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a cache may hold other files")
 def test_a_directory_named_vectors_is_not_taken_for_a_leftover(tmp_path: Path, factory: CollectionFactory) -> None:
     (tmp_path / "vectors").mkdir()
     (tmp_path / "vectors" / "mine.txt").write_text("years of work")
@@ -47,7 +47,7 @@ def test_a_directory_named_vectors_is_not_taken_for_a_leftover(tmp_path: Path, f
     assert (tmp_path / "vectors" / "mine.txt").read_text() == "years of work"
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the directory of one in a database is a cache")
 @pytest.mark.parametrize(
     ("choices", "error"),
     [
@@ -70,7 +70,7 @@ def test_a_failure_leaves_nothing_behind(
     assert not path.exists()
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the directory of one in a database is a cache")
 def test_an_interruption_leaves_nothing_behind(
     tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +97,7 @@ def test_a_collection_that_is_being_written_to_is_not_discarded(collection: Coll
     assert Collection.exists(collection.path)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the directory of one in a database is a cache")
 def test_an_empty_collection_is_discarded_with_its_directory(collection: Collection) -> None:
     collection.discard()
     assert not collection.path.exists()

@@ -59,7 +59,7 @@ def test_a_collection_without_vectors_is_copied(make_collection: MakeCollection,
         assert copy.info()["documents"] == 1
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("makes the copy of the file fail")
 def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path: Path) -> None:
     collection.index(random_documents(5))
     (tmp_path / "there").mkdir()

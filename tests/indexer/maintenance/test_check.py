@@ -35,7 +35,7 @@ def test_a_path_without_a_collection_is_refused(tmp_path: Path) -> None:
             function(tmp_path)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("damages the file")
 def test_a_damaged_database_is_reported_with_advice(directory: Path) -> None:
     path = directory / "collection.db"
     data = bytearray(path.read_bytes())
@@ -51,7 +51,7 @@ def test_a_damaged_database_is_reported_with_advice(directory: Path) -> None:
     assert repair(directory).sentences() == (sentence,)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("damages the file")
 def test_a_damaged_database_page_is_one_error_of_a_search(directory: Path) -> None:
     path = directory / "collection.db"
     content = path.read_bytes()

@@ -49,7 +49,7 @@ def test_faults_of_one_kind_are_one_sentence(directory: Path) -> None:
     assert check(directory).sentences() == ("'d0' is wrongly marked as having known words, or none, and 29 more",)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("PostgreSQL enforces foreign keys")
 def test_orphaned_rows_are_reported(directory: Path) -> None:
     execute(directory, "INSERT INTO fields VALUES (999, 'a', 'b')")
     assert any("belongs to no document" in sentence for sentence in check(directory).sentences())

@@ -21,7 +21,7 @@ def test_a_repair_needs_the_writers_lock(directory: Path) -> None:
         repair(directory)
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("a shared database has the vectors itself")
 @pytest.mark.parametrize("change", ["removed", "changed"])
 def test_vectors_without_their_source_are_reported(
     indexed: Indexed, factory: CollectionFactory, tmp_path: Path, change: str

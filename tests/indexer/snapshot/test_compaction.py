@@ -27,7 +27,8 @@ def test_a_short_tail_is_not_compacted(collection: Collection, monkeypatch: pyte
     assert len(_removals(collection)) == 4
     collection.index([document("new", "ant")])
     assert snapshots(collection) == ["snapshot-5"]
-    assert _removals(collection) == []
+    with collection.reading() as reader:  # another machine may have files from before them
+        assert bool(_removals(collection)) == reader.shared
 
 
 @pytest.mark.usefixtures("always_compact")

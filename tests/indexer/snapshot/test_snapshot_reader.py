@@ -154,7 +154,7 @@ def test_a_snapshot_older_than_the_record_of_removals_is_not_used(collection: Co
     _check_results(collection.path, [one for one in _DOCUMENTS if one.key not in ("d0", "d5")])
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("restores the file; a dump has another name")
 def test_a_snapshot_newer_than_a_restored_database_is_not_used(collection: Collection) -> None:
     collection.index(_DOCUMENTS)
     collection.close()

@@ -66,7 +66,7 @@ def _texts(path: Path) -> dict[tuple[str, int], str]:
         return {(key, position): text for key, position, text in connection.execute(joined)}
 
 
-@pytest.mark.sqlite
+@pytest.mark.sqlite("the schema 0001 was never in PostgreSQL")
 @pytest.mark.parametrize("weight", [1, 3])
 def test_titles_move_into_the_texts_and_back(make_collection: MakeCollection, weight: int) -> None:
     """Schema 0001 has titles as the beginning of texts, 0002 has rows of their own for them."""

@@ -20,7 +20,7 @@ from tests.indexer.world import (
     random_documents,
 )
 
-pytestmark = pytest.mark.sqlite
+pytestmark = pytest.mark.sqlite("changes permissions of the file")
 _DOCUMENTS = random_documents(30)
 
 
