@@ -22,7 +22,7 @@ def serve(  # over 40 lines: most of them are its options
         typer.Option(
             "-i",
             "--index",
-            metavar="[NAME=]DIR",
+            metavar="[NAME=]DIR|URL",
             help="A collection; repeatable. [default: $MOVERANK_INDEX or ./moverank.index]",
             show_default=False,
         ),

@@ -14,7 +14,7 @@ SEARCH_DEFAULTS = SearchOptions()
 # ---- every command
 
 
-def _directory(name: Path) -> Path:
+def _directory(name: str) -> Path:
     """Return the directory of a collection, which may be in a database."""
     from moverank.indexer.files.location import collection_directory
 
@@ -30,6 +30,7 @@ Index = Annotated[
         metavar="DIR|URL",
         help="Directory of the collection, or postgresql://USER@HOST/DATABASE?schema=NAME.",
         show_default=True,
+        parser=str,  # a Path would drop slashes of a URL
         callback=_directory,
     ),
 ]

@@ -8,7 +8,7 @@ import re
 import sys
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file
@@ -19,8 +19,12 @@ CACHE = "MOVERANK_CACHE"
 URL_FILE = "database.url"
 """The file with the URL of the database, readable by its owner only: it may have a password."""
 
-_URL = re.compile(r"postgres(ql)?:/{1,2}(?=\S)")  # a path has only one slash
+_FORM = "postgresql://USER@HOST/DATABASE?schema=SCHEMA"
+_URL = re.compile(r"postgres(ql)?:/{1,2}(?=\S)")  # a Path has only one slash
+_OTHER_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_PASSWORD = re.compile(r"(?<=[?&])\w*password=[^&\s]*&?")
+_DIGEST = re.compile(r"-[0-9a-f]{16}$")
 
 
 def collection_directory(name: str | Path) -> Path:
@@ -31,11 +35,11 @@ def collection_directory(name: str | Path) -> Path:
     """
     text = str(name)
     if not is_url(text):
+        if _OTHER_URL.match(text):
+            raise UsageError(f"{without_passwords(text)}: a collection is a directory, or {_FORM}")
         return Path(text)
-    url = _URL.sub("postgresql://", text)
-    parts = urlsplit(url)
-    schema = _schema(parts, url)
-    identity = f"{parts.hostname}:{parts.port}{unquote(parts.path)}?{parts.query}"
+    url = _URL.sub("postgresql://", text, count=1)
+    schema, identity = _parsed(url)
     digest = blake2b(identity.encode(), digest_size=8).hexdigest()
     directory = cache_directory() / f"{schema}-{digest}"
     try:
@@ -60,7 +64,7 @@ def is_url(name: str) -> bool:
 def collection_name(directory: Path) -> str:
     """Return the short name of a collection: that of its directory, or of its schema."""
     name = directory.resolve().name
-    return name.rpartition("-")[0] if database_url(directory) else name.removesuffix(".index")
+    return (_DIGEST.sub("", name) if database_url(directory) else name).removesuffix(".index")
 
 
 def cache_directory() -> Path:
@@ -89,14 +93,26 @@ def shown(directory: Path, url: str | None = None) -> str:
 
 def without_passwords(text: str) -> str:
     """Return a text with URLs, such as a command, without the passwords in these."""
-    return re.sub(r"(?<=//)([^/@\s]*?):[^/@\s]*(?=@)", r"\1", text)
+    without = re.sub(r"(?<=//)([^/@:\s]*):[^/\s]*(?=@)", r"\1", text)
+    return re.sub(r"(?<=//)\S*password=\S*", lambda url: _PASSWORD.sub("", url[0]).rstrip("?&"), without)
 
 
-def _schema(parts: SplitResult, url: str) -> str:
-    """Return the schema that a URL names, `public` if it names none; UsageError for an invalid one."""
-    named = parse_qs(parts.query).get("schema", ["public"])
-    if len(named) != 1 or not _SCHEMA.fullmatch(named[0]):
+def _parsed(url: str) -> tuple[str, str]:
+    """Return the schema that a URL names, `public` if it names none, and what distinguishes databases.
+
+    Raises UsageError for an invalid URL.
+    """
+    try:
+        parts = urlsplit(url)
+        identity = f"{parts.hostname}:{parts.port}{unquote(parts.path)}?{parts.query}"
+    except ValueError as error:  # the URL may have a password in any place
         raise UsageError(
-            f"{shown(Path(), url)}: the schema must be one name of letters, digits and _, as in ?schema=forum"
+            f"the URL of the database is invalid: it must be {_FORM}, where special characters of names and passwords "
+            "are percent-encoded, as %40 for @, and a port is a number"
+        ) from error
+    named = parse_qs(parts.query, keep_blank_values=True).get("schema", ["public"])
+    if len(named) != 1 or not _SCHEMA.fullmatch(named[0]) or parts.fragment:
+        raise UsageError(
+            f"{without_passwords(url)}: the schema must be one name of letters, digits and _, as in ?schema=forum"
         )
-    return named[0]
+    return named[0], identity

@@ -16,7 +16,16 @@ _LOST = "the connection to the database was lost: what was not committed was not
 _ENDED = ("08", "57P")
 """SQLSTATE classes of PostgreSQL: connection exceptions, and sessions that an administrator ended."""
 
-_UNREACHABLE = ("connection failed", "connection is bad", "connection timeout")
+_NO_PERMISSION = "42501"
+
+_UNREACHABLE = (
+    "connection failed",
+    "connection is bad",
+    "connection timeout",
+    "failed to resolve host",
+    "invalid connection option",
+    'missing "="',
+)
 """How psycopg's messages begin where there was no connection yet."""
 
 _Result = TypeVar("_Result")
@@ -55,17 +64,19 @@ def _translated(error: Exception) -> CollectionError:
         return CollectionError(f"the database cannot be used: {cause}")
     if isinstance(error, PendingRollbackError):  # a statement after the one that lost the connection
         return ConnectionLost(_LOST)
+    if cause.startswith(_UNREACHABLE):
+        return ConnectionLost(f"the database cannot be reached: {cause}")
     if isinstance(error, OperationalError) or type(driver).__name__ == "OperationalError":
         return _of_connection(driver, cause)
+    if getattr(driver, "sqlstate", None) == _NO_PERMISSION:
+        return CollectionError(f"the user of the database may not do this: {cause}")
     if isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError):
         return CollectionError(f"the database refused a statement: {cause}")
     return CollectionError(f"the database cannot be used: {error}")
 
 
 def _of_connection(driver: object, cause: str) -> CollectionError:
-    """Return the error of a server that is gone or was never there; a state of another class is another failure."""
-    if cause.startswith(_UNREACHABLE):
-        return ConnectionLost(f"the database cannot be reached: {cause}")
+    """Return the error of a server that is gone; a state of another class is another failure."""
     state = getattr(driver, "sqlstate", None)
     if state is None or state.startswith(_ENDED):
         return ConnectionLost(f"{_LOST} ({cause})")

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -49,8 +50,10 @@ def postgres_engine(url: str) -> Engine:
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
     address, schema = _address(url)
-    options = {"options": f"-csearch_path={schema}", "application_name": _name(), "connect_timeout": 10}
-    return create_engine(address, connect_args=options, pool_pre_ping=True)
+    search_path = f'-csearch_path="{schema}"'  # without quotes, capitals would be small letters
+    options = {"options": f"{address.query.get('options', '')} {search_path}", "application_name": _name()}
+    limits = {} if "connect_timeout" in address.query else {"connect_timeout": 10}
+    return create_engine(address, connect_args=options | limits, pool_pre_ping=True)
 
 
 def create_schema(connection: Connection, url: str) -> None:
@@ -128,7 +131,8 @@ def _address(url: str) -> tuple[URL, str]:
     made = make_url(url)
     named = made.query.get("schema", "public")
     schema = named if isinstance(named, str) else named[0]
-    return made.difference_update_query(["schema"]).set(drivername="postgresql+psycopg"), schema
+    host = made.host and unquote(made.host)  # the directory of a socket has slashes
+    return made.difference_update_query(["schema"]).set(drivername="postgresql+psycopg", host=host), schema
 
 
 def _name() -> str:
