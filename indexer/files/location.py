@@ -42,6 +42,12 @@ def collection_directory(name: str | Path) -> Path:
     schema, identity = _parsed(url)
     digest = blake2b(identity.encode(), digest_size=8).hexdigest()
     directory = cache_directory() / f"{schema}-{digest}"
+    make_cache(directory, url)
+    return directory
+
+
+def make_cache(directory: Path, url: str) -> None:
+    """Make the directory for derived files of the database `url`; CollectionError if it cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         if database_url(directory) != url:
@@ -53,7 +59,6 @@ def collection_directory(name: str | Path) -> Path:
             f"{directory}, the cache of {shown(directory, url)}, cannot be written: {error.strerror}: name another "
             f"directory with --cache or ${CACHE}"
         ) from error
-    return directory
 
 
 def is_url(name: str) -> bool:

@@ -17,7 +17,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot import compaction
 from moverank.indexer.snapshot.snapshot_reader import newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
-from moverank.indexer.store import Reader, Store
+from moverank.indexer.store import Reader, Store, restore_cache
 from moverank.rerank.words.embedding import Embedding
 
 _log = logging.getLogger("moverank")
@@ -56,6 +56,7 @@ class SnapshotRepairer:
         `damages` are the damaged files, none if there is no snapshot.
         """
         try:
+            restore_cache(self._store, self._directory)
             with locked(self._directory):
                 _rebuild(self._store, self._directory)
         except ConnectionLost:

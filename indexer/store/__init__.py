@@ -3,7 +3,7 @@
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors, repeated
 from moverank.indexer.store.document_reader import Entry, StoredDocument
-from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store
+from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store, restore_cache
 from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
 from moverank.indexer.store.sqlite import sqlite_url
 from moverank.indexer.store.store import Store
@@ -28,5 +28,6 @@ __all__ = [
     "open_existing",
     "open_store",
     "repeated",
+    "restore_cache",
     "sqlite_url",
 ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import database_url
+from moverank.indexer.files.location import database_url, make_cache
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.store.sqlite import sqlite_url
 from moverank.indexer.store.store import Store
@@ -55,5 +55,12 @@ def locked_for_writing(store: Store, directory: Path, wait: float = 0.0) -> Iter
 
     Waits at most `wait` seconds for each. Raises LockedError, which names the owner, and CollectionError.
     """
+    restore_cache(store, directory)
     with locked(directory, wait), store.locked(wait):
         yield
+
+
+def restore_cache(store: Store, directory: Path) -> None:
+    """Make the directory of a shared database again, if it was deleted since it was opened; CollectionError."""
+    if store.shared and database_url(directory) is None:
+        make_cache(directory, store.url)

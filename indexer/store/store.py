@@ -31,10 +31,14 @@ class Store:
     """
 
     def __init__(self, url: str, *, migrated: bool = True) -> None:
-        self._url, self.shared = url, url.startswith("postgresql:")
+        self.url, self.shared = url, url.startswith("postgresql:")
         self._open()
         if migrated:
-            self.migrate()
+            try:
+                self.migrate()
+            except BaseException:
+                self.close()
+                raise
 
     def migrate(self) -> None:
         """Migrate an older schema of tables, and fill an empty database."""
@@ -50,8 +54,8 @@ class Store:
                 migrate(connection)
 
     def _open(self) -> None:
-        self._read_only = None if self.shared else ReadOnlyFile.of(self._url)
-        self._engine = postgres_engine(self._url) if self.shared else sqlite_engine(self._url, self._read_only)
+        self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
+        self._engine = postgres_engine(self.url) if self.shared else sqlite_engine(self.url, self._read_only)
         self._lock = SessionLock(self._engine) if self.shared else None
 
     def is_filled(self) -> bool:
@@ -119,7 +123,7 @@ class Store:
         """
         if self._lock:
             with self._connect(write=True) as connection:
-                create_schema(connection, self._url)
+                create_schema(connection, self.url)
                 yield connection
             return
         options = {"moverank_write": True, "moverank_keys": False}
