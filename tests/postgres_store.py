@@ -7,6 +7,7 @@ Collections that other processes create are in `new_place`; those that are copie
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 from moverank.indexer.files.location import URL_FILE, database_url
 from moverank.indexer.indexing import creation
 from moverank.indexer.maintenance.copying import copy
+from moverank.indexer.store import Store
+from tests.engines.postgres_server import postgres_server
 
 OPTION = "--store"
 _VARIABLE = "MOVERANK_TEST_STORE"
@@ -64,6 +67,25 @@ def copied(source: Path, target: Path) -> Path:
     for path in source.glob("snapshot-*"):
         shutil.copytree(path, target / path.name)
     return target
+
+
+def removed(directory: Path) -> None:
+    """Remove the directory of a collection that is closed, on PostgreSQL with its schema."""
+    if url := database_url(directory):
+        with closing(Store(url)) as store, store.writing() as writer:
+            writer.clear()
+    shutil.rmtree(directory)
+
+
+@contextmanager
+def collections_in(store: str) -> Iterator[None]:
+    """Make `new_place` and `copied` of a program use a new server, if the store is PostgreSQL."""
+    if store == "sqlite":
+        yield
+        return
+    with postgres_server() as variables:
+        os.environ |= variables | {_VARIABLE: store}
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

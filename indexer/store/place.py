@@ -39,8 +39,7 @@ def open_existing(directory: Path) -> Store | None:
         return open_store(directory) if exists(directory) else None
     store = Store(url, migrated=False)
     try:
-        if store.is_filled():
-            store.migrate()
+        if store.migrate_filled():
             return store
     except BaseException:
         store.close()

@@ -53,7 +53,7 @@ def postgres_engine(url: str) -> Engine:
     search_path = f'-csearch_path="{schema}"'  # without quotes, capitals would be small letters
     options = {"options": f"{address.query.get('options', '')} {search_path}", "application_name": _name()}
     limits = {} if "connect_timeout" in address.query else {"connect_timeout": 10}
-    return create_engine(address, connect_args=options | limits, pool_pre_ping=True)
+    return create_engine(address, connect_args=options | limits, pool_pre_ping=True, use_native_hstore=False)
 
 
 def create_schema(connection: Connection, url: str) -> None:

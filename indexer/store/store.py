@@ -45,13 +45,16 @@ class Store:
         with self._connect() as connection:
             ready = is_current(connection)
         if not ready:
-            if self._read_only:
-                raise CollectionError(
-                    f"{self._read_only.path} was written by an earlier version and is read-only: open the collection "
-                    "once with write permission, or copy it, so that it can be migrated"
-                )
-            with self.migrating() as connection:
-                migrate(connection)
+            self._migrate()
+
+    def _migrate(self) -> None:
+        if self._read_only:
+            raise CollectionError(
+                f"{self._read_only.path} was written by an earlier version and is read-only: open the collection "
+                "once with write permission, or copy it, so that it can be migrated"
+            )
+        with self.migrating() as connection:
+            migrate(connection)
 
     def _open(self) -> None:
         self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
@@ -61,9 +64,17 @@ class Store:
     def is_filled(self) -> bool:
         """Return whether the database holds a collection."""
         with self._connect() as connection:
-            if not inspect(connection).has_table(SETTINGS.name):
+            return _is_filled(connection)
+
+    def migrate_filled(self) -> bool:
+        """Migrate the older schema of a collection; return False, and change nothing, if the database holds none."""
+        with self._connect() as connection:
+            if not _is_filled(connection):
                 return False
-            return bool(Reader(connection).settings())
+            ready = is_current(connection)
+        if not ready:
+            self._migrate()
+        return True
 
     @contextmanager
     def locked(self, wait: float = 0.0) -> Iterator[None]:
@@ -165,3 +176,7 @@ class Store:
         """Copy one consistent state of the database, even while another process writes."""
         with self._connect() as connection:
             copy_file(connection, path)
+
+
+def _is_filled(connection: Connection) -> bool:
+    return inspect(connection).has_table(SETTINGS.name) and bool(Reader(connection).settings())

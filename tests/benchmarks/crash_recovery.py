@@ -4,11 +4,10 @@ Each round copies a small collection, changes it in a process until that is kill
 collection must have the state after the last acknowledged change, or after the change in progress, and return what a
 new collection of the same documents returns. The next change must leave no temporary file. Operations: adding
 documents, updating, removing, refitting, replacing the word vectors, rebuilding a damaged snapshot, migrating the
-schema up and down.
+schema up and down (of SQLite: PostgreSQL had no schema 0001).
 """
 
 import random
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -30,9 +29,10 @@ from tests.benchmarks.small_collection import (  # isort: split
 from alembic import command
 
 from moverank import Collection, Document
-from moverank.indexer.store import Store, schema, sqlite_url
+from moverank.indexer.store import Store, open_store, schema, sqlite_url
 from tests.benchmarks.child_process import FAILED, Report, run_in_child, run_until_killed
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
+from tests.postgres_store import collections_in, copied, removed
 
 _FIRST = 40
 _LONGEST = 1.2  # seconds until the kill
@@ -133,7 +133,7 @@ def define_newer_schema(folder: Path) -> None:
 
 def stored(path: Path) -> dict[str, tuple[str, list[str]]]:
     """Return the titles and texts of all documents."""
-    store = Store(sqlite_url(path / "collection.db"))
+    store = open_store(path)
     with store.reading() as reader:
         ids = list(reader.ids())
         shown, texts = reader.shown(ids), reader.texts(ids)
@@ -169,7 +169,7 @@ def kill_once(base: Path, empty: Path, operation: str, seconds: float) -> tuple[
     Returns the number of acknowledged changes, and the `fault` afterwards.
     """
     path = base.with_name("round")
-    shutil.copytree(base, path)
+    copied(base, path)
     state = by_key(documents(range(_FIRST), 0))
     lines = run_until_killed(lambda report: change(operation, path, state, report), seconds)
     if any(line.startswith(FAILED) for line in lines):
@@ -179,7 +179,7 @@ def kill_once(base: Path, empty: Path, operation: str, seconds: float) -> tuple[
             state = after_change(operation, state, number)
         after = after_change(operation, state, len(lines))
         problem = run_in_child(lambda: fault(empty, path, state, after))
-    shutil.rmtree(path)
+    removed(path)
     return len(lines), problem
 
 
@@ -203,16 +203,17 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=300, help="number of kills (300)")
     parser.add_argument("--seed", type=int, default=0, help="of the instants (0)")
     parser.add_argument("--work", choices=OPERATIONS, action="append", help="run only this operation; may be repeated")
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite", help="database (sqlite)")
     arguments = parser.parse_args()
     prepare()
     rng = random.Random(arguments.seed)  # noqa: S311 - instants, no secret
     rows = []
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory() as name, collections_in(arguments.store):
         base = create(Path(name), "base", documents(range(_FIRST), 0))
         empty = create(Path(name), "empty", [])
         reversed_vectors(Path(name))
         (Path(name) / "versions").mkdir()
-        operations = arguments.work or OPERATIONS
+        operations = arguments.work or (OPERATIONS if arguments.store == "sqlite" else OPERATIONS[:-1])
         for operation in operations:
             if operation == "migrate":
                 define_newer_schema(Path(name) / "versions")

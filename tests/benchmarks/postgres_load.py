@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,11 +34,11 @@ _OWN = 10  # documents of each writer
 _PAUSE = 0.5  # seconds between two ended sessions, on average
 
 
-def write(url: str, number: int, until: float) -> Counter[str]:
-    """Write one revision after the other until a time; return what happened, and the last acknowledged revision."""
-    seen, revision = Counter[str](), 0
+def write(url: str, number: int, seconds: float) -> Counter[str]:
+    """Write one revision after the other for so long; return what happened, and the last acknowledged revision."""
+    seen, revision, until = Counter[str](), 0, time.time() + seconds
     own = range(number * _OWN, (number + 1) * _OWN)
-    while time.time() < until:
+    while time.time() < until or not seen["done"]:
         revision += 1
         try:
             with Collection.open(url, wait=30) as collection:
@@ -53,15 +54,15 @@ def write(url: str, number: int, until: float) -> Counter[str]:
     return seen
 
 
-def read(url: str, number: int, until: float) -> Counter[str]:
-    """Search and refresh until a time; return what happened."""
+def read(url: str, number: int, seconds: float) -> Counter[str]:
+    """Search and refresh for so long; return what happened."""
     expected = {
         (revision, query): Twin.of(documents(range(_WRITERS * _OWN), revision)).distances(query)
         for revision in range(len(WORDS))
         for query in QUERIES
     }
-    seen = Counter[str]()
-    while time.time() < until:
+    seen, until = Counter[str](), time.time() + seconds
+    while time.time() < until or not seen["done"]:
         try:
             with Collection.open(url) as collection:
                 for _ in range(5):
@@ -82,13 +83,13 @@ def read(url: str, number: int, until: float) -> Counter[str]:
     return seen
 
 
-def end_sessions(until: float, seed: int) -> int:
-    """End a session at random instants until a time; return how many were."""
+def end_sessions(running: Sequence[subprocess.Popen[str]], seed: int) -> int:
+    """End a session at random instants until all processes have ended; return how many were."""
     import psycopg
 
     rng, ended = random.Random(seed), 0  # noqa: S311 - instants
     with psycopg.connect(autocommit=True) as connection:
-        while time.time() < until:
+        while any(process.poll() is None for process in running):
             time.sleep(rng.expovariate(1 / _PAUSE))
             others = connection.execute(
                 "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
@@ -104,11 +105,11 @@ def main() -> None:
     parser = argument_parser(__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--process", nargs=4, metavar=("KIND", "URL", "NUMBER", "UNTIL"), help="for its own use")
+    parser.add_argument("--process", nargs=4, metavar=("KIND", "URL", "NUMBER", "SECONDS"), help="for its own use")
     arguments = parser.parse_args()
     if arguments.process:
-        kind, url, number, until = arguments.process
-        seen = (write if kind == "writer" else read)(url, int(number), float(until))
+        kind, url, number, seconds = arguments.process
+        seen = (write if kind == "writer" else read)(url, int(number), float(seconds))
         show(json.dumps(seen))
         return
     with TemporaryDirectory() as name, postgres_server() as variables:
@@ -122,13 +123,12 @@ def main() -> None:
 
 def report(url: str, directory: Path, seconds: float, seed: int) -> list[list[object]]:
     """Run all processes, compare the collection with what was acknowledged, and print the table."""
-    until = time.time() + seconds
     running = []
     for kind, number in [("writer", i) for i in range(_WRITERS)] + [("reader", i) for i in range(_READERS)]:
         environment = os.environ | {CACHE: str(directory / f"cache-{number % 2}")}
-        command = [sys.executable, __file__, "--process", kind, url, str(number), str(until)]
+        command = [sys.executable, __file__, "--process", kind, url, str(number), str(seconds)]
         running.append((kind, number, subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True)))
-    ended = end_sessions(until, seed)
+    ended = end_sessions([process for *_, process in running], seed)
     rows: list[list[object]] = []
     for kind, number, process in running:
         output = process.communicate(timeout=120)[0]
@@ -137,7 +137,7 @@ def report(url: str, directory: Path, seconds: float, seed: int) -> list[list[ob
         faults = seen["errors"] + seen["mixed"] + seen["wrong"] + lost
         counts = (seen[each] for each in ("done", "ConnectionLost", "LockedError", "errors", "mixed", "wrong"))
         rows.append([f"{kind} {number}", *counts, lost, verdict(faults == 0 and seen["done"] > 0)])
-    show(f"{ended} sessions were ended in {seconds:.0f} s")
+    show(f"{ended} sessions were ended; each process ran for {seconds:.0f} s")
     heads = ["process", "revisions or answers", "connection lost", "locked", "errors", "mixed", "wrong", "lost", ""]
     show_table(heads, rows)
     with Collection.open(url) as collection:

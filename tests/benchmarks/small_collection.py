@@ -7,7 +7,6 @@ from tests.benchmarks.child_process import run_in_child  # isort: split
 
 import logging
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from moverank import Collection, Document, SearchOptions
 from moverank.indexer.snapshot import compaction
 from moverank.rerank.runtime.threads import single_threaded
 from tests.indexer.world import WORDS, CollectionFactory, document
+from tests.postgres_store import copied, new_place, removed
 
 QUERIES = ("ant bee cat", "dog elk fox gnu", "hen ibis", "jay kiwi lark ant")
 
@@ -63,13 +63,13 @@ def answers(collection: Collection) -> Answers:
 def answers_from_scratch(empty: Path, state: Sequence[Document]) -> Answers:
     """Return the answers of a new collection of the documents `state`: a copy of the `empty` collection."""
     path = empty.with_name(f"scratch-{os.getpid()}")
-    shutil.copytree(empty, path)
+    copied(empty, path)
     try:
         with Collection.open(path) as collection:
             collection.index(state)
             return answers(collection)
     finally:
-        shutil.rmtree(path)
+        removed(path)
 
 
 def reversed_vectors(directory: Path) -> Path:
@@ -85,7 +85,7 @@ def create(directory: Path, name: str, state: Sequence[Document]) -> Path:
 
     def work() -> str:
         settings = CollectionFactory(directory).settings()
-        with Collection.create(directory / name, settings) as collection:
+        with Collection.create(new_place(directory / name), settings) as collection:
             collection.index(state)
         return ""
 
