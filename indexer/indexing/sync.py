@@ -26,7 +26,7 @@ from moverank.indexer.indexing.stored_form import (
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
 from moverank.indexer.scope import Scope
-from moverank.indexer.store import Store, StoredState, Writer
+from moverank.indexer.store import Store, StoredState, Writer, repeated
 
 BATCH = 2000
 
@@ -119,8 +119,12 @@ class Sync:
 
     def _revision(self) -> int:
         """Return the number of the last committed change."""
-        with self._store.reading() as reader:
-            return reader.revision()
+
+        def read() -> int:
+            with self._store.reading() as reader:
+                return reader.revision()
+
+        return repeated(read)  # an error would hide that it was committed
 
     def _whole_run(self, *, prune: bool, dry_run: bool) -> AbstractContextManager[Writer | None]:
         if dry_run:

@@ -21,12 +21,12 @@ class CuttingProxy:
     """Passes the messages of all clients on, and ends the connection of the one which sends number `cut_at`, from 1.
 
     The server gets this message if `delivered`, and does what it says, but the client gets no answer: as for a commit
-    whose outcome it cannot know. `directory` is what clients name as the host; `messages` counts.
+    whose outcome it cannot know. `directory` is what clients name as the host; `messages` and `sessions` count.
     """
 
     def __init__(self, server: Path, directory: Path) -> None:
         self.directory, self._server = directory, server / SOCKET
-        self.messages, self.cut_at, self.delivered = 0, 0, False
+        self.messages, self.sessions, self.cut_at, self.delivered = 0, 0, 0, False
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(directory / SOCKET))
         self._listening.listen()
@@ -37,7 +37,7 @@ class CuttingProxy:
     def arm(self, cut_at: int, *, delivered: bool) -> None:
         """Count from 0 again, and cut at another message; 0: at none."""
         with self._lock:
-            self.messages, self.cut_at, self.delivered = 0, cut_at, delivered
+            self.messages, self.sessions, self.cut_at, self.delivered = 0, 0, cut_at, delivered
 
     @property
     def has_cut(self) -> bool:
@@ -59,6 +59,7 @@ class CuttingProxy:
                 client, _ = self._listening.accept()
             except OSError:
                 return
+            self.sessions += 1
             thread = threading.Thread(target=self._serve, args=(client,), daemon=True)
             self._threads.append(thread)
             thread.start()

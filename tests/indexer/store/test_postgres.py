@@ -19,6 +19,7 @@ from moverank.indexer.store import Store
 from moverank.rerank.ranking import Ranking
 from tests.contracts.documentation import PAGES, examples
 from tests.contracts.example_files import write_files
+from tests.engines.cutting_proxy import cutting_proxy
 from tests.indexer.store.rows import document_row
 from tests.indexer.world import CollectionFactory, Twin, check_exact, document, random_documents
 
@@ -221,3 +222,38 @@ def test_the_lines_of_the_manual_run(url: str, tmp_path: Path) -> None:
         command = line.replace(shown, own).replace("moverank ", f"{sys.executable} -m moverank ", 1)
         found = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
         assert found.returncode == 0, f"{line}\n{found.stdout}{found.stderr}"
+
+
+@pytest.mark.usefixtures("forum")
+def test_a_collection_is_opened_by_one_session(url: str, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.jsonl"
+    texts.write_text(json.dumps({"id": "new", "text": "ant"}) + "\n")
+    with cutting_proxy() as proxy:
+        there = url.replace(os.environ["PGHOST"], str(proxy.directory))
+        for command, sessions in ((["search", "ant"], 1), (["index", str(texts)], 2), (["check"], 1)):  # 1 for the lock
+            proxy.arm(0, delivered=False)
+            done = subprocess.run(
+                [sys.executable, "-m", "moverank", *command, "-i", there], capture_output=True, check=False
+            )
+            assert (done.returncode, proxy.sessions) == (0, sessions), done.stderr
+
+
+def test_a_commit_that_was_not_acknowledged_is_looked_up(url: str, forum: Collection) -> None:
+    with cutting_proxy() as proxy:
+        there = url.replace(os.environ["PGHOST"], str(proxy.directory))
+        with Collection.open(there) as cut:
+            before, number = cut.search(QUERY, k=5), 0
+            while not (number and not proxy.has_cut):  # one message later each time, until it is not reached
+                number += 1
+                proxy.arm(number, delivered=True)
+                key = f"cut-{number}"
+                try:
+                    cut.index([document(key, "ant")], upkeep=False)
+                except ConnectionLost:
+                    with Collection.open(url) as direct:
+                        assert key not in direct
+                else:
+                    with Collection.open(url) as direct:
+                        assert direct.get(key) is not None
+    assert before.hits
+    assert check(forum.path).sentences() == ()
