@@ -26,7 +26,7 @@ from moverank.indexer.indexing.stored_form import (
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
 from moverank.indexer.scope import Scope
-from moverank.indexer.store import Store, StoredState, Writer, repeated
+from moverank.indexer.store import Store, StoredState, Writer
 
 BATCH = 2000
 
@@ -97,7 +97,7 @@ class Sync:
             if prune:
                 with self._transaction(whole) as writer:
                     self._prune(writer, confirmed=confirmed, dry_run=dry_run)
-        return Changes(**self._tally, revision=self._revision())
+        return Changes(**self._tally, revision=self._store.revision())
 
     def _prune(self, writer: Writer, *, confirmed: bool, dry_run: bool) -> None:
         """Remove the documents that the run has not seen, and log what it keeps nevertheless."""
@@ -107,7 +107,7 @@ class Sync:
         if 2 * removed > before and not confirmed:
             reason = f"{removed:,} of {before:,} documents of these sources would be removed"
             if not dry_run:
-                refused = Changes(rejected=self._tally["rejected"], revision=self._revision())
+                refused = Changes(rejected=self._tally["rejected"], revision=self._store.revision())
                 raise PruneRefused(f"nothing was changed: {reason} (--dry-run lists them); --yes removes them", refused)
             _log.warning("%s, so that --prune needs --yes", reason)
         for sentence in unseen.notes():
@@ -116,15 +116,6 @@ class Sync:
         self._tally["kept"] += kept
         for key in unseen.removable.values():
             self._changed("removed", key)
-
-    def _revision(self) -> int:
-        """Return the number of the last committed change."""
-
-        def read() -> int:
-            with self._store.reading() as reader:
-                return reader.revision()
-
-        return repeated(read)  # an error would hide that it was committed
 
     def _whole_run(self, *, prune: bool, dry_run: bool) -> AbstractContextManager[Writer | None]:
         if dry_run:

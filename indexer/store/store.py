@@ -8,7 +8,7 @@ from sqlalchemy import Connection, inspect
 
 from moverank.indexer.errors import CollectionError, ConnectionLost
 from moverank.indexer.store.auditor import Auditor
-from moverank.indexer.store.database_errors import database_errors
+from moverank.indexer.store.database_errors import database_errors, repeated
 from moverank.indexer.store.postgres import (
     SessionLock,
     create_schema,
@@ -152,6 +152,15 @@ class Store:
         """Open a consistent view, in which later commits are not visible."""
         with self._connect() as connection:
             yield Reader(connection)
+
+    def revision(self) -> int:
+        """Return the number of the last change; an error would hide that it was committed, so it is read again."""
+
+        def read() -> int:
+            with self.reading() as reader:
+                return reader.revision()
+
+        return repeated(read)
 
     @contextmanager
     def writing(self) -> Iterator[Writer]:
