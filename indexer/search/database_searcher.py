@@ -136,9 +136,9 @@ class DatabaseSearcher:
             norm, last = np.float32(np.linalg.norm(vector)), np.float32(costs[-1])
             longest = np.array([norm + last], np.float32)  # of a centroid at that distance
             floor = float(wcd_from_squares(np.array([last * last]), longest, norm, len(vector))[0])
-        terms = query.words.terms.get(_gamma(query))
-        words = terms.ids if terms else query.words.ids
-        view = self._candidates.view(ids.tolist(), _gamma(query), words, floor)
+        gamma = _gamma(query)
+        words = query.words.ids if gamma is None else query.words.terms[gamma].ids
+        view = self._candidates.view(ids.tolist(), gamma, words, floor)
         if query.words.ignored is not None and any(term.stem for term in query.ranking.counted):
             known = set(query.words.all_texts) - set(query.words.unknown or ())
             counted = (query.words.all_texts, known, query.ranking, self._reader.occurring, view.scores)
@@ -181,6 +181,6 @@ class DatabaseSearcher:
                 yield self._ranking(outcome, *found, options)
 
 
-def _gamma(query: Query) -> float:
-    """Return the gamma by which the scorers of a ranking weigh parts: there is one at most; see `suits_candidates`."""
-    return next(iter(query.gammas_of_scorers), 0.0)
+def _gamma(query: Query) -> float | None:
+    """Return the gamma by which the scorers of a ranking weigh parts, which is one; see `suits_candidates`."""
+    return next(iter(query.gammas_of_scorers), None)

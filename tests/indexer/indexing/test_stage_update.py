@@ -223,7 +223,7 @@ def test_changes_by_a_version_without_it_are_caught_up(make: Make, monkeypatch: 
 
 
 DAMAGE = {
-    "DELETE FROM {table} WHERE mod(document_id, 7) = 0": r"has no vector in the database's first stage, and \d more",
+    "DELETE FROM {table} WHERE mod(document_id, 7) = 0": r"has no vector in the database's first stage, and \d+ more",
     "UPDATE {table} SET vector = '[9,9,9,9]' WHERE document_id = 3": "'d2' has a wrong vector or length",
     "UPDATE {table} SET tokens = '' WHERE document_id = 3": "'d2' has a wrong vector or length",
     "INSERT INTO {table} VALUES (999, '', NULL)": "999 is the id of a vector without a document",
