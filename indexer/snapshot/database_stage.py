@@ -4,7 +4,7 @@ Each fit has a table of its own; a setting describes the current one, and the re
 """
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -98,15 +98,20 @@ class DatabaseStage:
     ) -> Iterator[list[StageRow]]:
         """Iterate over the rows of the documents changed after a revision, by document id, many at a time."""
         for parts in documents_of(reader.counted_parts(since), _PARTS):
-            found = self._encoded(reader, parts, settings, embedding)
-            tokens = tokens_by_document(parts)
+            word_ids, vectors = known_words(reader, parts, embedding)
+            found = self._encoded(reader, parts, settings, word_ids, vectors)
+            tokens = tokens_by_document(parts, word_ids)
             yield [StageRow(id_, packed, found.get(id_)) for id_, packed in tokens.items()]
 
     def _encoded(
-        self, reader: Reader, parts: Any, settings: Settings, embedding: Embedding
+        self,
+        reader: Reader,
+        parts: Sequence[CountedPart],
+        settings: Settings,
+        word_ids: NDArray[np.int64],
+        vectors: NDArray[np.float32],
     ) -> dict[int, NDArray[np.float32]]:
         """Return the vectors of those documents that have one, as the column holds them."""
-        word_ids, vectors = known_words(reader, parts, embedding)
         ids, counts = concatenated(list(assemble(parts, word_ids)))
         if not len(ids):
             return {}
@@ -129,7 +134,7 @@ class DatabaseStage:
 
 
 def known_words(
-    reader: Reader, parts: list[CountedPart], embedding: Embedding
+    reader: Reader, parts: Sequence[CountedPart], embedding: Embedding
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Return the ids (v,), increasing, of those words of parts that have a vector, and the vectors (v, d)."""
     words = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4"))
@@ -138,16 +143,22 @@ def known_words(
     return np.array([word.id for word in known], np.int64), vectors
 
 
+def current_record(reader: Reader, settings: Settings, embedding: Embedding) -> StageRecord | None:
+    """Return what the database says about its first stage, if that is of the state which `reader` sees."""
+    record = StageRecord.of(reader.settings()) if settings.first_stage_in == DATABASE else None
+    if record is None or record.made_for != made_for(settings, embedding) or record.revision != reader.revision():
+        return None
+    return record
+
+
 def open_stage(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> DatabaseStage | None:
     """Open the first stage in the database; None if there is none of the state that `reader` sees.
 
     The encoder is fetched into `directory`, the collection's. Raises VectorsError if another process has just replaced
     it, or if it is damaged.
     """
-    if settings.first_stage_in != DATABASE:
-        return None
-    record = StageRecord.of(reader.settings())
-    if record is None or record.made_for != made_for(settings, embedding) or record.revision != reader.revision():
+    record = current_record(reader, settings, embedding)
+    if record is None:
         return None
     if not reader.hold_stage(record.table):
         raise VectorsError(f"the database has no table {record.table.name} of the first stage: repair the collection")

@@ -363,3 +363,13 @@ def test_the_command_line(schema_url: str, factory: CollectionFactory, tmp_path:
     assert all(hit["metadata"]["year"] > 30 for hit in found["hits"])
     assert run("check").strip() == "nothing is wrong"
     assert not list(collection_directory(schema_url).glob("snapshot-*"))
+
+
+def test_the_coverage_is_counted_with_the_vectors(make: Make, factory: CollectionFactory) -> None:
+    collection, file = make(title_weight=3), factory.empty(title_weight=3)
+    documents = [Document(f"d{i}", "ant zorp", (Part("bee quux of", 0), Part("cat " * (i % 3), 1))) for i in range(40)]
+    with file:
+        for one in (collection, file):
+            one.index(documents)
+            one.remove(["d3", "d4"])
+        assert collection.coverage == file.coverage
