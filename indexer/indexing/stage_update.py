@@ -148,8 +148,10 @@ def _is_due(writer: Writer, settings: Settings, *, fit: bool, again: bool) -> bo
         return space.dim > 0
     if settings.weights != "tfidf" and not learns(settings):
         return True
+    if not fit:
+        return False
     documents = writer.document_count() - writer.wordless_count()
-    return documents > 0 if again else fit and documents > compaction.SMALL_TAIL
+    return documents > (0 if again else compaction.SMALL_TAIL)
 
 
 def _fill(

@@ -143,6 +143,7 @@ class DatabaseSearcher:
             known = set(query.words.all_texts) - set(query.words.unknown or ())
             counted = (query.words.all_texts, known, query.ranking, self._reader.occurring, view.scores)
             query = replace(query, words=replace(query.words, ignored=ignored_words(*counted)))
+        view.prepared.add(query.ranking)  # a budget is that of the candidates alone
         return replace(query, depth=None), view
 
     @property

@@ -22,6 +22,8 @@ from moverank.indexer.maintenance import check, repair
 from moverank.indexer.maintenance.copying import copy
 from moverank.indexer.snapshot.database_stage import StageRecord
 from moverank.indexer.store import Store
+from tests.contracts.documentation import PAGES, examples
+from tests.contracts.example_files import write_files
 from tests.indexer.world import WORDS, CollectionFactory, document, random_documents
 
 Make = Callable[..., Collection]
@@ -345,6 +347,22 @@ def test_a_server_without_pgvector_is_one_sentence(schema_url: str, factory: Col
     assert check(collection_directory(bare)).sentences() == ()
 
 
+def test_pgvector_may_be_in_any_schema(schema_url: str, factory: CollectionFactory) -> None:
+    host = schema_url.partition("host=")[2].partition("&")[0]
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS elsewhere")
+        connection.execute("CREATE DATABASE elsewhere")
+    with psycopg.connect(host=host, user="postgres", dbname="elsewhere", autocommit=True) as connection:
+        connection.execute('CREATE SCHEMA "Ext ensions"')
+        connection.execute('CREATE EXTENSION vector SCHEMA "Ext ensions"')
+    url = f"postgresql://postgres@/elsewhere?host={host}&schema=forum"
+    with Collection.create(url, factory.settings(first_stage_in="database", faiss="HNSW8")) as collection:
+        collection.index(random_documents(300))
+        assert collection.info()["database_stage"] == "vector(4), HNSW8"
+        assert intact(collection)
+        assert in_database(collection)
+
+
 def test_the_command_line(schema_url: str, factory: CollectionFactory, tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     rows = [{"id": one.key, "text": one.parts[0].text, "year": i} for i, one in enumerate(random_documents(40))]
@@ -373,3 +391,14 @@ def test_the_coverage_is_counted_with_the_vectors(make: Make, factory: Collectio
             one.index(documents)
             one.remove(["d3", "d4"])
         assert collection.coverage == file.coverage
+
+
+def test_the_lines_of_the_manual_run(schema_url: str, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    (block,) = [one.text for one in examples(PAGES["postgresql"]) if one.info == "shell pgvector"]
+    own = schema_url.partition("schema=")[0] + "schema="
+    for line in block.splitlines():
+        command = line.replace("postgresql://ada@db.example/texts?schema=", own)
+        command = command.replace("moverank ", f"{sys.executable} -m moverank ", 1)
+        found = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
+        assert found.returncode == 0, f"{line}\n{found.stdout}{found.stderr}"
