@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from moverank.indexer.errors import VectorsError
+from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.indexing.stage_place import new_table, required_extension
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import DATABASE, Settings
@@ -16,6 +16,7 @@ from moverank.indexer.snapshot.database_stage import (
     STAGE,
     DatabaseStage,
     StageRecord,
+    current_record,
     remove_other_folders,
     restored_stage,
 )
@@ -23,7 +24,7 @@ from moverank.indexer.snapshot.encoder_fit import fit_encoder, learns
 from moverank.indexer.snapshot.snapshot_reader import made_for
 from moverank.indexer.snapshot.stage_tokens import totals_of
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
-from moverank.indexer.store import Reader, StageRow, Store, Writer
+from moverank.indexer.store import Reader, StageRow, StageTable, Store, Writer
 from moverank.indexer.store.stored_files import store_folder
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.words.embedding import Embedding
@@ -33,9 +34,10 @@ def stage_follower(
     store: Store, directory: Path, settings: Settings, embedding: Embedding | None
 ) -> Callable[[Writer], None]:
     """Return a function that brings the first stage up to date with the changes of a transaction, without a fit."""
+    opened: dict[str, DatabaseStage] = {}
 
     def follow(writer: Writer) -> None:
-        update_stage(writer, directory, settings, embedding, fit=False)
+        update_stage(writer, directory, settings, embedding, fit=False, opened=opened)
 
     return follow if store.shared else lambda _: None
 
@@ -90,38 +92,30 @@ def update_stage(
     *,
     fit: bool,
     again: bool = False,
+    opened: dict[str, DatabaseStage] | None = None,
     progress: Progress = silent,
 ) -> None:
     """Bring the first stage in a shared database to the state of `writer`, in its transaction.
 
     `directory`, `settings` and `embedding` are the collection's. An encoder that learns is only fitted with `fit`, and
-    to more than a few documents; `again` fits it to any. Raises UsageError for vectors that cannot be stored.
+    to more than a few documents; `again` fits it to any. `opened` keeps encoders for the next call. Raises UsageError
+    for vectors that cannot be stored, CollectionError and VectorsError for a damaged first stage.
     """
     record = StageRecord.of(writer.settings())
     if settings.first_stage_in != DATABASE or embedding is None:
-        if record:
-            writer.drop_files(record.table.name)
-            writer.set_settings({STAGE: {}})
-        return
-    current = (
-        record is not None and record.made_for == made_for(settings, embedding) and _fits(writer, record, settings)
-    )
-    if record is None or not current or again:
+        _forget(writer, record)
+    elif again or record is None or not _is_current(writer, record, settings, embedding):
         if _is_due(writer, settings, fit=fit, again=again):
             _fill(writer, directory, settings, embedding, record, None, progress)
-        return
-    if record.revision != writer.revision():
-        record = _follow(writer, restored_stage(writer, directory, settings, record), settings, embedding)
-        writer.set_settings(record.setting())
-    if (
-        fit
-        and not record.indexed
-        and record.table.links is not None
-        and writer.document_count() > compaction.SMALL_TAIL
-    ):
-        progress("Indexing vectors in the database", 0, 1, "indexes")
-        writer.index_stage(record.table)
-        writer.set_settings(replace(record, indexed=True).setting())
+        else:
+            _forget(writer, record)
+    else:
+        if record.revision != writer.revision():
+            record = _follow(writer, _opened(writer, directory, settings, record, opened), settings, embedding)
+            writer.set_settings(record.setting())
+        if fit and not record.indexed and _is_indexable(record.table, writer.document_count()):
+            writer.index_stage(record.table)
+            writer.set_settings(replace(record, indexed=True).setting())
 
 
 def copy_stage(
@@ -129,16 +123,42 @@ def copy_stage(
 ) -> None:
     """Fill the first stage of a copy, which is in a database, by the encoder of the collection in `origin`."""
     settings = Settings.restored(writer.settings())
-    record = StageRecord.of(reader.settings())
+    record = current_record(reader, settings, embedding)
     writer.set_settings({STAGE: {}})
-    if settings.first_stage_in == DATABASE and record:
+    if record:
         _fill(writer, directory, settings, embedding, None, restored_stage(reader, origin, settings, record), progress)
 
 
-def _fits(writer: Writer, record: StageRecord, settings: Settings) -> bool:
-    """Return whether the vectors have the dimension of those that are given now, if they are."""
+def _forget(writer: Writer, record: StageRecord | None) -> None:
+    """Delete what a record describes, but its table: readers may have it open."""
+    if record:
+        writer.drop_files(record.table.name)
+        writer.set_settings({STAGE: {}})
+
+
+def _is_current(writer: Writer, record: StageRecord, settings: Settings, embedding: Embedding) -> bool:
+    """Return whether vectors are made as the settings say; given ones have the dimension that they have now."""
     space = settings.space(writer.vector_dim())
-    return space is None or space.dim == record.table.dim
+    return record.made_for == made_for(settings, embedding) and (space is None or space.dim == record.table.dim)
+
+
+def _is_indexable(table: StageTable, documents: int) -> bool:
+    """Return whether a table is to have an index: of a few documents, all vectors are compared."""
+    return table.links is not None and documents > compaction.SMALL_TAIL
+
+
+def _opened(
+    writer: Writer, directory: Path, settings: Settings, record: StageRecord, opened: dict[str, DatabaseStage] | None
+) -> DatabaseStage:
+    """Return the first stage of a record, by the encoder that was `opened` before if there is one."""
+    if not writer.hold_stage(record.table):
+        raise CollectionError(
+            f"the database has no table {record.table.name} of the first stage: `moverank check --repair` makes it"
+        )
+    cache = {} if opened is None else opened
+    if record.table.name not in cache:
+        cache[record.table.name] = restored_stage(writer, directory, settings, record)
+    return replace(cache[record.table.name], record=record)
 
 
 def _is_due(writer: Writer, settings: Settings, *, fit: bool, again: bool) -> bool:
@@ -183,7 +203,7 @@ def _fill(
         tokens += totals_of(row.tokens for row in rows)
         done += len(rows)
         progress("Writing vectors to the database", done, total, "documents")
-    indexed = table.links is not None and done > compaction.SMALL_TAIL
+    indexed = _is_indexable(table, done)
     if indexed:
         writer.index_stage(table)
     writer.set_settings(replace(record, tokens=tokens, indexed=indexed).setting())

@@ -161,7 +161,9 @@ def open_stage(reader: Reader, directory: Path, settings: Settings, embedding: E
     if record is None:
         return None
     if not reader.hold_stage(record.table):
-        raise VectorsError(f"the database has no table {record.table.name} of the first stage: repair the collection")
+        raise VectorsError(
+            f"the database has no table {record.table.name} of the first stage: `moverank check --repair` makes it"
+        )
     return restored_stage(reader, directory, settings, record)
 
 
@@ -176,7 +178,7 @@ def restored_stage(reader: Reader, directory: Path, settings: Settings, record: 
         shutil.rmtree(folder, ignore_errors=True)
     try:
         if not fetch_folder(reader, folder):
-            raise VectorsError(f"the database does not have the encoder of {folder.name}: repair the collection")
+            raise VectorsError(f"the database does not have the encoder of {folder.name}: `moverank check --repair`")
         return _read(folder, settings, record)
     except (DamagedFile, OSError, KeyError, ValueError, BadZipFile) as error:
         raise VectorsError(f"the encoder of the first stage cannot be used: {error}") from error

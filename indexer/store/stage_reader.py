@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from moverank.indexer.store.document_reader import CountedPart
 from moverank.indexer.store.queries import Queries
 from moverank.indexer.store.stage_table import FieldTest, StageTable
 
+_NO_TABLE = "42P01"  # SQLSTATE
 _LEAST_WIDTH, _MOST_WIDTH = 40, 1000  # hnsw.ef_search
 _MEMORY = 1000  # times work_mem: the most that hnsw.scan_mem_multiplier takes
 
@@ -48,9 +50,13 @@ class StageReader(Queries):
 
     def hold_stage(self, table: StageTable) -> bool:
         """Keep a table from being dropped until the transaction ends; return whether it exists."""
-        if self._connection.scalar(text("SELECT to_regclass(:name)"), {"name": table.quoted}) is None:
+        try:
+            with self._connection.begin_nested():
+                self._connection.execute(text(f"SELECT 1 FROM {table.quoted} LIMIT 0"))  # noqa: S608 - ours
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != _NO_TABLE:  # dropped before, or while this waited for the lock
+                raise
             return False
-        self._connection.execute(text(f"SELECT 1 FROM {table.quoted} LIMIT 0"))  # noqa: S608 - a name of ours
         return True
 
     def nearest(

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import psycopg
 import pytest
 
 from moverank import Collection, Document, Part
-from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import stage_update
 from moverank.indexer.maintenance import check, repair
@@ -210,6 +212,33 @@ def test_an_open_reader_keeps_its_table(make: Make, schema_url: str) -> None:
     assert len(tables(schema_url)) == 1
 
 
+def test_readers_and_fits_at_the_same_time(make: Make, schema_url: str) -> None:
+    collection = make()
+    collection.index(random_documents(60))
+    stopped = Event()
+
+    def search() -> int:
+        done = 0
+        with Collection.open(schema_url) as reader:
+            while not stopped.is_set():
+                reader.refresh()
+                assert len(reader.search(QUERY, depth=20, k=9, rank="wmd").hits) == 9
+                assert not list(reader.path.glob("snapshot-*"))
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(2) as pool:
+        readers = [pool.submit(search) for _ in range(2)]
+        try:
+            for seed in range(8):
+                collection.index(random_documents(60, seed=seed))
+                collection.refit()
+        finally:
+            stopped.set()
+        assert all(reader.result() > 3 for reader in readers)
+    assert intact(collection)
+
+
 def test_changes_by_a_version_without_it_are_caught_up(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     collection = make()
     collection.index(random_documents(30))
@@ -325,6 +354,30 @@ def test_vectors_that_are_too_long_for_an_index_change_nothing(make: Make) -> No
     collection.change_settings(faiss="Flat")
     collection.index(with_vectors(10, 4800))
     assert collection.info()["database_stage"] == "vector(4800), exact order"
+    assert intact(collection)
+
+
+def test_given_vectors_may_be_lost_and_come_again(make: Make) -> None:
+    collection = make(first_stage="given")
+    collection.index(with_vectors(20, 5))
+    assert collection.info()["database_stage"] == "vector(5), exact order"
+    collection.index([document(one.key, one.parts[0].text) for one in with_vectors(20, 5)])
+    assert check(collection.path).sentences() == ()
+    assert record_of(collection) is None
+    collection.index(with_vectors(10, 7))
+    assert collection.info()["database_stage"] == "vector(7), exact order"
+    assert intact(collection)
+
+
+def test_a_lost_table_is_one_sentence(make: Make, schema_url: str) -> None:
+    collection = make()
+    collection.index(random_documents(20))
+    execute(schema_url, f"DROP TABLE {tables(schema_url)[0]}")
+    for change in (lambda: collection.index([document("new", "ant")]), lambda: collection.search(QUERY, depth=5, k=5)):
+        with pytest.raises(IndexerError, match=r"has no table stage_\w+ of the first stage: `moverank check --repair`"):
+            change()
+    assert repair(collection.path).sentences() == ()
+    collection.index([document("new", "ant")])
     assert intact(collection)
 
 
