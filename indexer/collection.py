@@ -160,16 +160,18 @@ class Collection(StoredDocuments):
             self.refresh()
             raise CollectionError(f"{self.path} was changed by another process while it was read: try again")
 
-    def change_settings(self, **choices: Any) -> None:
-        """Change settings that may change later: weights, gamma, title weight, first stage, faiss.
+    def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
+        """Change settings that may change later: weights, gamma, title weight, first stage and its place, faiss.
 
         Raises SettingsError for any other that differs. No text is read again: weights derive from the stored counts.
+        `progress` is called while vectors are written to a database.
         """
         from moverank.indexer.indexing.settings_change import change_settings
 
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
-            self.settings = change_settings(self._store, self.path, self.settings, self._embedding, choices)
+            state = (self._store, self.path, self.settings, self._embedding)
+            self.settings = change_settings(*state, choices, progress)
 
     def index(
         self,

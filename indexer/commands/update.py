@@ -151,7 +151,7 @@ def _open_or_create(
     if Collection.exists(path):
         with Collection.open(path, wait=wait) as collection:
             if choices:
-                collection.change_settings(**choices)
+                collection.change_settings(progress=progress, **choices)
             yield collection
         return
     values = {**defaults, **choices}

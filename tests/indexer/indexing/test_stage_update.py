@@ -143,7 +143,9 @@ def test_a_fit_makes_a_new_table(
     assert second
     assert first.table.name != second.table.name
     assert intact(collection)
-    options = {"first_stage_options": ("dim=3", "words=100")} if changed.get("first_stage") == "lsi" else {}
+    options: dict[str, Any] = (
+        {"first_stage_options": ("dim=3", "words=100")} if changed.get("first_stage") == "lsi" else {}
+    )
     collection.change_settings(**changed, **options)
     assert intact(collection)
     assert in_database(collection)
