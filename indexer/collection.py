@@ -160,16 +160,18 @@ class Collection(StoredDocuments):
             self.refresh()
             raise CollectionError(f"{self.path} was changed by another process while it was read: try again")
 
-    def change_settings(self, **choices: Any) -> None:
-        """Change settings that may change later: weights, gamma, title weight, first stage, faiss.
+    def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
+        """Change settings that may change later: weights, gamma, title weight, first stage and its place, faiss.
 
         Raises SettingsError for any other that differs. No text is read again: weights derive from the stored counts.
+        `progress` is called while vectors are written to a database.
         """
         from moverank.indexer.indexing.settings_change import change_settings
 
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
-            self.settings = change_settings(self._store, self.path, self.settings, self._embedding, choices)
+            state = (self._store, self.path, self.settings, self._embedding)
+            self.settings = change_settings(*state, choices, progress)
 
     def index(
         self,
@@ -200,6 +202,7 @@ class Collection(StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
+        from moverank.indexer.indexing.stage_update import stage_follower
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.readers.vectors_by_key import VectorsByKey
@@ -210,7 +213,10 @@ class Collection(StoredDocuments):
             check_first_stage(self.settings)
             counter = WordCounter(Tokenizer(frozenset(self.settings.stop_words)), self._embedding)
             salt = self.settings.tokens_digest()
-            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, rejected=rejected, changed=changed)
+            callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
+            if not dry_run:
+                callbacks["follow"] = stage_follower(self._store, self.path, self.settings, self._embedding)
+            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, **callbacks)
             if vectors is not None:
                 by_key = vectors if isinstance(vectors, VectorsByKey) else VectorsByKey.of(vectors)
                 records = by_key.attached(records)
@@ -263,6 +269,7 @@ class Collection(StoredDocuments):
         for `index`.
         """
         from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
+        from moverank.indexer.indexing.stage_update import stage_follower
 
         chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
@@ -270,7 +277,8 @@ class Collection(StoredDocuments):
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            changes = remove_documents(self._store, chosen)
+            follow = stage_follower(self._store, self.path, self.settings, self._embedding)
+            changes = remove_documents(self._store, chosen, follow)
             self._view.close()
             if upkeep:
                 self._compact(progress)
@@ -306,7 +314,7 @@ class Collection(StoredDocuments):
             if changed:
                 now = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
                 self.settings, self._embedding = now.settings, now.embedding
-            self._compact(progress, refit=True)
+            self._compact(progress, refit=True, stage_is_new=changed)
 
     def _state(self, reader: Reader) -> "tuple[Settings, Embedding | None]":
         """Return the settings and word vectors of the state of `reader`, which another process may have changed."""
@@ -320,12 +328,16 @@ class Collection(StoredDocuments):
     def _searchable_state(self, reader: Reader) -> "tuple[Settings, Embedding]":
         return self._state(reader)[0], self.embedding
 
-    def _compact(self, progress: Progress, *, refit: bool = False) -> None:
-        from moverank.indexer.snapshot.compaction import compact_if_due
+    def _compact(self, progress: Progress, *, refit: bool = False, stage_is_new: bool = False) -> None:
+        """Write derived data if that is due; `stage_is_new`: the first stage in the database has just been fitted."""
+        from moverank.indexer.indexing.stage_update import keep_stage
+        from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
 
         def compact() -> None:
             remove_other_vectors(self._store, self.path)
-            if self._embedding is not None:
+            again = refit and not stage_is_new
+            keep_stage(self._store, self.path, self.settings, self._embedding, progress, refit=again)
+            if self._embedding is not None and needs_snapshot(self.path, self.settings):
                 compact_if_due(self._store, self.path, self.settings, self._embedding, progress, refit=refit)
 
         self._view.close()
@@ -337,7 +349,7 @@ class Collection(StoredDocuments):
         A search does so itself if it is the first, but without `progress`. An interrupted run continues later.
         """
         chosen = SearchOptions.of(options, fields)
-        self._view.run(lambda searcher: searcher.prepare(chosen, progress))
+        self._view.run_search(lambda searcher: searcher.prepare(chosen, progress), chosen)
 
     def search(
         self,
@@ -354,7 +366,7 @@ class Collection(StoredDocuments):
         although candidates are chosen by it, or an unusable one.
         """
         chosen, text = SearchOptions.of(options, fields), self._with_vector(query, vector)
-        return self._view.run(lambda searcher: searcher.search(text, chosen))
+        return self._view.run_search(lambda searcher: searcher.search(text, chosen), chosen)
 
     def _with_vector(self, query: QueryText, vector: Iterable[float] | None) -> QueryText:
         """Return a query with a vector, if one is given; UsageError if it has no effect."""
@@ -372,7 +384,7 @@ class Collection(StoredDocuments):
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
         chosen = SearchOptions.of(options, fields)
-        return self._view.run(lambda searcher: searcher.similar(key, chosen))
+        return self._view.run_search(lambda searcher: searcher.similar(key, chosen), chosen)
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
@@ -382,14 +394,14 @@ class Collection(StoredDocuments):
         A query without any known word has no hits; `Ranking.problem` gives the reason.
         """
         chosen = SearchOptions.of(options, fields)
-        return self._view.run_many(lambda searcher: searcher.search_many(queries, chosen), chosen)
+        return self._view.run_searches(lambda searcher: searcher.search_many(queries, chosen), chosen)
 
     def similar_many(
         self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
     ) -> "Iterator[Ranking]":
         """Find the documents nearest to each of many stored ones; see `search_many`."""
         chosen = SearchOptions.of(options, fields)
-        return self._view.run_many(lambda searcher: searcher.similar_many(keys, chosen), chosen)
+        return self._view.run_searches(lambda searcher: searcher.similar_many(keys, chosen), chosen)
 
     def rerank(
         self,

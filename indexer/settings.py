@@ -16,8 +16,11 @@ from moverank.rerank.scorers import SCORERS
 from moverank.rerank.words.stop_words import default_stop_words
 
 _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
-CHANGEABLE = (*_DERIVED, "rank")
+CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
 """Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
+
+FILES, DATABASE = "files", "database"
+"""Where the vectors of the first stage are: in files of each machine, or in a database that machines share."""
 
 AUTO_RANK = "auto"
 """The default ranking of a new collection, see `default_rank`."""
@@ -48,7 +51,8 @@ class Settings:
     the scorer's best documents are candidates, too. `rank`: the default ranking, "auto" for the best known one; if it
     is empty, P-WMD with a gamma, else WMD. `first_stage_options`: options of the encoder, or the metric of given
     vectors, as "key=value". `faiss`: factory string of the first stage, or "auto": chosen by size whenever the index is
-    written.
+    written. `first_stage_in`: where its vectors are, `FILES` or in PostgreSQL, `DATABASE`; `faiss` then chooses the
+    exact order or an HNSW index there, too.
     """
 
     embedding: str = "auto"
@@ -62,6 +66,7 @@ class Settings:
     first_stage: str = "centroid"
     first_stage_options: tuple[str, ...] = ()
     faiss: str = "auto"
+    first_stage_in: str = FILES
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as JSON values by name."""
@@ -143,6 +148,8 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
+    if settings.first_stage_in not in (FILES, DATABASE):
+        raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")
     check_first_stage(settings)
 
 

@@ -18,6 +18,7 @@ from moverank.indexer.commands.shared_options import (
     Exclude,
     Faiss,
     FirstStage,
+    FirstStageIn,
     FirstStageOption,
     Format,
     Include,
@@ -78,6 +79,7 @@ def index(
     gamma: CollectionGamma = None,
     first_stage: FirstStage = None,
     first_stage_option: FirstStageOption = None,
+    first_stage_in: FirstStageIn = None,
     vectors: Vectors = None,
     keys: Keys = None,
     faiss: Faiss = None,
@@ -99,7 +101,7 @@ def index(
     from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
     from moverank.indexer.titles import TITLE_WEIGHT
 
-    encoder = (first_stage, first_stage_option)
+    encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     fields = Fields(key_field, title_field, text_field, label_field)
@@ -136,6 +138,7 @@ def threads(  # over 40 lines: most of them are its options
     gamma: CollectionGamma = None,
     first_stage: FirstStage = None,
     first_stage_option: FirstStageOption = None,
+    first_stage_in: FirstStageIn = None,
     vectors: Vectors = None,
     keys: Keys = None,
     faiss: Faiss = None,
@@ -158,7 +161,7 @@ def threads(  # over 40 lines: most of them are its options
     from moverank.indexer.readers import Selection, read_threads
     from moverank.indexer.titles import TITLE_WEIGHT
 
-    encoder = (first_stage, first_stage_option)
+    encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
     choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
@@ -175,14 +178,14 @@ def _choices(
     normalize: bool | None,
     weights: str | None,
     gamma: float | None,
-    encoder: tuple[str | None, list[str] | None],
+    encoder: tuple[str | None, list[str] | None, str | None],
     faiss: str | None,
     words: tuple[str | None, int | None],
     rank: str | None,
 ) -> dict[str, Any]:
     """Return the settings given by options, by name.
 
-    `encoder`: first stage and its options; `words`: --stop-words and --title-weight; the others are the options.
+    `encoder`: first stage, its options and place; `words`: --stop-words and --title-weight; the others are the options.
     """
     from moverank.indexer.readers.stop_word_file import choose_stop_words
 
@@ -194,7 +197,8 @@ def _choices(
         "gamma": gamma,
         "first_stage": encoder[0],
         # Options belong to an encoder: a new choice discards the old ones.
-        "first_stage_options": tuple(encoder[1] or ()) if any(encoder) else None,
+        "first_stage_options": tuple(encoder[1] or ()) if any(encoder[:2]) else None,
+        "first_stage_in": encoder[2],
         "faiss": faiss,
         "stop_words": None if words[0] is None else choose_stop_words(words[0]),
         "title_weight": words[1],

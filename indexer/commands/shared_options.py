@@ -106,6 +106,12 @@ FirstStage = Annotated[
 FirstStageOption = Annotated[
     list[str] | None, typer.Option(metavar="KEY=VALUE", help="Option of the first stage, such as k=64; repeatable.")
 ]
+FirstStageIn = Annotated[
+    Literal["files", "database"] | None,
+    typer.Option(
+        help="Where document vectors are: in files of each machine, or in PostgreSQL with pgvector. [default: files]"
+    ),
+]
 Vectors = Annotated[
     str | None,
     typer.Option(

@@ -19,6 +19,7 @@ _TEMPORARY = (
     ".stems-*",
     ".sample-*",
     ".pairs-*",
+    ".stage_*",
     "removed-snapshot-*",
     "new-snapshot-*",
 )
@@ -26,7 +27,16 @@ _TEMPORARY = (
 
 
 _OWN = {DATABASE, VECTORS, "normalisers", "evaluation", URL_FILE}
-_OWN_PREFIXES = (f"{VECTORS}-", "snapshot-", "removed-snapshot-", "new-snapshot-", "stems-", "sample-", "pairs-")
+_OWN_PREFIXES = (
+    f"{VECTORS}-",
+    "snapshot-",
+    "removed-snapshot-",
+    "new-snapshot-",
+    "stems-",
+    "sample-",
+    "pairs-",
+    "stage_",
+)
 
 
 def holds_database(directory: Path) -> bool:

@@ -1,6 +1,7 @@
 """Creates a collection atomically, and removes one that stayed empty."""
 
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.shared_vectors import publish_vectors
+from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
+from moverank.indexer.indexing.stage_update import update_stage
 from moverank.indexer.progress import Progress
+from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import import_vectors
@@ -30,7 +34,11 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     CollectionError if there is a collection already. A failure leaves nothing behind.
     """
     check_choices(settings)
+    check_stage_place(settings, shared=database_url(directory) is not None)
     _refuse_second(directory, filled=exists(directory))
+    if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
+        with closing(Store(database_url(directory) or "", migrated=False)) as database, database.reading() as reader:
+            required_extension(reader, settings)
     try:
         existed = directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
@@ -102,6 +110,8 @@ def _fill_shared(directory: Path, settings: Settings, trust_pickle: bool, wait: 
             if embedding:
                 writer.set_settings({FINGERPRINT: embedding.fingerprint, FOLDER: folder.name})
                 publish_vectors(writer, folder)
+            if settings.first_stage_in == IN_DATABASE:
+                update_stage(writer, directory, settings, embedding, fit=True)
     except BaseException:
         store.close()
         raise

@@ -1,7 +1,7 @@
 """Removes documents from the store."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from moverank.indexer.documents import Changes
@@ -59,10 +59,12 @@ class Selection:
         return ids
 
 
-def remove_documents(store: Store, selection: Selection) -> Changes:
-    """Remove the selected documents."""
+def remove_documents(store: Store, selection: Selection, follow: Callable[[Writer], None] = lambda _: None) -> Changes:
+    """Remove the selected documents; `follow` brings derived data up to date in the same transaction."""
     with store.writing() as writer:
-        return Changes(removed=remove(writer, selection.ids(writer)), revision=writer.revision())
+        removed = remove(writer, selection.ids(writer))
+        follow(writer)
+        return Changes(removed=removed, revision=writer.revision())
 
 
 def count_documents(store: Store, selection: Selection) -> Changes:

@@ -7,19 +7,28 @@ from typing import Any
 from moverank.indexer.errors import SettingsError
 from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
-from moverank.indexer.settings import Settings
+from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
+from moverank.indexer.indexing.stage_update import keep_stage, update_stage
+from moverank.indexer.progress import Progress, silent
+from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.store import Store
 from moverank.indexer.vectors import same_source
 from moverank.rerank.words.embedding import Embedding
 
 
 def change_settings(
-    store: Store, directory: Path, settings: Settings, embedding: Embedding | None, choices: Mapping[str, Any]
+    store: Store,
+    directory: Path,
+    settings: Settings,
+    embedding: Embedding | None,
+    choices: Mapping[str, Any],
+    progress: Progress = silent,
 ) -> Settings:
     """Store changed settings, and return them; the caller holds the writer's lock.
 
-    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name. Raises
-    SettingsError for a permanent setting that differs, UsageError for an invalid value.
+    `store`, `directory`, `settings` and `embedding` are the collection's; `choices` are new values by name. `progress`
+    is called while vectors are written to a database. Raises SettingsError for a permanent setting that differs,
+    UsageError for an invalid value.
     """
     chosen = dict(choices)
     source = chosen.pop("embedding", None)
@@ -33,6 +42,12 @@ def change_settings(
     changed = settings.changed(chosen)
     if changed != settings:
         check_choices(changed, embedding.dim if embedding else None)
+        check_stage_place(changed, shared=store.shared)
         with store.writing() as writer:
             writer.set_settings(changed.stored())
+            if changed.first_stage_in == DATABASE:
+                required_extension(writer, changed)
+            if store.shared:
+                update_stage(writer, directory, changed, embedding, fit=True, progress=progress)
+        keep_stage(store, directory, changed, embedding)  # drops what was replaced
     return changed

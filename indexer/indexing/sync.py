@@ -52,7 +52,7 @@ class Sync:
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
     `scope` is what the run speaks for. `rejected` is called with each bad record; a `strict` run stops at the first
     with RecordError, and writes nothing. `changed` is called with what happens to a document ("added", "updated",
-    "removed") and its key.
+    "removed") and its key. `follow` is called at the end of each transaction, and brings derived data up to date.
     """
 
     def __init__(
@@ -65,7 +65,9 @@ class Sync:
         strict: bool = False,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] = lambda _, __: None,
+        follow: Callable[[Writer], None] = lambda _: None,
     ) -> None:
+        self._follow = follow
         self._store, self._counter, self._salt = store, counter, salt
         self._strict, self._rejected, self._changed = strict, rejected, changed
         self._tally: Counter[str] = Counter()
@@ -91,6 +93,7 @@ class Sync:
             with self._transaction(whole) as writer:
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
+                    self._follow(writer)
             for batch in _batches(self._accepted(records)):
                 with self._transaction(whole) as writer:
                     self._write(writer, batch)
@@ -113,6 +116,7 @@ class Sync:
         for sentence in unseen.notes():
             _log.warning(sentence)
         self._tally["removed"] += remove(writer, list(unseen.removable))
+        self._follow(writer)
         self._tally["kept"] += kept
         for key in unseen.removable.values():
             self._changed("removed", key)
@@ -177,6 +181,7 @@ class Sync:
         writer.set_origins(claimed)
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
+            self._follow(writer)
         self._tally += tally
 
     def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:

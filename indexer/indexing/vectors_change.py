@@ -24,6 +24,7 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.shared_vectors import publish_vectors
+from moverank.indexer.indexing.stage_update import update_stage
 from moverank.indexer.indexing.train_vectors import train
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
@@ -153,6 +154,7 @@ def _put(store: Store, directory: Path, make: Make, choice: str | None) -> Chang
             writer.set_settings(settings.stored() | own)
             if store.shared:
                 publish_vectors(writer, path)
+                update_stage(writer, directory, settings, embedding, fit=True)
             revision = writer.revision()
     remove_other_vectors(store, directory)
     return ChangedVectors(settings, embedding, wordless, coverage, revision)

@@ -1,5 +1,6 @@
 """Copies one consistent state of a collection, even while other processes write."""
 
+import logging
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
@@ -12,11 +13,16 @@ from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, stored_settings, vectors_folder
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.settings import Settings
+from moverank.indexer.settings import DATABASE as IN_DATABASE
+from moverank.indexer.settings import FILES, Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.database_stage import STAGE
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Reader, Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import check_vectors
+from moverank.rerank.words.embedding import Embedding
+
+_log = logging.getLogger("moverank")
 
 
 def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int:
@@ -82,15 +88,25 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         stored = reader.settings()
         with copy.writing() as writer:
             writer.copy_rows(reader)
+            if stored.get("first_stage_in") == IN_DATABASE:
+                stored |= {"first_stage_in": FILES, STAGE: {}}
+                writer.set_settings({"first_stage_in": FILES, STAGE: {}})
+                _log.warning("the copy is a directory: its first stage is in files, not in a database")
         if FINGERPRINT in stored:
             copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
     return stored
 
 
-def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> None:
-    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder."""
-    current_vectors(reader, directory, stored)  # fetches them if the database is shared
+def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> Embedding:
+    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder.
+
+    Returns those of the collection.
+    """
+    embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
+    if embedding is None:
+        raise CollectionError(f"{shown(directory)} has no word vectors")
     shutil.copytree(vectors_folder(directory, stored), target)
+    return embedding
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

@@ -10,6 +10,7 @@ from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
+from moverank.indexer.maintenance.check_stage import check_stage
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
@@ -56,6 +57,7 @@ def _check(auditor: Auditor, directory: Path, report: Report) -> None:
     embedding = _vectors(auditor, directory, stored, report) if FINGERPRINT in stored else None
     check_database(auditor, settings.tokens_digest(), embedding, report)
     if embedding:
+        report.general += check_stage(auditor, directory, settings, embedding, report)
         report.general += check_snapshot(auditor, directory, settings, embedding)
 
 

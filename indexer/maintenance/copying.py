@@ -8,6 +8,7 @@ from moverank.indexer.files.location import collection_directory, database_url, 
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
 from moverank.indexer.indexing.shared_vectors import publish_vectors
+from moverank.indexer.indexing.stage_update import copy_stage
 from moverank.indexer.maintenance.backup import backup, copy_vectors
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.store import Reader, open_existing, open_store
@@ -25,10 +26,10 @@ def copy(source: str | Path, target: str | Path, *, wait: float = 0.0, progress:
     if store is None:
         raise NoCollection(f"there is no collection in {shown(origin)}")
     with closing(store), store.reading() as reader, locked(directory, wait):
-        return _copied(reader, origin, directory, wait)
+        return _copied(reader, origin, directory, wait, progress)
 
 
-def _copied(reader: Reader, origin: Path, directory: Path, wait: float) -> int:
+def _copied(reader: Reader, origin: Path, directory: Path, wait: float, progress: Progress) -> int:
     """Copy all rows in one transaction, with the word vectors."""
     stored = reader.settings()
     with closing(open_store(directory)) as new, new.locked(wait), new.writing() as writer:
@@ -37,7 +38,8 @@ def _copied(reader: Reader, origin: Path, directory: Path, wait: float) -> int:
         writer.copy_rows(reader)
         if FINGERPRINT in stored:
             folder = new_vectors_folder(directory, stored, shared=True)
-            copy_vectors(reader, origin, stored, folder)
+            embedding = copy_vectors(reader, origin, stored, folder)
             writer.set_settings({FOLDER: folder.name})
             publish_vectors(writer, folder)
+            copy_stage(reader, origin, writer, directory, embedding, progress)
         return writer.revision()

@@ -16,13 +16,14 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.indexing.settings_check import TRAINED
 from moverank.indexer.indexing.shared_vectors import fetch_vectors
+from moverank.indexer.indexing.stage_update import renew_stage
 from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.compaction import compact_if_due
+from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
@@ -78,7 +79,8 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
     for path in directory.glob(f"{PREFIX}*"):
         remove_snapshot(path)
     settings, embedding = current_settings(store, directory)
-    if embedding:
+    renew_stage(store, directory, settings, embedding, progress)
+    if embedding and needs_snapshot(directory, settings):
         compact_if_due(store, directory, settings, embedding, progress)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.coverage import coverage
+from moverank.indexer.snapshot.database_stage import StageRecord
 from moverank.indexer.snapshot.index_choice import IndexInUse
 from moverank.indexer.store import Reader
 from moverank.rerank.words.embedding import Embedding
@@ -33,4 +34,6 @@ def summary(
         "bytes": sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()),
     }
     choices = settings.stored() | {"stop_words": len(settings.stop_words)}
-    return sizes | choices | {"faiss_in_use": index.factory if index else None}
+    record = StageRecord.of(reader.settings())
+    in_use = {"faiss_in_use": index.factory if index else None, "database_stage": str(record) if record else None}
+    return sizes | choices | in_use

@@ -63,12 +63,10 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     weights = None if query.ranking.plain else SumWeights.of(view, query, known)
     rank = partial(_best, view, query, weights, stop)
     if not needs_candidates(query, chosen):
-        found, floor = rank(chosen), np.inf
+        found, floor = rank(chosen), _bounded(view.floor, query)
     else:
         some, floor = candidates(view, query, chosen)
-        found = rank(some)
-        if not (query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")):
-            floor = 0.0
+        found, floor = rank(some), _bounded(floor, query)
         if query.prove and not _proven(found.within(query.within), floor, query):
             rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
             found = found.merged(rank(rest, found), query.k)
@@ -86,6 +84,12 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     parts = _parts(query, found, known)
     distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
     return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others)
+
+
+def _bounded(floor: float, query: Query) -> float:
+    """Return a lower bound of the other documents' values from one of their WMD, infinite if there are none."""
+    bounded = query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")
+    return floor if bounded or np.isinf(floor) else 0.0
 
 
 def _over(deadline: float, stop: Callable[[], bool]) -> bool:

@@ -27,12 +27,13 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     if np.isfinite(query.within):  # of a scorer that is a distance
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
-    scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
+    whole = chosen is None and bool(np.isinf(view.floor))
+    scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
     seconds = time.monotonic() - began
     if SCORERS[scorer.name].ascending:
-        return Outcome(ids, -nearness, chosen is None, scope, counts, 0.0, seconds)
+        return Outcome(ids, -nearness, whole, scope, counts, 0.0, seconds)
     no_distances = np.full(len(ids), np.nan)
-    return Outcome(ids, no_distances, chosen is None, scope, counts, 0.0, seconds, nearness)
+    return Outcome(ids, no_distances, whole, scope, counts, 0.0, seconds, nearness)
 
 
 def search_by_known_sum(view: View, query: Query) -> Outcome:
@@ -59,8 +60,9 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
     shown = {names[term]: nothing for term in query.ranking.terms}
     shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
-    scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
-    proof = (chosen is None, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
+    whole = chosen is None and bool(np.isinf(view.floor))
+    scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
+    proof = (whole, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
     return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown)
 
 

@@ -1,8 +1,9 @@
 """Resolves options, and a text, a record or a key, to a query."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 
+_Item = TypeVar("_Item")
+_Parsed = TypeVar("_Parsed")
 _RECENT = 8
 """Number of filters whose documents are kept in memory: 8 bytes for each document."""
 
@@ -199,6 +202,14 @@ class QueryParser:
             if row < len(part.segment.ids) and part.segment.ids[row] == id_ and part.live[row]:
                 return part, row
         raise NoKnownWords("that document has no word with a vector: it cannot be compared")
+
+
+def parsed_or_error(parse: Callable[[_Item], _Parsed], item: _Item) -> _Parsed | str:
+    """Return what `parse` returns for a text or key, or the message of its error."""
+    try:
+        return parse(item)
+    except (NoKnownWords, QueryVectorError, UnknownKey) as error:
+        return str(error)
 
 
 def row_words(part: LiveSegment, row: int, ranking: RankingSpec) -> QueryWords:

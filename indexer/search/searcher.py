@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
+from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
@@ -23,7 +23,7 @@ from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
 from moverank.indexer.search.query import Query
-from moverank.indexer.search.query_parser import QueryParser
+from moverank.indexer.search.query_parser import QueryParser, parsed_or_error
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.stored_candidates import StoredCandidates
 from moverank.indexer.search.view import View
@@ -185,7 +185,7 @@ class Searcher:
     ) -> Iterator[Ranking]:
         query = self._parser.resolve(options)
         self._prepare(query.ranking, silent)  # here, as threads of the pool must not wait for others
-        queries = (_parsed(item, query, parse) for item in items)
+        queries = (parsed_or_error(lambda one: parse(one, query), item) for item in items)
         for parsed, outcome in answer_many(self._view, queries):
             if isinstance(parsed, str) or outcome is None:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))
@@ -196,11 +196,3 @@ class Searcher:
 
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:
     return dict(zip(terms, statistics.document_frequencies.tolist(), strict=True))
-
-
-def _parsed(item: _Item, query: Query, parse: Callable[[_Item, Query], Query]) -> Query | str:
-    """Return the query for a text or key, or the message of its error."""
-    try:
-        return parse(item, query)
-    except (NoKnownWords, QueryVectorError, UnknownKey) as error:
-        return str(error)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -157,6 +158,7 @@ class View:
     `encoded` caches what rankings need of all documents: vectors of encoders, lengths of centroids, and the bags of the
     sample; `sampled` distances from a sample. `prepared` are the
     rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
+    `floor` is a lower bound of the WMD of the documents which the view lacks, 0 without one; infinite: it has all.
     """
 
     revision: int
@@ -173,6 +175,7 @@ class View:
     sampled: dict[Any, Any] = field(default_factory=dict)
     prepared: set[RankingSpec] = field(default_factory=set)
     space: Space | None = None
+    floor: float = inf
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

@@ -8,22 +8,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.progress import Progress
-from moverank.indexer.settings import Settings
+from moverank.indexer.settings import DATABASE, Settings
+from moverank.indexer.snapshot.encoder_fit import fit_encoder
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
-from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
+from moverank.indexer.snapshot.segment import Portion, assemble
+from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_reader import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
 from moverank.indexer.snapshot.stage_vectors import EncodedVectors, GivenVectors, StageVectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader, Store
-from moverank.rerank.bags.weights import weigh
-from moverank.rerank.encoders.centroid import Centroid
-from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.words.embedding import Embedding
 
 _log = logging.getLogger("moverank")
@@ -32,9 +30,6 @@ SMALL_TAIL = 256
 """Number of changed documents up to which reading the tail is faster than opening a snapshot."""
 
 _SHARE = 20
-
-FIT_SAMPLE = 50_000
-"""An encoder is fitted to all documents up to this number, and of more to evenly spaced ones, under twice as many."""
 
 
 def compact_if_due(
@@ -66,6 +61,14 @@ def compact_if_due(
 def is_due(tail: int, size: int) -> bool:
     """Return whether `tail` changes after a snapshot of `size` documents are to be compacted."""
     return tail > max(SMALL_TAIL, size // _SHARE)
+
+
+def needs_snapshot(directory: Path, settings: Settings) -> bool:
+    """Return whether changes are compacted into a snapshot in a collection's `directory`.
+
+    If the first stage is in the database, only a search that compares all documents needs one, and makes the first.
+    """
+    return settings.first_stage_in != DATABASE or any(directory.glob(f"{PREFIX}*"))
 
 
 def log_damage(damage: DamagedFile) -> None:
@@ -101,34 +104,13 @@ def _write(
     if space:
         stage: StageVectors = GivenVectors(reader, space)
     else:
-        stage = EncodedVectors(encoder or _fitted(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
+        stage = EncodedVectors(encoder or fit_encoder(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
     all_ids = np.array(reader.word_ids(), np.int64)
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
     content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage)
     return write_snapshot(directory, content)
-
-
-def _fitted(
-    reader: Reader,
-    word_ids: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-    settings: Settings,
-    idf: NDArray[np.float64] | None,
-) -> Encoder:
-    """Fit the encoder that the settings name to a sample of documents."""
-    stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
-    sample: list[Portion] = []
-    if settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options()):
-        for ids, counts in assemble(reader.counted_parts(), word_ids):
-            rows = np.arange(-first % stride, len(ids), stride)
-            sample.append((ids[rows], counts.take(rows)))
-            first += len(ids)
-    _, counts = concatenated(sample)
-    bags = weigh(counts, settings.gamma, idf, settings.title_weight)
-    documents = Documents(bags, counts.lengths(settings.title_weight), word_ids, vectors)
-    return choose(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 
 def _counted(portions: Iterator[Portion], total: int, progress: Progress) -> Iterator[Portion]:

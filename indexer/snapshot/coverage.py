@@ -1,5 +1,6 @@
 """How much of a collection's text has word vectors: the share of its running words, stop words left out."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, islice
 from pathlib import Path
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.database_stage import current_record
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
+from moverank.indexer.snapshot.stage_tokens import KNOWN
 from moverank.indexer.store import CountedPart, Reader
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -38,8 +41,14 @@ def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Emb
     """Count the running words of the state of `reader`; titles count once.
 
     `directory`, `settings` and `embedding` are the collection's. Read from the snapshot and the changes since, which
-    takes a tenth of the time of reading the whole database; a damaged snapshot is not used.
+    takes a tenth of the time of reading the whole database; a damaged snapshot is not used. A first stage in the
+    database has counted them.
     """
+    record = current_record(reader, settings, embedding) if embedding else None
+    if record:
+        totals = Counter(record.tokens)
+        known = totals.pop(KNOWN, 0)
+        return Coverage(totals.total(), known)
     base = newest_snapshot(reader, directory, settings, embedding) if embedding else None
     if base:
         try:

@@ -2,20 +2,26 @@
 
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors, repeated
-from moverank.indexer.store.document_reader import Entry, StoredDocument
+from moverank.indexer.store.document_reader import CountedPart, Entry, StoredDocument
 from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store, restore_cache
-from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
+from moverank.indexer.store.reader import DisplayFields, Reader, StoredSource, StoredState, StoredWord
 from moverank.indexer.store.sqlite import sqlite_url
+from moverank.indexer.store.stage_reader import CandidateWord
+from moverank.indexer.store.stage_table import FieldTest, StageRow, StageTable
 from moverank.indexer.store.store import Store
 from moverank.indexer.store.writer import Row, Writer
 
 __all__ = [
     "Auditor",
+    "CandidateWord",
     "CountedPart",
     "DisplayFields",
     "Entry",
+    "FieldTest",
     "Reader",
     "Row",
+    "StageRow",
+    "StageTable",
     "Store",
     "StoredDocument",
     "StoredSource",

@@ -14,6 +14,15 @@ DOCUMENT_COLUMNS = ("id", "key", "title", "label", "metadata", "digest", "wordle
 PART_COLUMNS = ("document_id", "id", "position", "rank", "text", "digest", "words", "counts")
 
 
+class CountedPart(NamedTuple):
+    """The counts of a part, or of a title (rank `TITLE`): `words` and `counts` are int32 arrays as bytes."""
+
+    document_id: int
+    rank: int
+    words: bytes
+    counts: bytes
+
+
 class StoredDocument(NamedTuple):
     """A stored document; `parts` are rows (id, position, rank, text, digest, words, counts), the title first.
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 
 from moverank.indexer.documents import NamedSource
-from moverank.indexer.store.document_reader import DocumentReader
+from moverank.indexer.store.document_reader import CountedPart, DocumentReader
 from moverank.indexer.store.field_reader import FieldReader
 from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
+from moverank.indexer.store.stage_reader import StageReader
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -35,15 +36,6 @@ class StoredSource(NamedTuple):
     documents: int
 
 
-class CountedPart(NamedTuple):
-    """The counts of a part, or of a title (rank `TITLE`): `words` and `counts` are int32 arrays as bytes."""
-
-    document_id: int
-    rank: int
-    words: bytes
-    counts: bytes
-
-
 class StoredWord(NamedTuple):
     """A word, its id, and the row of its vector (negative: see `rerank.words.embedding`)."""
 
@@ -60,7 +52,7 @@ class DisplayFields(NamedTuple):
     label: str | None
 
 
-class Reader(DocumentReader, FieldReader):
+class Reader(DocumentReader, FieldReader, StageReader):
     """Read queries to one consistent state of the database."""
 
     def settings(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from moverank.indexer.store.schema import (
     VECTORS,
     WORDS,
 )
+from moverank.indexer.store.stage_writer import StageWriter
 
 _ROWS = 2000  # copied at a time
 
@@ -30,7 +31,7 @@ Row = Mapping[str, Any]
 """A row to write, by column names."""
 
 
-class Writer(Reader):
+class Writer(Reader, StageWriter):
     """Reads and writes within one transaction."""
 
     def set_settings(self, settings: Mapping[str, Any]) -> None:
@@ -130,6 +131,8 @@ class Writer(Reader):
         """Delete all rows of a collection to which nothing was committed."""
         for table in reversed(METADATA.sorted_tables):
             self._connection.execute(delete(table))
+        if self.shared:
+            self.drop_stages(but=None)
 
     def copy_rows(self, source: Reader) -> None:
         """Insert all rows of another collection but its files, with their ids, into empty tables."""
@@ -144,9 +147,10 @@ class Writer(Reader):
                 sequence = func.pg_get_serial_sequence(table.name, "id")
                 self._connection.execute(select(func.setval(sequence, after, False)))
 
-    def drop_files(self) -> None:
-        """Delete all files."""
-        self._connection.execute(delete(FILES))
+    def drop_files(self, folder: str | None = None) -> None:
+        """Delete the files of a folder; None: all files."""
+        statement = delete(FILES)
+        self._connection.execute(statement if folder is None else statement.where(FILES.c.folder == folder))
 
     def add_file_block(self, folder: str, name: str, number: int, content: bytes) -> None:
         """Insert a block of a file of `folder`; the numbers of its blocks count from 0."""

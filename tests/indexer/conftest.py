@@ -1,9 +1,13 @@
+import os
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moverank import Collection
+from moverank.indexer.files.location import CACHE
 from moverank.indexer.store import Store
 from tests.indexer.world import CollectionFactory, MakeCollection, snapshot_above
 
@@ -37,6 +41,17 @@ def collection(make_collection: MakeCollection) -> Collection:
 def always_compact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Write a new snapshot after every change."""
     snapshot_above(monkeypatch, 0)
+
+
+@pytest.fixture
+def schema_url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the URL of a new schema in a database with pgvector; caches are in the directory of the test."""
+    request.getfixturevalue("postgres")
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    database = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}"
+    with closing(Store(database, migrated=False)) as store, store.writing() as writer:
+        writer._connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")  # noqa: SLF001
+    return f"{database}&schema=v_{abs(hash(tmp_path))}"
 
 
 @pytest.fixture

@@ -17,5 +17,5 @@ def test_the_summary_has_sizes_revision_and_settings(make_collection: MakeCollec
     assert (info["gamma"], info["weights"], info["stop_words"], info["faiss"]) == (0.5, "tf", 2, "auto")
     assert info["faiss_in_use"] is None
     assert info["bytes"] > sum(file.stat().st_size for file in collection.path.glob("collection.db"))
-    more = {"fields", "dim", "vectors", "bytes", "faiss_in_use", "given_vectors", "given_dim"}
+    more = {"fields", "dim", "vectors", "bytes", "faiss_in_use", "database_stage", "given_vectors", "given_dim"}
     assert set(info) == set(Settings().stored()) | set(sizes) | more
