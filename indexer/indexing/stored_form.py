@@ -29,29 +29,35 @@ class StoredPart(NamedTuple):
     digest: bytes
 
 
-def stored_parts(document: Document) -> tuple[StoredPart, ...]:
-    """Return the parts of a document, its title first where the title's words count."""
+def part_digests(document: Document) -> list[bytes]:
+    """Return the digests of the texts of a document's parts, without the title."""
+    return [text_digest(part.text) for part in document.parts]
+
+
+def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPart, ...]:
+    """Return the parts of a document, its title first where the title's words count; `digests` are `part_digests`."""
     texts = ranked_texts(document)
     titled = len(texts) - len(document.parts)
     own = (StoredPart(-1, TITLE, title, title, text_digest(title)) for _, title in texts[:titled])
     rows = (
-        StoredPart(position, part.rank, part.text, counted, text_digest(part.text))
-        for position, (part, (_, counted)) in enumerate(zip(document.parts, texts[titled:], strict=True))
+        StoredPart(position, part.rank, part.text, counted, digest)
+        for position, (part, (_, counted), digest) in enumerate(
+            zip(document.parts, texts[titled:], digests, strict=True)
+        )
     )
     return (*own, *rows)
 
 
-def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes) -> bytes:
-    """Return a digest of the content of `document`, whose stored parts are `parts`.
+def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
+    """Return a digest of the content of `document`; `digests` are `part_digests`.
 
     `salt` identifies the settings that determine its words.
     """
     ranks = [part.rank for part in document.parts]
     content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
     content += [] if document.title_counts or not document.title.strip() else [False]
-    digests = b"".join(part.digest for part in parts if part.rank != TITLE)
     vector = b"" if document.vector is None else packed(document.vector)
-    return _digest(salt + _encode(content).encode() + digests + vector)
+    return _digest(b"".join((salt, _encode(content).encode(), *digests, vector)))
 
 
 def restored(found: StoredDocument) -> Document:

@@ -5,7 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from moverank.indexer.indexing.stored_form import document_digest, field_values, restored, stored_parts, text_digest
+from moverank.indexer.indexing.stored_form import (
+    document_digest,
+    field_values,
+    part_digests,
+    restored,
+    stored_parts,
+    text_digest,
+)
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.store import Auditor, StoredDocument
 from moverank.rerank.bags.weights import TITLE
@@ -52,8 +59,9 @@ def _check_parts(document: StoredDocument, rows: dict[int, int], salt: bytes, di
         report.add("has a vector of another dimension than other documents", document.key)
         report.documents.append(document.id)
     found = restored(document)
-    parts = stored_parts(found)
-    if not document.digest or document.digest != document_digest(found, parts, salt):
+    digests = part_digests(found)
+    parts = stored_parts(found, digests)
+    if not document.digest or document.digest != document_digest(found, digests, salt):
         report.add("has a text, title, metadata or vector that is not what was indexed", document.key)
         report.documents.append(document.id)
     counted = {part.position: part.counted for part in parts}

@@ -5,9 +5,10 @@ from typing import Any
 
 from sqlalchemy import select
 
+from moverank.indexer.store.bulk_rows import Row
 from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS, StoredDocument, stored_document
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, VECTORS, WORDS
-from moverank.indexer.store.writer import Row, Writer
+from moverank.indexer.store.writer import Writer
 
 _MOST_FAULTS = 20
 
