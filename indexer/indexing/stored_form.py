@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moverank.indexer.documents import Document, Metadata, Part
+from moverank.indexer.documents import Document, Metadata, Part, Value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.metadata import flattened, metadata_fault, texts_of
@@ -49,14 +49,29 @@ def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPa
 
 
 def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
-    """Return a digest of the content of `document`; `digests` are `part_digests`.
-
-    `salt` identifies the settings that determine its words.
-    """
-    ranks = [part.rank for part in document.parts]
-    content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
-    content += [] if document.title_counts or not document.title.strip() else [False]
+    """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
+    own = document.title, document.label, dict(document.metadata), [part.rank for part in document.parts]
     vector = b"" if document.vector is None else packed(document.vector)
+    return content_digest(*own, digests, vector, salt, title_counts=document.title_counts)
+
+
+def content_digest(
+    title: str,
+    label: str | None,
+    metadata: dict[str, Value],
+    ranks: list[int],
+    digests: Sequence[bytes],
+    vector: bytes,
+    salt: bytes,
+    *,
+    title_counts: bool,
+) -> bytes:
+    """Return a digest of a document: of what is stored of it, and of `ranks` and text `digests` of its parts.
+
+    `salt` identifies the settings that determine its words; `vector` is empty if it has none.
+    """
+    content: list[object] = [title, label, metadata, ranks]
+    content += [] if title_counts or not title.strip() else [False]
     return _digest(b"".join((salt, _encode(content).encode(), *digests, vector)))
 
 

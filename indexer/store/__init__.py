@@ -1,9 +1,9 @@
 """A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer."""
 
-from moverank.indexer.store.auditor import Auditor
+from moverank.indexer.store.auditor import AuditedBlock, Auditor
 from moverank.indexer.store.bulk_rows import Row
 from moverank.indexer.store.database_errors import database_errors
-from moverank.indexer.store.document_reader import Entry, StoredDocument
+from moverank.indexer.store.document_reader import Entry, StoredDocument, stored_document
 from moverank.indexer.store.place import exists, locked_for_writing, open_store
 from moverank.indexer.store.reader import CountedPart, DisplayFields, Reader, StoredSource, StoredState, StoredWord
 from moverank.indexer.store.sqlite import sqlite_url
@@ -11,6 +11,7 @@ from moverank.indexer.store.store import Store
 from moverank.indexer.store.writer import Writer
 
 __all__ = [
+    "AuditedBlock",
     "Auditor",
     "CountedPart",
     "DisplayFields",
@@ -28,4 +29,5 @@ __all__ = [
     "locked_for_writing",
     "open_store",
     "sqlite_url",
+    "stored_document",
 ]
