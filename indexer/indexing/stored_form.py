@@ -10,7 +10,7 @@ import numpy as np
 from moverank.indexer.documents import Document, Metadata, Part, Value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
-from moverank.indexer.metadata import flattened, metadata_fault, texts_of
+from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
 from moverank.rerank.bags.weights import TITLE
@@ -123,7 +123,10 @@ def check_document(document: Document) -> None:
     fault = metadata_fault(document.metadata)
     if fault:
         raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
+    check_ranks(document)
     texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    if plain_texts(texts, document.metadata):
+        return
     for text in (*texts, *texts_of(document.metadata)):
         if "\0" in text:
             raise UsageError(f"document {document.key!r} holds a NUL character: take it out")
@@ -131,7 +134,6 @@ def check_document(document: Document) -> None:
             raise UsageError(
                 f"document {document.key!r} has half a character (a lone surrogate), which no text can hold"
             )
-    check_ranks(document)
 
 
 def _has_surrogate(text: str) -> bool:

@@ -186,7 +186,8 @@ class Sync:
             origin = self._ownership.columns(writer, document, before)
             if before is not None and before.digest == digest:
                 self._seen.add(before.id)
-                tally.update(unchanged=1, wordless=before.wordless)
+                tally["unchanged"] += 1
+                tally["wordless"] += before.wordless
                 if origin != {"source": before.source, "file": before.file}:
                     claimed.append({"id": before.id, **origin})
             elif refusal := self._ownership.refusal(document, before):
@@ -208,8 +209,10 @@ class Sync:
         rows = []
         for row, new in enumerate(fresh):
             rows.append(document_row(new, revision, wordless=row not in rankable))
-            tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
-            self._changed("updated" if new.known else "added", new.document.key)
+            change = "updated" if new.known else "added"
+            tally[change] += 1
+            tally["wordless"] += rows[-1]["wordless"]
+            self._changed(change, new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
         changed = [row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known]
         writer.update_documents(changed)
