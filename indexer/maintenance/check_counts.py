@@ -18,9 +18,15 @@ def valid_counts(
     count.
     """
     sizes, others, positions, ranks = (
-        np.array(values, np.int64).reshape(-1)
-        for values in zip(*((len(one.words), len(one.counts), one.position, one.rank) for one in parts), strict=True)
-    ) if parts else (np.empty(0, np.int64),) * 4
+        (
+            np.array(values, np.int64).reshape(-1)
+            for values in zip(
+                *((len(one.words), len(one.counts), one.position, one.rank) for one in parts), strict=True
+            )
+        )
+        if parts
+        else (np.empty(0, np.int64),) * 4
+    )
     valid = (sizes % 4 == 0) & (sizes == others) & (ranks >= np.where(positions < 0, TITLE, 0))
     shaped = [part for part, usable in zip(parts, valid.tolist(), strict=True) if usable]
     words = np.frombuffer(b"".join(part.words for part in shaped), "<i4")

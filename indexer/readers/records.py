@@ -76,14 +76,14 @@ class _Chosen(NamedTuple):
 
 
 @lru_cache(_SHAPES)
-def _key_field(names: tuple[str, ...], named: str | None, any_case: bool) -> str | None:  # noqa: FBT001 - it is cached
+def _key_field(names: tuple[str, ...], named: str | None, any_case: bool) -> str | None:
     """Return the name of the field of the key; BadRecord if the record lacks the one that is `named`."""
     return choose_field(dict.fromkeys(names), named, KEY_FIELDS, _lower_case(names) if any_case else {})
 
 
 @lru_cache(_SHAPES)
-def _chosen_fields(names: tuple[str, ...], fields: Fields, any_case: bool) -> _Chosen:  # noqa: FBT001 - it is cached
-    """Return the names of the fields to use: most records of a file have the same names; BadRecord if one is missing."""
+def _chosen_fields(names: tuple[str, ...], fields: Fields, any_case: bool) -> _Chosen:
+    """Return the names of the fields to use; BadRecord if one is missing. Most records of a file have the same ones."""
     record, lower_case = dict.fromkeys(names), _lower_case(names) if any_case else {}
     key = choose_field(record, fields.key, KEY_FIELDS, lower_case)
     title = choose_field(record, fields.title, TITLE_FIELDS, lower_case)
@@ -92,9 +92,7 @@ def _chosen_fields(names: tuple[str, ...], fields: Fields, any_case: bool) -> _C
     vector = choose_field(record, None, (VECTOR_FIELD,), lower_case)
     if text is None:
         usual = ", ".join(TEXT_FIELDS)
-        raise BadRecord(
-            f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another"
-        )
+        raise BadRecord(f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another")
     return _Chosen(key, title, text, label, vector)
 
 
