@@ -83,26 +83,28 @@ class Sync:
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
             batches = _batches(self._accepted(records))
+            began = perf_counter()
             while batch := next(batches, None):
-                self._write_some(whole, batch, batches)
+                # Batches that take long to read are committed one by one: nothing waits for a slow stream.
+                self._write_some(whole, batch, batches, began + TRANSACTION)
+                began = perf_counter()
             if prune:
                 with self._transaction(whole) as writer:
                     self._prune(writer, confirmed=confirmed, dry_run=dry_run)
         return Changes(**self._tally, revision=self._revision())
 
     def _write_some(
-        self, whole: Writer | None, batch: list[Document] | None, batches: Iterator[list[Document]]
+        self, whole: Writer | None, batch: list[Document] | None, batches: Iterator[list[Document]], until: float
     ) -> None:
-        """Write a batch and those that follow it within `TRANSACTION` seconds, in one transaction.
+        """Write a batch and those that follow it `until` a time, in one transaction.
 
         If reading the next one fails, those before it are committed.
         """
         failure: BaseException | None = None
         with self._transaction(whole) as writer:
-            ends = perf_counter() + TRANSACTION
             while batch:
                 self._write(writer, batch)
-                if perf_counter() > ends:
+                if perf_counter() > until:
                     break
                 try:
                     batch = next(batches, None)

@@ -109,8 +109,8 @@ class _Reader:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._held.close()  # the process exits
-        self._received.close()
         self._process.join()
+        self._received.close()
 
     def has_passed(self, count: int) -> bool:
         """Return whether the process has sent more than the first `count` records; does not wait."""
@@ -180,6 +180,9 @@ def _send(messages: "Queue[object]", sent: Connection) -> None:
     """Send messages up to the first that is no batch."""
     while True:
         message = messages.get()
-        sent.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        try:
+            sent.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        except OSError:  # the parent is gone, and this process ends at once
+            return
         if not isinstance(message, tuple):
             return
