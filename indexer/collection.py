@@ -237,8 +237,11 @@ class Collection(StoredDocuments):
 
     def _fit_and_compact(self, changes: Changes, progress: Progress) -> Changes:
         """Train word vectors and compact if that is due, and return the `changes` with the coverage."""
-        from moverank.indexer.indexing.automatic_training import fit_vectors
+        from moverank.indexer.indexing.automatic_training import fit_vectors, may_train
 
+        if not may_train(self.settings, self._embedding):
+            self._compact(progress)
+            return replace(changes, coverage=self.coverage)  # counted faster in the new snapshot
         fitted = fit_vectors(self._store, self.path, self.settings, self._embedding, changes, progress)
         self.settings, self._embedding, changes = fitted
         self._compact(progress)

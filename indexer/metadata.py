@@ -1,7 +1,7 @@
 """Metadata as JSON values: what can be stored, the texts within, and the fields by which filters find them."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -41,10 +41,28 @@ def texts_of(value: object) -> Iterator[str]:
     elif isinstance(value, Mapping):
         for name, item in value.items():
             yield name
-            yield from texts_of(item)
+            if isinstance(item, str):
+                yield item
+            else:
+                yield from texts_of(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from texts_of(item)
+
+
+def plain_texts(texts: Sequence[str], metadata: Metadata) -> bool:
+    """Return whether `texts`, and all texts within metadata, are free of NUL characters and lone surrogates."""
+    joined = "".join((*texts, *texts_of(metadata)))
+    if "\0" in joined:
+        return False
+    if joined.isascii():
+        return True
+    # Two halves of a character in neighbouring texts would not become one: each is a fault in UTF-8.
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def metadata_fault(metadata: Metadata) -> str | None:

@@ -48,7 +48,8 @@ from moverank.indexer.commands.shared_options import (
 from moverank.indexer.options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
-    from moverank.indexer.commands.update import Read, RunSources
+    from moverank.indexer.commands.update import RunSources
+    from moverank.indexer.readers.reading_process import Read
     from moverank.indexer.readers.vectors_by_key import VectorsByKey
 
 app = typer.Typer()

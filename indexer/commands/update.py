@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
@@ -14,6 +14,7 @@ from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
+from moverank.indexer.readers.reading_process import Read, read_ahead
 from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.readers.vectors_by_key import VectorsByKey
 from moverank.indexer.settings import Settings
@@ -51,13 +52,6 @@ class RunSources:
         return Origins(self.paths, known, prefix=self.prefix, replaces=self.replaces, whole=self.prune)
 
 
-class Read(Protocol):
-    """A reader of the paths of a run."""
-
-    def __call__(self, *, origins: Origins, progress: Progress) -> Iterator[Document | Rejection]:
-        """Return the records; raises ReadError at once if a path is missing."""
-
-
 def update(
     path: Path,
     read: Read,
@@ -84,7 +78,7 @@ def update(
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
-        records: Iterable[Document | Rejection] = read(origins=origins, progress=progress)
+        records: Iterable[Document | Rejection] = read_ahead(read, origins, progress)
         if vectors:
             records = vectors.attached(records)
         if sources.dry_run and existing is None:

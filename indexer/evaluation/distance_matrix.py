@@ -17,13 +17,13 @@ from multiprocessing.connection import Connection
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.deferred_signals import deferred_signals
 from moverank.indexer.evaluation.distance_cache import CachedTable
 from moverank.indexer.progress import Progress
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.ranking import Distance
+from moverank.rerank.runtime.deferred_signals import deferred_signals
 from moverank.rerank.runtime.exit_when import exit_when_ready
 from moverank.rerank.runtime.threads import core_count, single_threaded, single_threaded_blas
 

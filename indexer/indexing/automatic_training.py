@@ -31,6 +31,11 @@ _FALL = 0.9
 """The coverage must have fallen by a tenth since the last training: it may be low by choice (`min_count`)."""
 
 
+def may_train(settings: Settings, embedding: Embedding | None) -> bool:
+    """Return whether a run may train vectors: imported ones are never replaced."""
+    return embedding is None or settings.embedding in TRAINED
+
+
 def fit_vectors(
     store: Store,
     directory: Path,

@@ -20,7 +20,7 @@ class DistinctWords(NamedTuple):
 
     def with_any(self, chosen: NDArray[np.bool_]) -> set[int]:
         """Return the documents of the pairs that are `chosen` (n,)."""
-        return set(np.unique(self.rows[chosen]).tolist())
+        return set(np.flatnonzero(np.bincount(self.rows[chosen])).tolist())
 
 
 def distinct_words(documents: Sequence[Iterable[Any]]) -> DistinctWords:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moverank.indexer.documents import Document, Metadata, Part
+from moverank.indexer.documents import Document, Metadata, Part, Value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
-from moverank.indexer.metadata import flattened, metadata_fault, texts_of
+from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
 from moverank.rerank.bags.weights import TITLE
@@ -29,29 +29,50 @@ class StoredPart(NamedTuple):
     digest: bytes
 
 
-def stored_parts(document: Document) -> tuple[StoredPart, ...]:
-    """Return the parts of a document, its title first where the title's words count."""
+def part_digests(document: Document) -> list[bytes]:
+    """Return the digests of the texts of a document's parts, without the title."""
+    return [text_digest(part.text) for part in document.parts]
+
+
+def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPart, ...]:
+    """Return the parts of a document, its title first where the title's words count; `digests` are `part_digests`."""
     texts = ranked_texts(document)
     titled = len(texts) - len(document.parts)
     own = (StoredPart(-1, TITLE, title, title, text_digest(title)) for _, title in texts[:titled])
     rows = (
-        StoredPart(position, part.rank, part.text, counted, text_digest(part.text))
-        for position, (part, (_, counted)) in enumerate(zip(document.parts, texts[titled:], strict=True))
+        StoredPart(position, part.rank, part.text, counted, digest)
+        for position, (part, (_, counted), digest) in enumerate(
+            zip(document.parts, texts[titled:], digests, strict=True)
+        )
     )
     return (*own, *rows)
 
 
-def document_digest(document: Document, parts: Sequence[StoredPart], salt: bytes) -> bytes:
-    """Return a digest of the content of `document`, whose stored parts are `parts`.
-
-    `salt` identifies the settings that determine its words.
-    """
-    ranks = [part.rank for part in document.parts]
-    content: list[object] = [document.title, document.label, dict(document.metadata), ranks]
-    content += [] if document.title_counts or not document.title.strip() else [False]
-    digests = b"".join(part.digest for part in parts if part.rank != TITLE)
+def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
+    """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
+    own = document.title, document.label, dict(document.metadata), [part.rank for part in document.parts]
     vector = b"" if document.vector is None else packed(document.vector)
-    return _digest(salt + _encode(content).encode() + digests + vector)
+    return content_digest(*own, digests, vector, salt, title_counts=document.title_counts)
+
+
+def content_digest(
+    title: str,
+    label: str | None,
+    metadata: dict[str, Value],
+    ranks: list[int],
+    digests: Sequence[bytes],
+    vector: bytes,
+    salt: bytes,
+    *,
+    title_counts: bool,
+) -> bytes:
+    """Return a digest of a document: of what is stored of it, and of `ranks` and text `digests` of its parts.
+
+    `salt` identifies the settings that determine its words; `vector` is empty if it has none.
+    """
+    content: list[object] = [title, label, metadata, ranks]
+    content += [] if title_counts or not title.strip() else [False]
+    return _digest(b"".join((salt, _encode(content).encode(), *digests, vector)))
 
 
 def restored(found: StoredDocument) -> Document:
@@ -102,7 +123,10 @@ def check_document(document: Document) -> None:
     fault = metadata_fault(document.metadata)
     if fault:
         raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
+    check_ranks(document)
     texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    if plain_texts(texts, document.metadata):
+        return
     for text in (*texts, *texts_of(document.metadata)):
         if "\0" in text:
             raise UsageError(f"document {document.key!r} holds a NUL character: take it out")
@@ -110,7 +134,6 @@ def check_document(document: Document) -> None:
             raise UsageError(
                 f"document {document.key!r} has half a character (a lone surrogate), which no text can hold"
             )
-    check_ranks(document)
 
 
 def _has_surrogate(text: str) -> bool:

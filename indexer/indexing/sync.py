@@ -2,48 +2,39 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
-from typing import Any, NamedTuple
+from time import perf_counter
+from typing import Any
 
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
 from moverank.indexer.given_vectors import packed
 from moverank.indexer.indexing.distinct_words import distinct_words
+from moverank.indexer.indexing.fresh_document import Fresh, document_row, field_rows
 from moverank.indexer.indexing.frozen_heap import frozen_heap
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.removal import remove
 from moverank.indexer.indexing.stored_form import (
-    StoredPart,
     check_document,
     document_digest,
-    field_values,
+    part_digests,
     stored_parts,
     vector_fault,
 )
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
 from moverank.indexer.scope import Scope
-from moverank.indexer.store import Store, StoredState, Writer
+from moverank.indexer.store import Store, Writer
 
 BATCH = 2000
 
+TRANSACTION = 2.0
+"""Seconds of work that are committed together: each commit writes pages of all indexes again, and awaits the disk."""
+
 _log = logging.getLogger("moverank")
-
-
-class _Fresh(NamedTuple):
-    """A new or changed document in its stored form; `known` is its previous state, None if it is new.
-
-    `origin` has its columns `source` and `file`.
-    """
-
-    document: Document
-    parts: tuple[StoredPart, ...]
-    digest: bytes
-    known: StoredState | None
-    origin: Mapping[str, Any]
 
 
 class Sync:
@@ -94,13 +85,41 @@ class Sync:
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
                     self._follow(writer)
-            for batch in _batches(self._accepted(records)):
-                with self._transaction(whole) as writer:
-                    self._write(writer, batch)
+            batches = _batches(self._accepted(records))
+            began = perf_counter()
+            while batch := next(batches, None):
+                # Batches that take long to read are committed one by one: nothing waits for a slow stream.
+                self._write_some(whole, batch, batches, began + TRANSACTION)
+                began = perf_counter()
             if prune:
                 with self._transaction(whole) as writer:
                     self._prune(writer, confirmed=confirmed, dry_run=dry_run)
         return Changes(**self._tally, revision=self._store.revision())
+
+    def _write_some(
+        self, whole: Writer | None, batch: list[Document] | None, batches: Iterator[list[Document]], until: float
+    ) -> None:
+        """Write a batch and those that follow it `until` a time, in one transaction.
+
+        If reading the next one fails, those before it are committed.
+        """
+        failure: BaseException | None = None
+        with self._transaction(whole) as writer:
+            before = writer.revision()
+            while batch:
+                self._write(writer, batch)
+                if perf_counter() > until:
+                    break
+                try:
+                    batch = next(batches, None)
+                except BaseException as error:  # noqa: BLE001 - raised below
+                    failure = error
+                    break
+            self._counter.store(writer)
+            if writer.revision() > before:
+                self._follow(writer)
+        if failure:
+            raise failure
 
     def _prune(self, writer: Writer, *, confirmed: bool, dry_run: bool) -> None:
         """Remove the documents that the run has not seen, and log what it keeps nevertheless."""
@@ -166,25 +185,25 @@ class Sync:
         known = writer.known([document.key for document in batch])
         fresh, claimed = [], []
         for document in batch:
-            parts, before = stored_parts(document), known.get(document.key)
-            digest = document_digest(document, parts, self._salt)
+            digests, before = part_digests(document), known.get(document.key)
+            digest = document_digest(document, digests, self._salt)
             origin = self._ownership.columns(writer, document, before)
             if before is not None and before.digest == digest:
                 self._seen.add(before.id)
-                tally.update(unchanged=1, wordless=before.wordless)
+                tally["unchanged"] += 1
+                tally["wordless"] += before.wordless
                 if origin != {"source": before.source, "file": before.file}:
                     claimed.append({"id": before.id, **origin})
             elif refusal := self._ownership.refusal(document, before):
                 self._reject(refusal)
             else:
-                fresh.append(_Fresh(document, parts, digest, before, origin))
+                fresh.append(Fresh(document, stored_parts(document, digests), digest, before, origin))
         writer.set_origins(claimed)
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
-            self._follow(writer)
         self._tally += tally
 
-    def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:
+    def _write_fresh(self, writer: Writer, fresh: Sequence[Fresh], revision: int, tally: Counter[str]) -> None:
         """Insert or overwrite documents, and update the document frequencies of their words."""
         updated = [new.known.id for new in fresh if new.known]
         old = writer.parts(updated)
@@ -193,23 +212,27 @@ class Sync:
         rankable = words.with_any(self._counter.known(writer, words.ids))
         rows = []
         for row, new in enumerate(fresh):
-            rows.append(_document_row(new, revision, wordless=row not in rankable))
-            tally.update(updated=new.known is not None, added=new.known is None, wordless=rows[-1]["wordless"])
-            self._changed("updated" if new.known else "added", new.document.key)
+            rows.append(document_row(new, revision, wordless=row not in rankable))
+            change = "updated" if new.known else "added"
+            tally[change] += 1
+            tally["wordless"] += rows[-1]["wordless"]
+            self._changed(change, new.document.key)
         added = iter(writer.add_documents([row for new, row in zip(fresh, rows, strict=True) if not new.known]))
-        writer.update_documents([row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known])
+        changed = [row | {"id": new.known.id} for new, row in zip(fresh, rows, strict=True) if new.known]
+        writer.update_documents(changed)
         ids = [new.known.id if new.known else next(added) for new in fresh]
         self._seen.update(ids)
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
-        writer.replace_fields(updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _fields(id_, new)])
+        writer.replace_fields(
+            updated, [row for id_, new in zip(ids, fresh, strict=True) for row in field_rows(id_, new)]
+        )
         pairs = [(id_, new.document.vector) for id_, new in zip(ids, fresh, strict=True)]
         vectors = [{"document_id": id_, "vector": packed(own)} for id_, own in pairs if own is not None]
         writer.replace_vectors(updated, vectors)
-        frequencies = Counter(words.frequencies())
-        frequencies.subtract(distinct_words([old.get(id_, []) for id_ in updated]).frequencies())
-        writer.count_words(frequencies)
+        self._counter.add_documents(words.ids)
+        self._counter.add_documents(distinct_words([old.get(id_, []) for id_ in updated]).ids, -1)
 
-    def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
+    def _count(self, writer: Writer, fresh: Sequence[Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
         """Return the counts of every part; a text that the document had before keeps its counts."""
         counted: list[list[Any]] = []
         missing: list[tuple[int, int]] = []
@@ -222,25 +245,6 @@ class Sync:
         for (row, i), counts in zip(missing, self._counter.count(writer, texts), strict=True):
             counted[row][i] = counts
         return counted
-
-
-def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
-    document = new.document
-    return {
-        "key": document.key,
-        "title": document.title,
-        "label": document.label,
-        "metadata": dict(document.metadata),
-        "digest": new.digest,
-        "wordless": wordless,
-        "revision": revision,
-        **new.origin,
-    }
-
-
-def _fields(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
-    values = field_values(new.document.label, new.document.metadata)
-    return ({"document_id": id_, "name": name, "value": value} for name, value in sorted(values))
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

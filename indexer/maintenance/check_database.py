@@ -1,13 +1,25 @@
 """Checks the database for consistency: redundant and derived data must agree with the rest."""
 
-from collections import Counter
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from moverank.indexer.indexing.stored_form import document_digest, field_values, restored, stored_parts, text_digest
+from moverank.indexer.indexing.distinct_words import sorted_pairs
+from moverank.indexer.indexing.stored_form import (
+    content_digest,
+    field_values,
+    part_digests,
+    restored,
+    stored_parts,
+    text_digest,
+)
+from moverank.indexer.maintenance.check_counts import valid_counts
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.store import Auditor, StoredDocument
+from moverank.indexer.store import AuditedBlock, Auditor, stored_document
 from moverank.rerank.bags.weights import TITLE
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -18,74 +30,97 @@ def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, r
 
     `salt` is that of the documents' digests; `embedding` None: no word vectors are usable, and rows are not checked.
     """
-    rows = {word.id: word.row for word in auditor.all_words()}
-    fields, revision = auditor.all_fields(), auditor.revision()
-    counted: Counter[int] = Counter()
-    dim = auditor.vector_dim()
-    for document in auditor.stored():
-        words = _check_parts(document, rows, salt, dim, report)
+    words, revision, dim = auditor.audited_words(), auditor.revision(), auditor.vector_dim()
+    ids, rows, frequencies = (np.array([word[i] for word in words], np.int64) for i in (0, 2, 3))
+    size = int(ids[-1]) + 1 if len(ids) else 1
+    exists, known, counted = np.zeros(size, bool), np.zeros(size, bool), np.zeros(size, np.int64)
+    exists[ids], known[ids] = True, rows != UNKNOWN
+    for block in auditor.blocks():
+        _check_contents(block, salt, dim, report)
+        _check_fields(block, report)
+        counted += _check_counts(block, exists, known, report)
+        for document in block.documents:
+            if document.revision > revision:
+                report.add("was changed by a revision that does not exist", document.key)
+    texts = [word.word for word in words]
+    found = embedding.find(texts).astype(np.int64) if embedding else rows
+    for i in np.flatnonzero(frequencies != counted[ids]).tolist():
+        report.add("is a word with a wrong number of documents", texts[i])
+        report.frequencies[int(ids[i])] = int(counted[ids[i]])
+    for i in np.flatnonzero(rows != found).tolist():
+        report.add("is a word with a wrong vector, or wrongly without one", texts[i])
+        report.rows[int(ids[i])] = int(found[i])
+
+
+def _check_contents(block: AuditedBlock, salt: bytes, dim: int, report: Report) -> None:
+    """Check the texts, digests and vectors of documents; `dim` is the number of dimensions of the vectors."""
+    grouped = {id_: list(parts) for id_, parts in groupby(block.parts, attrgetter("document_id"))}
+    for document in block.documents:
+        parts, vector = grouped.get(document.id, []), block.vectors.get(document.id, b"")
+        faults = [] if parts else ["has no text"]
+        if document.id in block.vectors and len(vector) != 4 * dim:
+            faults.append("has a vector of another dimension than other documents")
+        digests = [text_digest(part.text) for part in parts]
+        if not document.digest or document.digest != _digest(document, parts, digests, vector, salt):
+            faults.append("has a text, title, metadata or vector that is not what was indexed")
+        if digests != [part.digest for part in parts]:
+            faults.append("has a part that is not what was indexed")
+        for fault in faults:
+            report.add(fault, document.key)
+            report.documents.append(document.id)
+
+
+def _digest(document: Any, parts: Sequence[Any], digests: Sequence[bytes], vector: bytes, salt: bytes) -> bytes:
+    """Return the digest that a document must have; `digests` are those of the texts of its `parts`."""
+    own = [(part.rank, digest) for part, digest in zip(parts, digests, strict=True) if part.rank != TITLE]
+    ranks, texts = [rank for rank, _ in own], [digest for _, digest in own]
+    titled, usable = len(own) < len(parts), vector[: len(vector) // 4 * 4]
+    return content_digest(
+        document.title, document.label, document.metadata, ranks, texts, usable, salt, title_counts=titled
+    )
+
+
+def _check_fields(block: AuditedBlock, report: Report) -> None:
+    """Compare the filter fields with labels and metadata."""
+    fields: dict[int, set[tuple[str, str]]] = {}
+    for id_, name, value in block.fields:
+        fields.setdefault(id_, set()).add((name, value))
+    for document in block.documents:
         if fields.pop(document.id, set()) != field_values(document.label, document.metadata):
             report.add("has filter fields other than its label and metadata", document.key)
             report.documents.append(document.id)
-        wordless = all(rows.get(word, UNKNOWN) == UNKNOWN for word in words)
-        if wordless != document.wordless:
-            report.add("is wrongly marked as having known words, or none", document.key)
-            report.wordless[document.id] = wordless
-        if document.revision > revision:
-            report.add("was changed by a revision that does not exist", document.key)
-        counted.update(words)
     for id_ in fields:
         report.add("is the id of fields without a document", id_)
-    _check_words(auditor, counted, embedding, report)
 
 
-def _check_parts(document: StoredDocument, rows: dict[int, int], salt: bytes, dim: int, report: Report) -> set[int]:
-    """Check the texts, digests, counts and vector of a document, and return the ids of its words.
+def _check_counts(
+    block: AuditedBlock, exists: NDArray[np.bool_], known: NDArray[np.bool_], report: Report
+) -> NDArray[np.int64]:
+    """Check the word counts of documents, and return how many of them have each word, by its id.
 
-    `dim` is the number of dimensions of the vectors.
+    `exists` and `known` say by id whether there is such a word, and whether it has a vector.
     """
-    words: set[int] = set()
-    if not document.parts:
-        report.add("has no text", document.key)
-        report.documents.append(document.id)
-    if document.vector is not None and len(document.vector) != 4 * dim:
-        report.add("has a vector of another dimension than other documents", document.key)
-        report.documents.append(document.id)
-    found = restored(document)
-    parts = stored_parts(found)
-    if not document.digest or document.digest != document_digest(found, parts, salt):
-        report.add("has a text, title, metadata or vector that is not what was indexed", document.key)
-        report.documents.append(document.id)
-    counted = {part.position: part.counted for part in parts}
-    for part in document.parts:
-        if text_digest(part.text) != part.digest:
-            report.add("has a part that is not what was indexed", document.key)
-            report.documents.append(document.id)
-        if not _has_valid_counts(part, rows):
-            report.add("has impossible word counts", document.key)
-            report.texts[part.id] = counted.get(part.position, part.text)
-            continue
-        words.update(np.frombuffer(part.words, "<i4").tolist())
-    return words
+    ids = np.array([document.id for document in block.documents], np.int64)
+    own = np.array([part.document_id for part in block.parts], np.int64)
+    parts = [block.parts[i] for i in np.flatnonzero(np.isin(own, ids)).tolist()]
+    valid, rows, words = valid_counts(parts, exists)
+    for i in np.flatnonzero(~valid).tolist():
+        _report_counts(block, parts[i], report)
+    documents = np.searchsorted(ids, np.array([part.document_id for part in parts], np.int64))
+    pairs, distinct, _ = sorted_pairs(documents[rows], words)
+    wordless = np.bincount(pairs[known[distinct]], minlength=len(ids)) == 0
+    for document, without in zip(block.documents, wordless.tolist(), strict=True):
+        if without != document.wordless:
+            report.add("is wrongly marked as having known words, or none", document.key)
+            report.wordless[document.id] = without
+    return np.bincount(distinct, minlength=len(exists))
 
 
-def _has_valid_counts(part: Any, rows: dict[int, int]) -> bool:
-    """Return whether the rank is valid, and the words are existing ids, increasing, each with a positive count."""
-    if len(part.words) % 4 or len(part.words) != len(part.counts) or part.rank < (TITLE if part.position < 0 else 0):
-        return False
-    words, counts = np.frombuffer(part.words, "<i4"), np.frombuffer(part.counts, "<i4")
-    return bool((np.diff(words) > 0).all() and (counts > 0).all() and all(word in rows for word in words.tolist()))
-
-
-def _check_words(auditor: Auditor, counted: Counter[int], embedding: Embedding | None, report: Report) -> None:
-    """Compare the words' frequencies with the documents, and their rows with the word vectors."""
-    frequencies = auditor.all_frequencies()
-    words = list(auditor.all_words())
-    rows = embedding.find([word.word for word in words]).tolist() if embedding else [word.row for word in words]
-    for word, row in zip(words, rows, strict=True):
-        if frequencies[word.id] != counted[word.id]:
-            report.add("is a word with a wrong number of documents", word.word)
-            report.frequencies[word.id] = counted[word.id]
-        if word.row != row:
-            report.add("is a word with a wrong vector, or wrongly without one", word.word)
-            report.rows[word.id] = row
+def _report_counts(block: AuditedBlock, part: Any, report: Report) -> None:
+    """Report a part with impossible counts, with the text whose words are to be counted."""
+    document = next(one for one in block.documents if one.id == part.document_id)
+    own = [one for one in block.parts if one.document_id == document.id]
+    found = restored(stored_document(document, own, block.vectors.get(document.id)))
+    counted = {one.position: one.counted for one in stored_parts(found, part_digests(found))}
+    report.add("has impossible word counts", document.key)
+    report.texts[part.id] = counted.get(part.position, part.text)

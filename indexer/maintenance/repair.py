@@ -90,6 +90,7 @@ def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[
         embedding = current_vectors(auditor, directory, auditor.settings())
         counter = WordCounter(Tokenizer(frozenset(settings.stop_words)), embedding)
         counted = counter.count(auditor, list(texts.values()))
+        counter.store(auditor)
         auditor.set_counts([{"id": id_, **counts._asdict()} for id_, counts in zip(texts, counted, strict=True)])
 
 

@@ -24,6 +24,7 @@ from moverank.indexer.readers.messages import read_mbox, read_message
 from moverank.indexer.readers.notebook import read_notebook
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.plain_text import read_labelled_lines, read_lines, read_text
+from moverank.indexer.readers.reading_process import SourceRecords
 from moverank.indexer.readers.records import Build, Fields, Record, document_of
 from moverank.indexer.readers.selection import EVERYTHING, Selection
 from moverank.indexer.readers.source_reader import Detect, Reader, SourceReader
@@ -48,6 +49,8 @@ DOCUMENT_FORMATS = (
     "mbox",
     "message",
 )
+_ZIPPED = 3  # how many times as long texts are when they are decompressed
+
 THREAD_FORMATS = ("jsonl", "stackexchange", "mbox")
 
 
@@ -61,7 +64,7 @@ def read_documents(
     conversion: Conversion | None = None,
     origins: Origins | None = None,
     progress: Progress = silent,
-) -> Iterator[Document | Rejection]:
+) -> SourceRecords:
     """Read the documents of `paths` (files, directories, patterns, `-`).
 
     `fields` names the fields of JSONL and CSV records; `format` is one of `DOCUMENT_FORMATS`, by default detected for
@@ -101,7 +104,7 @@ def read_threads(
     encoding: str | None = None,
     origins: Origins | None = None,
     progress: Progress = silent,
-) -> Iterator[Document | Rejection]:
+) -> SourceRecords:
     """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`; for the rest see `read_documents`."""
     readers: dict[str, Reader] = {
         "jsonl": partial(read_json, build=_any_record(thread_of)),
@@ -133,12 +136,19 @@ def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Det
     return lambda _source, _head: name
 
 
-def _read(
-    sources: Sequence[Source], reader: SourceReader, origins: Origins, progress: Progress
+def _read(sources: Sequence[Source], reader: SourceReader, origins: Origins, progress: Progress) -> SourceRecords:
+    known = [source.size for source in sources if source.fault is None]
+    sizes = [size for size in known if size is not None]
+    # The output of a converter is of another size than the file.
+    complete = len(sizes) == len(known) and reader.converter is None
+    text = sum((source.size or 0) * (_ZIPPED if source.name.endswith(".gz") else 1) for source in sources)
+    meter = Meter(progress, sum(sizes) if len(sizes) == len(known) else None)
+    return SourceRecords(_records(sources, reader, origins, meter), text if complete else 0)
+
+
+def _records(
+    sources: Sequence[Source], reader: SourceReader, origins: Origins, meter: Meter
 ) -> Iterator[Document | Rejection]:
-    sizes = [source.size for source in sources if source.fault is None]
-    known = [size for size in sizes if size is not None]
-    meter = Meter(progress, sum(known) if len(known) == len(sizes) else None)
     validation = Validation()
     meter.report()
     whole = 0

@@ -1,11 +1,12 @@
 """Makes documents of records with named fields, as in JSONL and CSV."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from moverank.indexer.documents import Document, Part, Value
 from moverank.indexer.metadata import metadata_fault
@@ -20,6 +21,8 @@ TITLE_FIELDS = ("title", "subject", "headline")
 TEXT_FIELDS = ("text", "body", "content", "contents", "abstract")
 LABEL_FIELDS = ("label", "class", "category")
 VECTOR_FIELD = "vector"
+
+_SHAPES = 64  # different lists of field names whose choice is remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,26 +48,57 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
     name does not matter where no field has this very name. Raises `BadRecord` if a field is missing or has the wrong
     type.
     """
-    names = {name.lower(): name for name in list(record)[::-1]} if any_case else {}
-    key_field = choose_field(record, fields.key, KEY_FIELDS, names)
-    key = key_of(record, key_field, default_key)
-    with attached_key(key):
-        title_field = choose_field(record, fields.title, TITLE_FIELDS, names)
-        text_field = choose_field(record, fields.text, TEXT_FIELDS, names)
-        label_field = choose_field(record, fields.label, LABEL_FIELDS, names)
-        vector_field = choose_field(record, None, (VECTOR_FIELD,), names)
+    names = tuple(record)
+    key = key_of(record, _key_field(names, fields.key, any_case), default_key)
+    try:
+        chosen = _chosen_fields(names, fields, any_case)
+        vector_field = chosen.vector
         if any_case and isinstance(record.get(vector_field or ""), str):
             vector_field = None
-        if text_field is None:
-            usual = ", ".join(TEXT_FIELDS)
-            raise BadRecord(
-                f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another"
-            )
-        title = string_of(record, title_field)
-        text = string_of(record, text_field)
+        title = string_of(record, chosen.title)
+        text = string_of(record, chosen.text)
         vector = vector_of(record, vector_field)
-        metadata = metadata_of(record, {key_field, title_field, text_field, label_field, vector_field})
-        return Document(key, one_line(title), parts_of(text), label_of(record, label_field), metadata, vector=vector)
+        metadata = metadata_of(record, {chosen.key, chosen.title, chosen.text, chosen.label, vector_field})
+        return Document(key, one_line(title), parts_of(text), label_of(record, chosen.label), metadata, vector=vector)
+    except BadRecord as bad:  # a context manager would take a tenth of the time of reading a record
+        bad.key = key
+        raise
+
+
+class _Chosen(NamedTuple):
+    """The names of the fields that a record has; None for those that it lacks."""
+
+    key: str | None
+    title: str | None
+    text: str
+    label: str | None
+    vector: str | None
+
+
+@lru_cache(_SHAPES)
+def _key_field(names: tuple[str, ...], named: str | None, any_case: bool) -> str | None:
+    """Return the name of the field of the key; BadRecord if the record lacks the one that is `named`."""
+    return choose_field(dict.fromkeys(names), named, KEY_FIELDS, _lower_case(names) if any_case else {})
+
+
+@lru_cache(_SHAPES)
+def _chosen_fields(names: tuple[str, ...], fields: Fields, any_case: bool) -> _Chosen:
+    """Return the names of the fields to use; BadRecord if one is missing. Most records of a file have the same ones."""
+    record, lower_case = dict.fromkeys(names), _lower_case(names) if any_case else {}
+    key = choose_field(record, fields.key, KEY_FIELDS, lower_case)
+    title = choose_field(record, fields.title, TITLE_FIELDS, lower_case)
+    text = choose_field(record, fields.text, TEXT_FIELDS, lower_case)
+    label = choose_field(record, fields.label, LABEL_FIELDS, lower_case)
+    vector = choose_field(record, None, (VECTOR_FIELD,), lower_case)
+    if text is None:
+        usual = ", ".join(TEXT_FIELDS)
+        raise BadRecord(f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another")
+    return _Chosen(key, title, text, label, vector)
+
+
+def _lower_case(names: Sequence[str]) -> dict[str, str]:
+    """Return names by their lower-case forms, the first of those that are equal."""
+    return {name.lower(): name for name in names[::-1]}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.metadata import texts_of
+from moverank.indexer.metadata import plain_texts, texts_of
 from moverank.indexer.readers.bad_record import BadRecord
 
 MAX_PARTS = 100_000
@@ -58,7 +58,10 @@ def _fault(document: Document) -> str | None:
         return "there is no text: give it some, or leave the record out"
     if len(document.parts) > MAX_PARTS:
         return f"it has {len(document.parts):,} posts, over the limit of {MAX_PARTS:,}: split it"
-    for text in _texts(document):
+    own = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    if plain_texts(own, document.metadata):
+        return None
+    for text in (*own, *texts_of(document.metadata)):
         if "\0" in text:
             return "it holds a NUL character: take it out"
         if not text.isascii():
@@ -78,8 +81,3 @@ def _has_text(document: Document) -> bool:
 def _is_blank(text: str) -> bool:
     # Stripping would copy a long text.
     return not text or (text[0].isspace() and not text.strip())
-
-
-def _texts(document: Document) -> list[str]:
-    own = (document.key, document.title, document.label or "")
-    return [*own, *(part.text for part in document.parts), *texts_of(document.metadata)]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # it would load SQLAlchemy
     from moverank.indexer.store import CountedPart
 
 _CHUNK = 50_000  # parts assembled together
+_KEY_BITS = 63
 
 Portion = tuple[NDArray[np.int64], PartCounts]
 """Document ids (n,), and counts with a row for each."""
@@ -102,10 +103,24 @@ def _portion(parts: list["CountedPart"], position_of: NDArray[np.int32]) -> Port
     words = position_of[np.minimum(stored, len(position_of) - 1)]
     words[stored >= len(position_of)] = -1
     known = np.flatnonzero(words >= 0)
-    order = known[np.lexsort((ranks[known], words[known], documents[known]))]
-    ids, first = np.unique(documents[order], return_index=True)
-    starts = np.append(first, len(order)).astype(np.int64)
+    order = known[_order(documents[known], words[known], ranks[known])]
+    documents = documents[order]
+    starts = np.flatnonzero(np.concatenate([[True], documents[1:] != documents[:-1], [True]])) if len(order) else [0]
+    ids = documents[starts[:-1]]
+    starts = np.asarray(starts, np.int64)
     return ids, _merge_equal(PartCounts(starts, words[order], ranks[order], counts[order].astype(np.int32)))
+
+
+def _order(documents: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the order (n,) by documents, which are ordered already, then words, then ranks (-1 and above)."""
+    if not len(documents):
+        return np.empty(0, np.int64)
+    rows = np.cumsum(np.diff(documents, prepend=documents[0]) != 0, dtype=np.int64)
+    bits = [int(array.max(initial=0) + 1).bit_length() for array in (rows, words, ranks)]
+    if sum(bits) > _KEY_BITS:
+        return np.lexsort((ranks, words, rows))
+    # Parts are ordered by word: a stable sort only merges the runs of each document.
+    return np.argsort((rows << bits[1] | words) << bits[2] | (ranks + 1), kind="stable")
 
 
 def _merge_equal(counts: PartCounts) -> PartCounts:

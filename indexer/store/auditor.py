@@ -1,15 +1,31 @@
 """Queries over all rows, for checks and repairs."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
-from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS, StoredDocument, stored_document
+from moverank.indexer.store.bulk_rows import Row
+from moverank.indexer.store.document_reader import DOCUMENT_COLUMNS, PART_COLUMNS
 from moverank.indexer.store.schema import DOCUMENTS, FIELDS, PARTS, VECTORS, WORDS
-from moverank.indexer.store.writer import Row, Writer
+from moverank.indexer.store.writer import Writer
 
 _MOST_FAULTS = 20
+
+BLOCK = 2000
+"""Documents in a block."""
+
+
+class AuditedBlock(NamedTuple):
+    """Documents as rows of `DOCUMENT_COLUMNS`, parts of `PART_COLUMNS`, fields (document_id, name, value), and vectors.
+
+    Parts are ordered by document and position; vectors are by document id.
+    """
+
+    documents: list[Any]
+    parts: list[Any]
+    fields: list[Any]
+    vectors: dict[int, bytes]
 
 
 class Auditor(Writer):
@@ -24,34 +40,42 @@ class Auditor(Writer):
         orphans = self._connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(_MOST_FAULTS)
         return faults + [f"row {row} of {name} belongs to no document" for name, row, *_ in orphans]
 
-    def stored(self) -> Iterator[StoredDocument]:
-        """Iterate over all documents with their parts, by id."""
-        order = (PARTS.c.document_id, PARTS.c.position)
-        parts = self._stream(select(*(PARTS.c[name] for name in PART_COLUMNS)).order_by(*order))
-        pending = next(parts, None)
-        vectors = self._stream(select(VECTORS.c.document_id, VECTORS.c.vector).order_by(VECTORS.c.document_id))
-        vector = next(vectors, None)
-        for row in self._stream(select(*(DOCUMENTS.c[name] for name in DOCUMENT_COLUMNS)).order_by(DOCUMENTS.c.id)):
-            own: list[Any] = []
-            while pending is not None and pending.document_id <= row.id:
-                if pending.document_id == row.id:
-                    own.append(pending)
-                pending = next(parts, None)
-            while vector is not None and vector.document_id < row.id:
-                vector = next(vectors, None)
-            own_vector = vector.vector if vector is not None and vector.document_id == row.id else None
-            yield stored_document(row, own, own_vector)
+    def blocks(self) -> Iterator[AuditedBlock]:
+        """Iterate over all documents by id, in blocks; rows of other tables that belong to no document are in some."""
+        last: int | None = None
+        while True:
+            documents = self._between(DOCUMENTS, DOCUMENT_COLUMNS, ("id",), last, None, BLOCK)
+            end = documents[-1].id if len(documents) == BLOCK else None
+            yield AuditedBlock(
+                documents,
+                self._between(PARTS, PART_COLUMNS, ("document_id", "position"), last, end),
+                self._between(FIELDS, ("document_id", "name", "value"), ("document_id",), last, end),
+                dict(map(tuple, self._between(VECTORS, ("document_id", "vector"), ("document_id",), last, end))),
+            )
+            if end is None:
+                return
+            last = end
 
-    def all_fields(self) -> dict[int, set[tuple[str, str]]]:
-        """Return the filter fields (name, value) of every document, by document id."""
-        found: dict[int, set[tuple[str, str]]] = {}
-        for id_, name, value in self._stream(select(FIELDS.c.document_id, FIELDS.c.name, FIELDS.c.value)):
-            found.setdefault(id_, set()).add((name, value))
-        return found
+    def _between(
+        self,
+        of: Any,
+        names: Sequence[str],
+        order: Sequence[str],
+        after: int | None,
+        until: int | None,
+        limit: int | None = None,
+    ) -> list[Any]:
+        """Return rows in an order, the first column of which is above `after` and at most `until`."""
+        column = of.c[order[0]]
+        bounds = [column > after] if after is not None else []
+        bounds += [column <= until] if until is not None else []
+        statement = select(*(of.c[name] for name in names)).where(*bounds).order_by(*(of.c[name] for name in order))
+        return list(self._connection.execute(statement.limit(limit)).all())
 
-    def all_frequencies(self) -> dict[int, int]:
-        """Return the stored document frequency of every word, by id."""
-        return dict(map(tuple, self._stream(select(WORDS.c.id, WORDS.c.frequency))))
+    def audited_words(self) -> list[Any]:
+        """Return (id, word, row, frequency) of every word, in the order of ids."""
+        columns = (WORDS.c.id, WORDS.c.word, WORDS.c.row, WORDS.c.frequency)
+        return list(self._connection.execute(select(*columns).order_by(WORDS.c.id)).all())
 
     def set_counts(self, rows: Sequence[Row]) -> None:
         """Write the `words` and `counts` of parts by their `id`."""

@@ -19,15 +19,15 @@ class FieldReader(Queries):
         names = select(func.min(FIELDS.c.name).label("name")).cte("names", recursive=True)
         following = select(func.min(FIELDS.c.name)).where(FIELDS.c.name > names.c.name).scalar_subquery()
         names = names.union_all(select(following).where(names.c.name.is_not(None)))
-        return list(self._connection.scalars(select(names.c.name).where(names.c.name.is_not(None))))
+        return list(self._connection.scalars(select(names.c.name).where(names.c.name.is_not(None))).all())
 
     def having(self, name: str) -> list[int]:
         """Return the ids of documents that have a field, once for each of its values."""
-        return list(self._connection.scalars(select(FIELDS.c.document_id).where(FIELDS.c.name == name)))
+        return list(self._connection.scalars(select(FIELDS.c.document_id).where(FIELDS.c.name == name)).all())
 
     def distinct_values(self, name: str) -> list[str]:
         """Return the different values of a field."""
-        return list(self._connection.scalars(select(FIELDS.c.value).where(FIELDS.c.name == name).distinct()))
+        return list(self._connection.scalars(select(FIELDS.c.value).where(FIELDS.c.name == name).distinct()).all())
 
     def matching(self, name: str, values: Sequence[str]) -> list[int]:
         """Return the ids of documents whose field has any of the values."""
@@ -37,4 +37,4 @@ class FieldReader(Queries):
     def values(self, name: str) -> list[tuple[int, str]]:
         """Return (document id, value) of a field."""
         statement = select(FIELDS.c.document_id, FIELDS.c.value).where(FIELDS.c.name == name)
-        return [(id_, value) for id_, value in self._connection.execute(statement)]
+        return [(id_, value) for id_, value in self._connection.execute(statement).all()]

@@ -20,7 +20,8 @@ class Queries:
     def _within(self, statement: Any, column: Any, values: Sequence[Any]) -> Iterator[Any]:
         """Select the rows whose column has one of many values, by several statements of at most `CHUNK` values."""
         for start in range(0, len(values), CHUNK):
-            yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK])))
+            # All at once: fetching each row by itself takes twice as long.
+            yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK]))).all()
 
     def _stream(self, statement: Any) -> Iterator[Any]:
         """Iterate over rows without holding them all in memory."""

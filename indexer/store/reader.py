@@ -156,16 +156,16 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def changed_ids(self, since: int) -> list[int]:
         """Return the ids of documents changed after a revision, increasing."""
         statement = select(DOCUMENTS.c.id).where(DOCUMENTS.c.revision > since).order_by(DOCUMENTS.c.id)
-        return list(self._connection.scalars(statement))
+        return list(self._connection.scalars(statement).all())
 
     def removed_ids(self, since: int) -> list[int]:
         """Return the ids of documents removed after a revision."""
-        return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)))
+        return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)).all())
 
     def keys_beginning(self, prefix: str, limit: int) -> list[str]:
         """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""
         statement = select(DOCUMENTS.c.key).where(DOCUMENTS.c.key >= prefix, DOCUMENTS.c.key < prefix + "\U0010ffff")
-        return list(self._connection.scalars(statement.order_by(DOCUMENTS.c.key).limit(limit)))
+        return list(self._connection.scalars(statement.order_by(DOCUMENTS.c.key).limit(limit)).all())
 
     def rows(self, table: Any) -> Iterator[Any]:
         """Iterate over all rows of a table."""
@@ -179,7 +179,7 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def file_names(self, folder: str) -> list[str]:
         """Return the names of the files of a folder, in order."""
         statement = select(FILES.c.name).where(FILES.c.folder == folder).distinct().order_by(FILES.c.name)
-        return list(self._connection.scalars(statement))
+        return list(self._connection.scalars(statement).all())
 
     def file_blocks(self, folder: str, name: str) -> Iterator[bytes]:
         """Iterate over the blocks of a file."""
@@ -213,11 +213,15 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def vocabulary(self) -> list[Any]:
         """Return (id, word, row) of every word with a vector, in the order of ids."""
         statement = select(WORDS.c.id, WORDS.c.word, WORDS.c.row).where(WORDS.c.row != UNKNOWN)
-        return list(self._connection.execute(statement.order_by(WORDS.c.id)))
+        return list(self._connection.execute(statement.order_by(WORDS.c.id)).all())
 
     def word_ids(self) -> list[int]:
         """Return the ids of all words, increasing."""
-        return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)))
+        return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)).all())
+
+    def last_word_id(self) -> int:
+        """Return the largest id of a word, 0 if there is none."""
+        return self._scalar(select(func.max(WORDS.c.id)))
 
     def all_words(self) -> Iterator[StoredWord]:
         """Iterate over all words, in the order of their ids."""
@@ -227,4 +231,4 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def frequencies(self) -> list[tuple[int, int]]:
         """Return (id, number of documents) of every word with a vector, in the order of ids."""
         statement = select(WORDS.c.id, WORDS.c.frequency).where(WORDS.c.row != UNKNOWN).order_by(WORDS.c.id)
-        return [(id_, frequency) for id_, frequency in self._connection.execute(statement)]
+        return [(id_, frequency) for id_, frequency in self._connection.execute(statement).all()]

@@ -10,6 +10,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from moverank.indexer.store.read_only import ReadOnlyFile
 
+_WRITER_CACHE = 64 << 10  # KiB: rows of many documents change the same pages of indexes
+
 
 def sqlite_url(path: Path) -> str:
     """Return the URL of a SQLite file, with special characters of its path escaped."""
@@ -35,6 +37,8 @@ def sqlite_engine(url: str, read_only: ReadOnlyFile | None) -> Engine:
         write = options.get("moverank_write")
         if not options.get("moverank_keys", True):
             connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # before BEGIN: a no-op within a transaction
+        if write:
+            connection.exec_driver_sql(f"PRAGMA cache_size = -{_WRITER_CACHE}")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
     return engine

@@ -5,9 +5,10 @@ from itertools import islice
 from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from moverank.indexer.documents import NamedSource
+from moverank.indexer.store.bulk_rows import Row, execute_many, insert_rows, insert_values
 from moverank.indexer.store.queries import CHUNK
 from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
 from moverank.indexer.store.schema import (
@@ -27,9 +28,6 @@ from moverank.indexer.store.stage_writer import StageWriter
 
 _ROWS = 2000  # copied at a time
 
-Row = Mapping[str, Any]
-"""A row to write, by column names."""
-
 
 class Writer(Reader, StageWriter):
     """Reads and writes within one transaction."""
@@ -47,10 +45,10 @@ class Writer(Reader, StageWriter):
 
     def add_documents(self, rows: Sequence[Row]) -> list[int]:
         """Insert documents and return their new ids in the same order."""
+        before = self._scalar(select(func.max(DOCUMENTS.c.id)))
         self._insert(DOCUMENTS, rows)
-        keys = [row["key"] for row in rows]
-        found = self.known(keys)
-        return [found[key].id for key in keys]
+        added = select(DOCUMENTS.c.id).where(DOCUMENTS.c.id > before).order_by(DOCUMENTS.c.id)
+        return list(self._connection.scalars(added))
 
     def update_documents(self, rows: Sequence[Row]) -> None:
         """Overwrite documents by their `id`."""
@@ -74,21 +72,18 @@ class Writer(Reader, StageWriter):
             self._update(SOURCES, [{"id": found, **source._asdict()}])
         return self._scalar(chosen)
 
-    def add_words(self, rows: Mapping[str, int]) -> range:
-        """Insert words, each with the row of its vector, and return their new ids in the same order.
+    def add_words(self, rows: Sequence[tuple[str, int, int, int]]) -> None:
+        """Insert words as (word, id, row of its vector, number of documents that have it).
 
-        Words are never removed and there is one writer, so the ids that follow the last are free.
+        Words are never removed and there is one writer, so the ids that follow `last_word_id` are free.
         """
-        first = self._scalar(select(func.max(WORDS.c.id))) + 1
-        values = [(first + i, word, 0, row) for i, (word, row) in enumerate(rows.items())]
-        self._many(insert(WORDS), ("id", "word", "frequency", "row"), values)
-        return range(first, first + len(values))
+        insert_values(self._connection, WORDS, ("word", "id", "row", "frequency"), rows)
 
     def count_words(self, changes: Mapping[int, int]) -> None:
         """Add to the document frequencies of words, by id."""
         added = update(WORDS).values(frequency=WORDS.c.frequency + bindparam("change"))
         rows = [(change, id_) for id_, change in changes.items() if change]
-        self._many(added.where(WORDS.c.id == bindparam("of")), ("change", "of"), rows)
+        execute_many(self._connection, added.where(WORDS.c.id == bindparam("of")), ("change", "of"), rows)
 
     def set_word_rows(self, rows: Mapping[int, int]) -> None:
         """Write the vector rows of words, by id."""
@@ -162,22 +157,7 @@ class Writer(Reader, StageWriter):
         self.set_settings({REMOVALS_FORGOTTEN: until})
 
     def _insert(self, into: Any, rows: Sequence[Row]) -> None:
-        if rows:
-            self._connection.execute(insert(into), list(rows))
-
-    def _many(self, statement: Any, names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> None:
-        """Execute a statement for many rows of plain numbers and texts, without SQLAlchemy's processing of each value.
-
-        That processing takes longer than the database itself, and there are hundreds of thousands of words.
-        """
-        if not rows:
-            return
-        compiled = statement.compile(dialect=self._connection.dialect, column_keys=list(names))
-        if compiled.positional:
-            order = [names.index(name) for name in compiled.positiontup]
-            self._connection.exec_driver_sql(str(compiled), [tuple(row[i] for i in order) for row in rows])
-        else:
-            self._connection.execute(statement, [dict(zip(names, row, strict=True)) for row in rows])
+        insert_rows(self._connection, into, rows)
 
     def _update(self, of: Any, rows: Sequence[Row]) -> None:
         """Overwrite the columns that the rows name, all the same ones, by `id`."""

@@ -57,14 +57,18 @@ def index(root: Path, documents: Path, directory: Path) -> Indexed:
 
 
 def rows(collection: Path) -> Iterator[tuple[Any, ...]]:
-    """Yield every row of a collection's database, with the name of its table, without the tokens of revisions."""
+    """Yield every row of a collection's database, with the name of its table.
+
+    The version of the schema is left out, and the tokens of revisions.
+    """
     with closing(sqlite3.connect(collection / "collection.db")) as database:
         for (table,) in database.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'alembic_version' ORDER BY name"
         ).fetchall():
             names = [name for _, name, *_ in database.execute(f'PRAGMA table_info("{table}")') if name != "token"]
             listed = ", ".join(f'"{name}"' for name in names)
-            for row in database.execute(f'SELECT {listed} FROM "{table}" ORDER BY rowid'):  # noqa: S608 - our tables
+            order = "name" if table == "sqlite_sequence" else "rowid"
+            for row in database.execute(f'SELECT {listed} FROM "{table}" ORDER BY {order}'):  # noqa: S608 - our tables
                 yield table, *row
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Changes, Collection, Document, Part, PruneRefused, RecordError, Rejection
+from moverank.indexer.maintenance import check
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import snapshots, stored_frequencies, stored_keys, stored_parts
 from tests.indexer.world import (
@@ -240,3 +241,23 @@ def test_stop_words_are_not_counted(make_collection: MakeCollection) -> None:
     two.index(documents)
     assert stored_frequencies(one) == {"ant": 1, "bee": 1}
     assert stored_frequencies(two) == {"bee": 1}
+
+
+@pytest.mark.parametrize("seconds", [0.0, 60.0])
+def test_batches_before_a_failure_of_reading_are_committed(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr("moverank.indexer.indexing.sync.BATCH", 3)
+    monkeypatch.setattr("moverank.indexer.indexing.sync.TRANSACTION", seconds)
+    documents = random_documents(11)
+
+    def records() -> Iterator[Document]:
+        yield from documents[:8]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        collection.index(records())
+    assert [one.key for one in collection] == [one.key for one in documents[:6]]
+    assert check(collection.path).sentences() == ()
+    assert collection.index(documents) == Changes(added=5, unchanged=6, revision=4)
+    assert check(collection.path).sentences() == ()

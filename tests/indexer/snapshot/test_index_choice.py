@@ -9,6 +9,7 @@ from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunSources, update
 from moverank.indexer.options import EXACT_UP_TO
 from moverank.indexer.progress import silent
+from moverank.indexer.readers.reading_process import SourceRecords
 from moverank.indexer.snapshot.first_stage import FLAT, check_factory
 from moverank.indexer.snapshot.index_choice import AUTO, IndexInUse, choose
 from tests.indexer.world import CollectionFactory, document, random_documents
@@ -48,7 +49,7 @@ def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tu
     """Run `moverank index` on documents, and return its notes."""
     rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
     sources = RunSources(["-"])
-    return update(path, lambda **_: iter(documents), sources, choices, rejected=lambda _: None, **rest).notes
+    return update(path, lambda **_: SourceRecords(documents), sources, choices, rejected=lambda _: None, **rest).notes
 
 
 @pytest.mark.usefixtures("always_compact")

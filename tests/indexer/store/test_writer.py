@@ -10,8 +10,11 @@ from tests.indexer.store.rows import document_row, part_row
 
 def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None:
     with store.writing() as writer:
-        one, two, none = writer.add_words({"one": 5, "two": -2, "none": -1})
-        writer.count_words({one: 3, two: 1, none: 2})
+        one, two, none = range(writer.last_word_id() + 1, writer.last_word_id() + 4)
+        writer.add_words([("one", one, 5, 0), ("two", two, -2, 1), ("none", none, -1, 0)])
+        assert writer.last_word_id() == none
+        writer.add_words([])
+        writer.count_words({one: 3, two: 0, none: 2})
         writer.count_words({one: -1, two: 0})
         writer.count_words({})
     with store.reading() as reader:

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.sparse import csr_array
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.encoders import centroid
 from moverank.rerank.encoders.centroid import Centroid, centroids
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.errors import EncoderError
+from moverank.rerank.runtime.threads import single_threaded
 from moverank.rerank.testing.encoder_checks import fingerprint
 from moverank.rerank.testing.sample_documents import random_documents
 from tests import naive
@@ -31,13 +32,15 @@ def test_the_centroid_of_one_word_is_its_vector() -> None:
     np.testing.assert_array_equal(centroids(bags, vectors), vectors[[4, 0, 4]])
 
 
-def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_centroids_are_the_sparse_product_of_scipy() -> None:
     rng = np.random.default_rng(2)
     vectors = make_vectors(rng, 30, 4, "normal", 1.0)
-    bags = Bags.of([make_bag(rng, 30, "normal", 6) for _ in range(11)])
-    whole = centroids(bags, vectors)
-    monkeypatch.setattr(centroid, "_BLOCK", 4)
-    np.testing.assert_array_equal(centroids(bags, vectors), whole)
+    bags = Bags.of([make_bag(rng, 30, "normal", 6) for _ in range(200)])
+    rows = csr_array((bags.weights, bags.words, bags.starts), shape=(len(bags), 30))
+    expected = (rows @ vectors.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(centroids(bags, vectors), expected)
+    with single_threaded():
+        np.testing.assert_array_equal(centroids(bags, vectors), expected)
 
 
 def test_no_bags_have_no_centroids() -> None:

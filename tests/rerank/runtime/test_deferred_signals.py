@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from moverank.indexer.evaluation.deferred_signals import deferred_signals
+from moverank.rerank.runtime.deferred_signals import deferred_signals
 
 
 def test_an_interruption_comes_after_the_block() -> None:

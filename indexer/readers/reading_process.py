@@ -1,0 +1,188 @@
+"""Reads large sources in a process of its own, while this one writes what was read before."""
+
+import pickle
+import signal
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from copy import deepcopy
+from itertools import islice
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from queue import Queue
+from threading import Thread
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import ReadError
+from moverank.indexer.progress import Progress
+from moverank.indexer.readers.origins import Origins
+from moverank.rerank.runtime.deferred_signals import deferred_signals
+from moverank.rerank.runtime.exit_when import exit_when_ready
+from moverank.rerank.runtime.threads import core_count
+
+LARGE = 16 << 20
+"""Bytes of text from which a process of its own can be faster."""
+
+_START = 0.3  # seconds that it takes to start
+_BATCH, _BATCH_CHARACTERS = 500, 1 << 20  # records and characters that are sent together
+_AHEAD = 8  # batches that wait for this process
+
+Records = Iterator[Document | Rejection]
+
+
+class Read(Protocol):
+    """A reader of sources, which can be pickled."""
+
+    def __call__(self, *, origins: Origins, progress: Progress) -> "SourceRecords":
+        """Return the records; raises ReadError at once if a path is missing."""
+
+
+class SourceRecords(Records):
+    """The records of sources, and about how many bytes of text these hold, decompressed; 0 if that is unknown."""
+
+    def __init__(self, records: Iterable[Document | Rejection], size: int = 0) -> None:
+        self._records, self.size = iter(records), size
+
+    def __iter__(self) -> Records:
+        return self._records
+
+    def __next__(self) -> Document | Rejection:
+        return next(self._records)
+
+
+def read_ahead(read: Read, origins: Origins, progress: Progress) -> Records:
+    """Return the records of `read`, which another process reads ahead if the sources are large.
+
+    They are those that `read` yields, in the same order, with the same errors. The process ends with this one, and
+    where it cannot be started, or is not faster, this one reads everything.
+    """
+    unread = deepcopy(origins)  # reading changes it
+    records = read(origins=origins, progress=progress)
+    return _read_ahead(records, read, unread, progress) if records.size >= LARGE and core_count() > 1 else records
+
+
+def _read_ahead(records: Records, read: Read, origins: Origins, progress: Progress) -> Records:
+    """Yield the first records from `records`, until a process, which begins at the first one, too, has passed them.
+
+    It is started once the caller has taken notably longer over the records than reading them took.
+    """
+    remaining, count = iter(records), 0
+    waited = 0.0  # seconds that the caller has taken longer than reading
+    with ExitStack() as opened:
+        reader: _Reader | None = None
+        while reader is None or not reader.has_passed(count):
+            began = perf_counter()
+            some = list(islice(remaining, _BATCH))
+            read_until = perf_counter()
+            yield from some
+            count += len(some)
+            if len(some) < _BATCH:
+                return
+            waited += perf_counter() - read_until - (read_until - began)
+            if reader is None and waited > _START:
+                reader = opened.enter_context(_Reader(read, origins))
+        yield from reader.rest(progress)
+
+
+class _Reader:
+    """A process that reads all records, used in a `with` block."""
+
+    def __init__(self, read: Read, origins: Origins) -> None:
+        context = get_context("spawn")  # a forked process would inherit locks held by threads of this one
+        self._received, sent = context.Pipe(duplex=False)
+        watched, self._held = context.Pipe(duplex=False)
+        self._process = context.Process(target=_send_all, args=(read, origins, sent, watched), daemon=True)
+        with deferred_signals():
+            self._process.start()
+        sent.close()  # so that its end is noticed
+        watched.close()
+        self._count = 0
+        self._batch: list[Document | Rejection] = []
+        self._usable = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._held.close()  # the process exits
+        self._process.join()
+        self._received.close()
+
+    def has_passed(self, count: int) -> bool:
+        """Return whether the process has sent more than the first `count` records; does not wait."""
+        while self._usable and self._received.poll():
+            try:
+                message = self._receive()
+            except ReadError:
+                message = None
+            if not isinstance(message, tuple):  # its errors are met here, too
+                self._usable = False
+                break
+            batch, _ = message
+            self._count += len(batch)
+            if self._count > count:
+                self._batch = batch[len(batch) - (self._count - count) :]
+                return True
+        return False
+
+    def rest(self, progress: Progress) -> Records:
+        """Yield the records after those that `has_passed` named; raises what reading them raised."""
+        yield from self._batch
+        while True:
+            message = self._receive()
+            if isinstance(message, BaseException):
+                raise message
+            if message is None:
+                return
+            batch, state = message
+            if state:
+                progress(*state)
+            yield from batch
+
+    def _receive(self) -> Any:
+        """Return the next message; ReadError if the process was ended."""
+        try:
+            return pickle.loads(self._received.recv_bytes())  # noqa: S301 - from our own process
+        except (EOFError, OSError) as error:  # before a message, or within one
+            raise ReadError("the process that reads the files was ended: run the same command again") from error
+
+
+def _send_all(read: Read, origins: Origins, sent: Connection, watched: Connection) -> None:
+    """Send batches of records, each with the last progress, then an error or None."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
+    exit_when_ready(watched)  # when the parent closes its end, or is killed
+    messages: Queue[object] = Queue(_AHEAD)
+    sender = Thread(target=_send, args=(messages, sent), daemon=True)
+    sender.start()
+    states: list[tuple[Any, ...]] = []
+    batch: list[Document | Rejection] = []
+    failure: BaseException | None = None
+    characters = 0
+    try:
+        for record in read(origins=origins, progress=lambda *state: states.__setitem__(slice(None), [state])):
+            batch.append(record)
+            characters += sum(len(part.text) for part in record.parts) if isinstance(record, Document) else 0
+            if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
+                messages.put((batch, states[-1] if states else None))
+                batch, characters = [], 0
+    except Exception as error:  # noqa: BLE001 - raised by the parent
+        failure = error
+    messages.put((batch, states[-1] if states else None))
+    messages.put(failure)
+    sender.join()
+
+
+def _send(messages: "Queue[object]", sent: Connection) -> None:
+    """Send messages up to the first that is no batch."""
+    while True:
+        message = messages.get()
+        try:
+            sent.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+        except OSError:  # the parent is gone, and this process ends at once
+            return
+        if not isinstance(message, tuple):
+            return

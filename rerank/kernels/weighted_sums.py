@@ -1,0 +1,23 @@
+"""Weighted sums of word vectors."""
+
+import numpy as np
+
+from moverank.rerank.kernels.compiled import compiled
+
+
+@compiled()
+def weighted_sums(first, last, starts, words, weights, vectors, sums):  # type: ignore[no-untyped-def]
+    """Fill rows of `sums` (n, d) float32 with the sums of the vectors (v, d) of a document's words by their weights.
+
+    They are added up in float64, in the order of the words, and rounded once.
+    """
+    dim = vectors.shape[1]
+    total = np.empty(dim)
+    for i in range(first, last):
+        total[:] = 0.0
+        for entry in range(starts[i], starts[i + 1]):
+            row, weight = vectors[words[entry]], weights[entry]
+            for j in range(dim):
+                total[j] += weight * row[j]
+        for j in range(dim):
+            sums[i, j] = total[j]

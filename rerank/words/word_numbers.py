@@ -1,0 +1,171 @@
+"""Numbers of words, in the order in which they first occur: two ways, for few texts and for many."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.vocabulary import encoded
+
+_BLOCK = 1 << 22  # bytes of text that are processed at once
+_FIRST_WORDS, _FIRST_BYTES = 1 << 14, 1 << 17  # room of a new table
+
+
+class NumberedTexts(NamedTuple):
+    """The words of texts as `numbers` (t,) int32, and how many there are of each text: `counts` (n,) int64."""
+
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+
+class WordNumbers(Protocol):
+    """Numbers words, and remembers them; `len` is the number of different words."""
+
+    def __len__(self) -> int: ...
+
+    def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
+        """Yield the words of texts, without stop words, in blocks of whole texts; new words get the next numbers."""
+
+    def add(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return the numbers (n,) of words as they are; new ones get the next."""
+
+    def since(self, first: int) -> list[str]:
+        """Return the words whose numbers are `first` and above, in order."""
+
+
+class FewWords(dict[str, int]):
+    """Numbers words by a dictionary."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer, self._words = tokenizer, list[str]()
+
+    def __missing__(self, word: str) -> int:
+        self._words.append(word)
+        self[word] = number = len(self._words) - 1
+        return number
+
+    def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
+        """Yield the words of texts; see `WordNumbers`."""
+        for block in _blocks(texts):
+            found = [np.fromiter(map(self.__getitem__, self._tokenizer.words(text)), np.int32) for text in block]
+            counts = np.array(list(map(len, found)), np.int64)
+            yield NumberedTexts(np.concatenate([*found, np.empty(0, np.int32)]), counts)
+
+    def add(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return the numbers of words; see `WordNumbers`."""
+        return np.fromiter(map(self.__getitem__, words), np.int32, len(words))
+
+    def since(self, first: int) -> list[str]:
+        """Return words; see `WordNumbers`."""
+        return self._words[first:]
+
+
+class ManyWords:
+    """Numbers words by compiled code, several times faster, which takes a fifth of a second to load.
+
+    Texts that are not ASCII are split by the tokenizer; then their words are the runs of bytes other than the spaces.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = Tokenizer()
+        self._seed = np.frombuffer(os.urandom(8), np.uint64)  # nobody can choose words of one hash value
+        self._words, self._ends = np.empty(_FIRST_BYTES, np.uint8), np.empty(_FIRST_WORDS, np.int64)
+        self._hashes = np.empty(_FIRST_WORDS, np.uint64)
+        self._slots = np.full(2 * _FIRST_WORDS, -1, np.int32)
+        self._sizes = np.zeros(2, np.int64)
+        self._stop_words = 0
+        self.add(sorted(tokenizer.stop_words))
+        self._stop_words = int(self._sizes[0])
+
+    def __len__(self) -> int:
+        return int(self._sizes[0]) - self._stop_words
+
+    def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
+        """Yield the words of texts; see `WordNumbers`."""
+        for block in _blocks(texts):
+            found = self._find([self._bytes(text) for text in block], _KINDS)
+            kept = found.numbers >= self._stop_words
+            rows = np.repeat(np.arange(len(block)), found.counts)[kept]
+            counts = np.bincount(rows, minlength=len(block))
+            yield NumberedTexts(found.numbers[kept] - np.int32(self._stop_words), counts)
+
+    def add(self, words: Sequence[str]) -> NDArray[np.int32]:
+        """Return the numbers of words; see `WordNumbers`."""
+        found = [self._find(list(map(encoded, block)), _AS_IT_IS).numbers for block in _blocks(words)]
+        return np.concatenate([*found, np.empty(0, np.int32)]) - np.int32(self._stop_words)
+
+    def since(self, first: int) -> list[str]:
+        """Return words; see `WordNumbers`."""
+        begin = first + self._stop_words
+        ends = self._ends[max(begin - 1, 0) : self._sizes[0]].tolist()
+        starts = ends[:-1] if begin else [0, *ends[:-1]]
+        own = ends[1:] if begin else ends
+        offset = starts[0] if starts else 0
+        blob = self._words[offset : self._sizes[1]].tobytes()
+        return [
+            str(blob[start - offset : end - offset], "utf-8", "surrogatepass")
+            for start, end in zip(starts, own, strict=True)
+        ]
+
+    def _bytes(self, text: str) -> bytes:
+        return text.encode() if text.isascii() else encoded(" ".join(self._tokenizer.words(text)))
+
+    def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
+        """Return the numbers of all words of texts; the table grows until there is room for the new ones."""
+        from moverank.rerank.kernels.word_numbers import number_words
+
+        text = np.frombuffer(b"".join(texts), np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), dtype=np.int64)
+        counts, numbers = np.zeros(len(texts), np.int64), np.empty(len(text), np.int32)
+        done = 0
+        while done < len(texts):
+            table = self._words, self._ends, self._hashes, self._slots
+            done = number_words(text, ends, done, kinds, self._seed, table, self._sizes, numbers, counts)
+            if done < len(texts):
+                self._grow()
+        return NumberedTexts(numbers[: counts.sum()], counts)
+
+    def _grow(self) -> None:
+        """Double the room for words."""
+        from moverank.rerank.kernels.word_numbers import fill_slots
+
+        count, size = self._sizes.tolist()
+        self._words = _doubled(self._words, size)
+        self._ends, self._hashes = _doubled(self._ends, count), _doubled(self._hashes, count)
+        self._slots = np.full(2 * len(self._slots), -1, np.int32)
+        fill_slots(self._hashes, count, self._slots)
+
+
+def _kinds() -> NDArray[np.uint8]:
+    """Return the byte of a word that each byte stands for: letters in lower case, digits, and all of other scripts."""
+    kinds = np.zeros(256, np.uint8)
+    for first, last in ("09", "az"):
+        kinds[ord(first) : ord(last) + 1] = np.arange(ord(first), ord(last) + 1)
+    kinds[ord("A") : ord("Z") + 1] = kinds[ord("a") : ord("z") + 1]
+    kinds[128:] = np.arange(128, 256)
+    return kinds
+
+
+_KINDS, _AS_IT_IS = _kinds(), np.arange(256).astype(np.uint8)
+
+
+def _doubled(array: NDArray[Any], used: int) -> NDArray[Any]:
+    larger = np.empty(2 * len(array), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+def _blocks(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Split texts into blocks of about `_BLOCK` characters, a text at least."""
+    block, size = list[str](), 0
+    for text in texts:
+        block.append(text)
+        size += len(text)
+        if size >= _BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
