@@ -8,6 +8,7 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.files.directory import remove_cached
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
     current_settings,
@@ -73,6 +74,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
         auditor.forget_digests(sorted(set(report.documents)))
     for path in directory.glob(f"{PREFIX}*"):
         remove_snapshot(path)
+    remove_cached(directory)
     settings, embedding = current_settings(store, directory)
     if embedding:
         compact_if_due(store, directory, settings, embedding, progress)

@@ -156,7 +156,8 @@ class View:
     vectors, `snapshot` the snapshot's path. `directory` is the collection's, in which costly results are cached.
     `encoded` caches what rankings need of all documents: vectors of encoders, lengths of centroids, and the bags of the
     sample; `sampled` distances from a sample. `prepared` are the
-    rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
+    rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them. `state`
+    identifies the content if it is that of the snapshot, without later changes; else it is empty.
     """
 
     revision: int
@@ -173,6 +174,7 @@ class View:
     sampled: dict[Any, Any] = field(default_factory=dict)
     prepared: set[RankingSpec] = field(default_factory=set)
     space: Space | None = None
+    state: str = ""
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

@@ -88,8 +88,8 @@ def test_places_are_those_of_brute_force(
 def test_places_of_a_sum_are_those_of_brute_force(seed: int, kind: str, cutoff: int) -> None:
     rng = np.random.default_rng(seed)
     problem = _problem(rng, kind, "normal")
-    weights = [rng.uniform(0, 1, N) for _ in range(4)]
-    total = WeightedSum(rng.uniform(0.2, 2, N), *weights)
+    document, side, rwmd, offset = rng.uniform(0, 1, (4, N))
+    total = WeightedSum(rng.uniform(0.2, 2, N), document, side, rwmd, offset)
     query = problem.query
     sides = [naive.rwmd_sides(query.bag, query.vectors, bag, problem.vectors) for bag in problem.bags]
     query_side, document_side = np.array(sides).T
