@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.best_first import never_stop
-from moverank.rerank.distance.cascade import Cascade
+from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.partial_order import PartialOrder, Places
 from moverank.rerank.distance.query_bag import QueryBag, restricted
@@ -46,7 +46,8 @@ def nearest(
         raise BagError(f"k must be 1 or more, not {k}")
     if not len(bags):
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    if len(bags.words) < len(vectors):  # some words are certainly unused: a smaller vocabulary saves time
+    # Some words are certainly or probably unused: a smaller vocabulary saves time.
+    if len(bags.words) < len(vectors) or len(bags) <= FEW_DOCUMENTS:
         query, bags, vectors, norms = restricted(query, bags, vectors, norms)
     if distance == "wcd" and total is None:
         return nearest_by_wcd(query, bags, vectors, k, within)
