@@ -12,7 +12,7 @@ from moverank.indexer.evaluation.method import RANDOM, Method
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.run_files import Run, RunFiles
-from moverank.indexer.evaluation.trial import Trial, best_of
+from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant
 from moverank.rerank.evaluation.hubness import hubness
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
@@ -66,6 +66,8 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     duplicates = find_duplicates(trial.pool)
     if task.clean:
         trial, task = _without_duplicates(trial, task, duplicates)
+    if files.run is None:
+        trial = placing_relevant(trial, task.judgments, *([task.train] if task.train else []))
     figures, hubs, chosen, runs = _measure(methods, trial, task)
     files.write_runs(runs)
     files.write_measures(task.judgments.queries, figures)

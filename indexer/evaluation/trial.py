@@ -1,8 +1,8 @@
 """Rankings of the queries of an experiment by one method: best lists, or all distances with mutual proximity."""
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.reranking.search_pool import SearchPool
 from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
+from moverank.rerank.evaluation.judgments import Judgments
 
 SAMPLE = 200
 """Number of documents to whose distances a distribution is fitted."""
@@ -28,7 +29,9 @@ class Trial:
     """What is ranked: a pool of documents, queries, and the row (q,) in the pool of each query itself, -1 if none.
 
     `cache` stores distances; `progress` is called after each step. `wanted` (q, n): whether to rank each document for
-    each query, None: all. `priors` are the values of numeric fields. `directory` is that of the collection of the pool.
+    each query, None: all. `placed` are the rows (m,) of the documents of each query whose positions must be exact, with
+    the first `PLACES`: the order of the others may be that of bounds; None: all. `priors` are the values of numeric
+    fields. `directory` is that of the collection of the pool.
     """
 
     pool: Texts
@@ -37,6 +40,7 @@ class Trial:
     cache: DistanceCache
     progress: Progress
     wanted: NDArray[np.bool_] | None = None
+    placed: Sequence[NDArray[np.int64]] | None = None
     priors: Mapping[str, Prior] = field(default_factory=dict)
     directory: Path | None = None
 
@@ -54,10 +58,25 @@ def best_of(method: Method, trial: Trial, k: int) -> list[NDArray[np.int64]]:
     """
     if method.ranking is not None and method.proximity is None:
         wanted = None if trial.wanted is None else [np.flatnonzero(row) for row in trial.wanted]
-        ranked = trial.search.rank(method.ranking, trial.queries, k, trial.own_rows, trial.progress, wanted)
+        ranked = trial.search.rank(
+            method.ranking, trial.queries, k, trial.own_rows, trial.progress, wanted, trial.placed
+        )
         return [rows for rows, _ in ranked]
     nearest = nearest_of(distances_of(method, trial), len(trial.queries), min(k, len(trial.pool)))
     return [rows[rows >= 0] for rows in nearest]
+
+
+def placing_relevant(trial: Trial, *several: Judgments) -> Trial:
+    """Return a trial whose rankings need to be exact only for measures by one of `several` judgments.
+
+    All measures depend on the positions of the relevant documents alone, and hubness on the first `PLACES` documents.
+    """
+    row_of, rows = trial.pool.row_of, []
+    for query in trial.queries.keys:
+        grades = (grade for judgments in several for grade in judgments.grades.get(query, {}).items())
+        relevant = {row_of[key] for key, grade in grades if grade > 0 and key in row_of}
+        rows.append(np.array(sorted(relevant), np.int64))
+    return replace(trial, placed=rows)
 
 
 def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.evaluation.components import Components, Weighting, components_of
 from moverank.indexer.evaluation.method import Method
-from moverank.indexer.evaluation.trial import Trial, best_of
+from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant
 from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
 from moverank.indexer.reranking.counted_texts import Texts
@@ -208,7 +208,7 @@ class Tuner:
             _titled(self._trial.queries.take(query_rows), title_weight),
         )
         trial = Trial(pool, queries, self._trial.own_rows[query_rows], self._trial.cache, self._trial.progress)
-        best = best_of(Method(str(ranking), ranking), trial, self._cutoff)
+        best = best_of(Method(str(ranking), ranking), placing_relevant(trial, self._judgments), self._cutoff)
         run = {query: [pool.keys[row] for row in found.tolist()] for query, found in zip(chosen, best, strict=True)}
         judged = Judgments({query: self._judgments.grades[query] for query in chosen})
         return evaluate_measures(join_run(judged, run).values(), [self._measure])[self._measure]

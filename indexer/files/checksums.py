@@ -6,7 +6,7 @@ Checksums detect accidental damage, not forgery: a process that can change a fil
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,14 @@ _BLOCK = 1 << 20
 def checksum(data: Any) -> str:
     """Return the checksum of any buffer: 128 bits, as hexadecimal digits."""
     return xxhash.xxh3_128_hexdigest(data)
+
+
+def joined_checksum(pieces: Iterable[Any]) -> str:
+    """Return the `checksum` of several buffers, one behind the other."""
+    digest = xxhash.xxh3_128()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def short_checksum(data: Any) -> int:

@@ -11,12 +11,16 @@ DATABASE, VECTORS = "collection.db", "vectors"
 UNFINISHED = "new-collection.db"
 """The database of a collection that is being created."""
 
+CACHED = "cached-"
+"""The prefix of files with what searches compute of a whole snapshot; they are removed with it."""
+
 LOCK, LOCK_OWNER = "lock", "lock.owner"
 _TEMPORARY = (
     f".{VECTORS}[.-]*",
     ".snapshot-*",
     ".normalisers.*",
     ".stems-*",
+    f".{CACHED}*",
     ".sample-*",
     ".pairs-*",
     ".stage_*",
@@ -33,6 +37,7 @@ _OWN_PREFIXES = (
     "removed-snapshot-",
     "new-snapshot-",
     "stems-",
+    CACHED,
     "sample-",
     "pairs-",
     "stage_",
@@ -63,6 +68,14 @@ def clear_unfinished(directory: Path) -> None:
         if is_leftover(file) and file.name not in (LOCK, LOCK_OWNER):
             shutil.rmtree(file) if file.is_dir() else file.unlink()
     (directory / DATABASE).unlink(missing_ok=True)
+
+
+def remove_cached(directory: Path) -> None:
+    """Remove what is cached of a snapshot, also by earlier versions."""
+    for pattern in (f"{CACHED}*", "stems-*"):
+        for path in directory.glob(pattern):
+            with suppress(OSError):
+                path.unlink()
 
 
 def remove(directory: Path) -> None:

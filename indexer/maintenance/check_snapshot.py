@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.files.directory import CACHED
+from moverank.indexer.files.mapped_arrays import is_intact
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import assemble, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
@@ -22,7 +24,7 @@ _CLOSE = 1e-5
 
 
 def check_snapshot(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> Iterator[str]:
-    """Yield what is wrong with the newest snapshot.
+    """Yield what is wrong with the newest snapshot, and with what is cached of it.
 
     `directory`, `settings` and `embedding` are the collection's; `reader` sees the state to compare with.
     """
@@ -37,6 +39,12 @@ def check_snapshot(reader: Reader, directory: Path, settings: Settings, embeddin
     except (CollectionError, ValueError, IndexError) as error:
         yield f"{base.path if base else directory} is not what its checksums promise: {error}"
     yield from map(str, damages)
+    for path in sorted(directory.glob(f"{CACHED}*")):
+        try:
+            if not is_intact(path):
+                yield f"{path} does not match its checksum"
+        except OSError as error:
+            yield f"{path} cannot be read: {error.strerror}"
 
 
 def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Embedding) -> Iterator[str]:

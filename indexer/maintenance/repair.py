@@ -8,6 +8,7 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.files.directory import remove_cached
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
     current_settings,
@@ -78,6 +79,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
         auditor.forget_digests(sorted(set(report.documents)))
     for path in directory.glob(f"{PREFIX}*"):
         remove_snapshot(path)
+    remove_cached(directory)
     settings, embedding = current_settings(store, directory)
     renew_stage(store, directory, settings, embedding, progress)
     if embedding and needs_snapshot(directory, settings):

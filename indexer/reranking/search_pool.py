@@ -69,13 +69,15 @@ class SearchPool:
         own_rows: NDArray[np.int64],
         progress: Progress,
         wanted: Sequence[NDArray[np.int64]] | None = None,
+        placed: Sequence[NDArray[np.int64]] | None = None,
     ) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
         """Yield the rows (m,) of the `k` best documents for each of `queries`, and what ranks them (m,), increasing.
 
         `own_rows` (q,) are the rows of the queries themselves, -1 for none, which are excluded. `wanted` are the rows
-        that may be ranked for each query, None: all. `progress` is called after each query.
+        that may be ranked for each query, None: all. `placed` are the rows whose positions must be exact for each
+        query, see `Query.placed`; None: all. `progress` is called after each query.
         """
-        parsed = self.queries(ranking, queries, k, own_rows, wanted)
+        parsed = self.queries(ranking, queries, k, own_rows, wanted, placed)
         if ranking.proximity:
             sampled_distances(self.view, ranking.gamma, ranking.weights, progress)
         for done, (_, outcome) in enumerate(answer_many(self.view, parsed), start=1):
@@ -94,6 +96,7 @@ class SearchPool:
         k: int,
         own_rows: NDArray[np.int64],
         wanted: Sequence[NDArray[np.int64]] | None = None,
+        placed: Sequence[NDArray[np.int64]] | None = None,
     ) -> Iterator[Query | str]:
         """Yield the query for each of `queries`, or why it has none; parameters as in `rank`."""
         fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
@@ -103,8 +106,10 @@ class SearchPool:
         row_ids[self.rows] = self.ids
         for row, own in enumerate(own_rows.tolist()):
             allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
+            exact = None if placed is None else row_ids[placed[row]]
             without = None if own < 0 else int(row_ids[own])
-            query = self.with_words(replace(plain, allowed=allowed, without=without), queries, row)
+            own_query = replace(plain, allowed=allowed, without=without, placed=exact)
+            query = self.with_words(own_query, queries, row)
             yield query or f"{queries.keys[row]!r} has no word to rank by"
 
     def with_words(self, query: Query, queries: Texts, row: int) -> Query | None:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
 from moverank.indexer.search.ordering import best_first
-from moverank.indexer.search.query import Others, Outcome, Query
+from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
 from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.partial_order import Places
 from moverank.rerank.ranking import StageCounts, largest_error
 
 
@@ -61,7 +62,8 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     chosen = allowed_rows(view, query)
     known = known_parts(view, query)
     weights = None if query.ranking.plain else SumWeights.of(view, query, known)
-    rank = partial(_best, view, query, weights, stop)
+    loose = _NOTHING if weights is None else _without_bag(view, query, weights)
+    rank = partial(_best, view, query, weights, stop, loose)
     if not needs_candidates(query, chosen):
         found, floor = rank(chosen), _bounded(view.floor, query)
     else:
@@ -72,7 +74,7 @@ def search_by_distance(view: View, query: Query) -> Outcome:
             found = found.merged(rank(rest, found), query.k)
             floor = np.inf
     if weights is not None:
-        found = found.merged(_without_bag(view, query, weights), query.k)
+        found = found.merged(loose, query.k)
     found = found.within(query.within)
     proven = _proven(found, floor, query)
     error = 0.0 if proven else _error(found, floor, query)
@@ -119,10 +121,14 @@ def _best(
     query: Query,
     weights: SumWeights | None,
     stop: Callable[[], bool],
+    loose: _Found,
     chosen: Sequence[NDArray[np.int64]],
     before: _Found = _NOTHING,
 ) -> _Found:
-    """Return the k best of the chosen rows of each segment, none worse than the k-th found `before`."""
+    """Return the k best of the chosen rows of each segment, none worse than the k-th found `before`.
+
+    `loose` are the documents without a bag.
+    """
     found, ranking = _NOTHING, query.ranking
     for part, rows in zip(view.segments, chosen, strict=True):
         if not len(rows):
@@ -133,13 +139,22 @@ def _best(
         bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
         total = weights.of_rows(part, rows, bag) if weights else None
         distance = ranking.plain or ranking.distances[0].distance
-        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total)
+        places = _places(query, part.segment.ids[rows], loose) if len(view.segments) == 1 else None
+        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total, places)
         ids = part.segment.ids[rows[near.rows]]
         components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
         every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()
         new = _Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
         found = found.merged(new, query.k)
     return found
+
+
+def _places(query: Query, ids: NDArray[np.int64], loose: _Found) -> Places | None:
+    """Return the exact places of a query among the documents `ids` (n,), increasing; None for all."""
+    if query.placed is None:
+        return None
+    values = loose.values[np.isin(loose.ids, query.placed)]
+    return Places(np.flatnonzero(np.isin(ids, query.placed)), PLACES, values)
 
 
 def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.stage_search import Costs, StageSearch, stage_search
 from moverank.indexer.search.view import LiveSegment, View
+from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.scorers.fusion import reciprocal_ranks
 
@@ -57,8 +58,14 @@ def candidates(view: View, query: Query, chosen: Rows) -> tuple[Rows, float]:
         scores = view.scores.score(query.joined, gamma, query.words.terms[gamma])
         best, _ = scores.best(depth, query.allowed, query.without)
         nearest, floor = reciprocal_ranks([nearest, best])[0][:depth], 0.0
-    parts = zip(view.segments, chosen, strict=True)
-    return [rows[np.isin(part.segment.ids[rows], nearest)] for part, rows in parts], floor
+    return [_live_rows(part, np.sort(nearest)) for part in view.segments], floor
+
+
+def _live_rows(part: LiveSegment, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the live rows of a segment, increasing, with one of `ids`, increasing."""
+    rows, present = lookup(ids, part.segment.ids)
+    rows = rows[present]
+    return rows[part.live[rows]]
 
 
 def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArray[np.int64], float]:

@@ -9,7 +9,8 @@ from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_term import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.stage_search import stage_search
-from moverank.indexer.search.view import View
+from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.snapshot.sums_cache import cached_sums
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -62,8 +63,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         rows = live[wanted]
         key = "lengths", number, ranking.gamma, ranking.weights
         if key not in view.encoded:
-            whole = part.bags(live, ranking.gamma, ranking.weights)
-            view.encoded[key] = centroid_lengths(whole, part.segment.vectors)
+            view.encoded[key] = _centroid_lengths(view, part, live, query)
         bags = part.bags(rows, ranking.gamma, ranking.weights)
         by_word = part.segment.vectors @ centre.astype(np.float32)
         products = bag_means(bags, by_word)
@@ -74,6 +74,16 @@ def cosine_distances(view: View, query: Query) -> Distances:
     every = np.concatenate(ids)
     order = np.argsort(every, kind="stable")
     return every[order], np.concatenate(distances)[order]
+
+
+def _centroid_lengths(view: View, part: LiveSegment, live: NDArray[np.int64], query: Query) -> NDArray[np.float64]:
+    """Return the lengths (n,) of the centroids of the `live` rows (n,) of a segment, which are cached."""
+    gamma, weights = query.ranking.gamma, query.ranking.weights
+
+    def compute() -> NDArray[np.float64]:
+        return centroid_lengths(part.bags(live, gamma, weights), part.segment.vectors)
+
+    return cached_sums(view.directory, f"lengths-{weights}-{gamma:g}", view.state, compute)
 
 
 def vector_distances(view: View, query: Query) -> Distances:

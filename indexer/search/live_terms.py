@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.checksums import checksum
+from moverank.indexer.search.segment_counts import SegmentCounts
+from moverank.indexer.snapshot.postings_cache import PostingsCache
 from moverank.indexer.snapshot.segment import Segment, Terms
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.bags.weights import ranked_counts
@@ -59,32 +62,38 @@ class LiveTerms:
         counts = self.terms.counts if len(self.rows) == len(self.terms.ids) else self.terms.counts.take(self.rows)
         return TermCounts(*ranked_counts(counts, gamma, self._title_weight))
 
+    def cache(self, gamma: float, language: str | None) -> PostingsCache | None:
+        """Return where the postings of words, or of stems in a `language`, are cached; None if they have changed."""
+        if self.directory is None or not self.terms.state or len(self.rows) < len(self.terms.ids):
+            return None
+        key = checksum(f"{self.terms.state} {gamma!r} {self._title_weight!r} {language}".encode())
+        return PostingsCache.of(self.directory, f"{language or 'words'}-{gamma:g}", key)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedTerms:
-    """The `counts` of each segment at one gamma, over its own `vocabularies` of ids (t_i,), increasing.
+    """The counts of each of the `segments` at one gamma.
 
     `statistics` are those of all segments together, for the ids `word_ids` (t,), increasing.
     """
 
-    counts: tuple[TermCounts, ...]
-    vocabularies: tuple[NDArray[np.int64], ...]
+    segments: tuple[SegmentCounts, ...]
     word_ids: NDArray[np.int64]
     statistics: Statistics
 
     @classmethod
-    def of(
-        cls, counts: Sequence[TermCounts], vocabularies: Sequence[NDArray[np.int64]], documents: int
-    ) -> "CountedTerms":
-        """Compute the statistics of `counts` over `vocabularies`; `documents` is the number of all documents."""
-        word_ids = reduce(np.union1d, vocabularies) if vocabularies else np.empty(0, np.int64)
+    def of(cls, segments: Sequence[SegmentCounts], documents: int) -> "CountedTerms":
+        """Compute the statistics of `segments`; `documents` is the number of all documents."""
+        vocabularies = [segment.vocabulary for segment in segments]
+        word_ids = reduce(np.union1d, vocabularies) if segments else np.empty(0, np.int64)
         frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
-        for own, vocabulary in zip(counts, vocabularies, strict=True):
-            positions = np.searchsorted(word_ids, vocabulary)
-            frequencies[positions] += np.bincount(own.terms, minlength=len(vocabulary))
-            amounts[positions] += np.bincount(own.terms, own.counts, len(vocabulary))
+        for segment in segments:
+            positions = np.searchsorted(word_ids, segment.vocabulary)
+            own_frequencies, own_amounts = segment.frequencies()
+            frequencies[positions] += own_frequencies
+            amounts[positions] += own_amounts
         statistics = Statistics(documents, float(amounts.sum()), frequencies, amounts)
-        return cls(tuple(counts), tuple(vocabularies), word_ids, statistics)
+        return cls(tuple(segments), word_ids, statistics)
 
     def of_words(self, ids: NDArray[np.int64]) -> Statistics:
         """Return the statistics of words by id; zeros for words in no document."""
@@ -97,5 +106,5 @@ class CountedTerms:
 
     def positions(self, segment: int, ids: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the positions (h,) of words in the vocabulary of a segment; -1 for words that it lacks."""
-        positions, present = lookup(ids, self.vocabularies[segment])
+        positions, present = lookup(ids, self.segments[segment].vocabulary)
         return np.where(present, positions, -1).astype(np.int32)

@@ -1,7 +1,8 @@
 """Opens the state that a search uses: maps the newest snapshot, and reads later changes from the store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
+from moverank.indexer.snapshot.sums_cache import cached_sums
 from moverank.indexer.snapshot.word_frequencies import Counted, WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.lookup import lookup
@@ -47,7 +49,9 @@ def open_view(
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
     segments, counted = list[LiveSegment](), list[LiveTerms]()
-    frequencies = LazyFrequencies(lambda: WordFrequencies.counted(map(_countable, segments), documents))
+    # Frequencies depend on all documents, also on those without a word, of which a snapshot has nothing.
+    state = f"{base.terms.state} {documents}" if base and base.revision == revision else ""
+    frequencies = LazyFrequencies(lambda: _frequencies(segments, documents, directory, state))
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
@@ -62,9 +66,20 @@ def open_view(
     scores = TermScores(counted, documents, _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
-    return View(
-        revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory, space=space
-    )
+    view = View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
+    return replace(view, space=space, state=state)
+
+
+def _frequencies(segments: Sequence[LiveSegment], documents: int, directory: Path, state: str) -> WordFrequencies:
+    """Return the frequencies of words, cached for the `state` of a view that is a snapshot."""
+
+    def count() -> WordFrequencies:
+        return WordFrequencies.counted(map(_countable, segments), documents)
+
+    if not (state and segments):
+        return count()
+    frequencies = cached_sums(directory, "frequencies", state, lambda: count().frequencies)
+    return WordFrequencies(segments[0].segment.word_ids, frequencies, documents)
 
 
 def _countable(part: LiveSegment) -> Counted:

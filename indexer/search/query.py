@@ -18,6 +18,9 @@ from moverank.rerank.encoders.encoder import Documents, Encoder, encode
 from moverank.rerank.ranking import StageCounts
 from moverank.rerank.scorers import WordVectors
 
+PLACES = 10
+"""The number of first hits whose order is always exact."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
@@ -94,7 +97,8 @@ class Query:
     those of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be
     hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
     search ends with the hits found so far, and likewise once `stop` returns True. `vector` (d,) is that for given
-    vectors of documents, as they are compared.
+    vectors of documents, as they are compared. `placed` (m,) are the ids whose positions among the hits must be exact,
+    with the first `PLACES` hits: the order of the others may be that of lower bounds. None: all positions.
     """
 
     words: QueryWords
@@ -113,6 +117,7 @@ class Query:
     engine_scores: Prior | None = None
     whole: bool = False
     vector: NDArray[np.float32] | None = None
+    placed: NDArray[np.int64] | None = None
 
     @property
     def needs_bag(self) -> bool:

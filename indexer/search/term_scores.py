@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import QueryTerms
+from moverank.indexer.search.segment_counts import SegmentCounts
 from moverank.indexer.search.stemmed_terms import Stems, Texts
-from moverank.indexer.snapshot.stem_cache import cached_stems
+from moverank.indexer.snapshot.stem_cache import StemTable, cached_stems
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.scorers import (
@@ -25,10 +26,8 @@ from moverank.rerank.scorers import (
     WordVectors,
     translation_normalisers,
 )
+from moverank.rerank.scorers.bm25 import Bm25
 from moverank.rerank.scorers.translation import Translation
-from moverank.rerank.words.stems import stem_words
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +121,8 @@ class TermScores:
         """
         counted, query = self._compared(choice, gamma, query)
         rows = [
-            _equal_rows(counts, counted.positions(segment, query.ids), query.counts)
-            for segment, counts in enumerate(counted.counts)
+            counts.equal(counted.positions(segment, query.ids), query.counts)
+            for segment, counts in enumerate(counted.segments)
         ]
         return np.concatenate([np.empty(0, bool), *rows])
 
@@ -134,9 +133,10 @@ class TermScores:
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
-        for part, counts in zip(self._parts, self._counts(gamma, None).counts, strict=True):
+        for part, segment in zip(self._parts, self._counts(gamma, None).segments, strict=True):
             row = int(np.searchsorted(part.ids, id_))
             if row < len(part.ids) and part.ids[row] == id_:
+                counts = segment.rows
                 entries = slice(counts.starts[row], counts.starts[row + 1])
                 terms = counts.terms[entries]
                 ids = part.terms.word_ids[terms]
@@ -146,31 +146,25 @@ class TermScores:
     def stems(self, language: str) -> Stems:
         """Return the stems of all words, which are read on first use."""
         if language not in self._stems:
-            self._stems[language] = Stems(language, self._stems_of_parts(language))
+            self._stems[language] = self._stems_of_parts(language)
         return self._stems[language]
 
-    def _stems_of_parts(self, language: str) -> list[list[str]]:
+    def _stems_of_parts(self, language: str) -> Stems:
         """Return the stems of the words of each part; those of words that the first part has are taken from it."""
         if not self._parts:
-            return []
+            return Stems(language, StemTable.of(()))
         first, *rest = self._parts
-        own = cached_stems(first.directory, language, first.terms.word_ids, self._texts)
-        stems = [own]
+        stems = Stems(language, cached_stems(first.directory, language, first.terms.word_ids, self._texts))
         for part in rest:
             places, shared = lookup(part.terms.word_ids, first.terms.word_ids)
-            new = iter(stem_words(self._texts(part.terms.word_ids[~shared]), language))
-            stems.append([own[place] if known else next(new) for place, known in zip(places, shared, strict=True)])
+            stems.add(places, shared, self._texts(part.terms.word_ids[~shared]))
         return stems
 
     def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
         """Return the counts by word, or by the stems of a language; those of one gamma are cached."""
         if (gamma, stem) not in self._counted:
-            counts, vocabularies = [part.counted(gamma) for part in self._parts], self._vocabularies
-            if stem:
-                stems = self.stems(stem)
-                merged = [stems.merged(segment, own) for segment, own in enumerate(counts)]
-                counts, vocabularies = [own for own, _ in merged], [ids for _, ids in merged]
-            counted = CountedTerms.of(counts, vocabularies, self._documents)
+            segments = [self._segment(number, gamma, stem) for number in range(len(self._parts))]
+            counted = CountedTerms.of(segments, self._documents)
             if self._frequencies:
                 names = self.stems(stem).names(counted.word_ids) if stem else self._texts(counted.word_ids)
                 statistics = self._frequencies.widened(counted.statistics, names, stem)
@@ -180,15 +174,16 @@ class TermScores:
             return counted
         return self._counted[gamma, stem]
 
+    def _segment(self, number: int, gamma: float, stem: str | None) -> SegmentCounts:
+        part = self._parts[number]
+        vocabulary, merged = self.stems(stem).of_segment(number) if stem else (part.terms.word_ids, None)
+        return SegmentCounts(vocabulary, partial(part.counted, gamma), merged, part.cache(gamma, stem))
+
     def frequencies(self, gamma: float, stem: str | None) -> tuple[Sequence[str], Statistics]:
         """Return all words, or all stems of a language, and their statistics at `gamma`."""
         counted = self._counts(gamma, stem)
         ids = counted.word_ids
         return self.stems(stem).names(ids) if stem else self._texts(ids), counted.statistics
-
-    @property
-    def _vocabularies(self) -> list[NDArray[np.int64]]:
-        return [part.terms.word_ids for part in self._parts]
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
         """Return the scorer of each segment, fitted with the statistics of all segments."""
@@ -201,8 +196,11 @@ class TermScores:
 
     def _fit(self, choice: ScorerChoice, segment: int, counted: CountedTerms) -> Scorer:
         scorer, options = SCORERS[choice.name], dict(choice.options)
-        part, counts = self._parts[segment], counted.counts[segment]
-        statistics = counted.of_words(counted.vocabularies[segment])
+        part, own = self._parts[segment], counted.segments[segment]
+        statistics = counted.of_words(own.vocabulary)
+        if scorer is Bm25:
+            return Bm25.of(own.counted.postings, own.counted.lengths, statistics, options)
+        counts = own.rows
         if scorer.needs_vectors:
             counts = TermCounts(counts.starts, counts.terms, counts.counts, part.word_vectors)
         if scorer is Translation:
@@ -231,20 +229,3 @@ def _sums(words: WordVectors, others: WordVectors, chosen: NDArray[np.bool_]) ->
     """Return the normalisers of `words` over those of `others` that are `chosen` (t,)."""
     vocabulary = WordVectors(others.vectors[chosen], others.known[chosen])
     return translation_normalisers(words.vectors, words.known, vocabulary)
-
-
-def _equal_rows(counts: TermCounts, terms: NDArray[np.int32], amounts: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return whether each row (n,) has exactly these terms (h,), -1 for unknown ones, with these amounts (h,)."""
-    equal = np.zeros(len(counts), bool)
-    if not len(terms) or terms.min() < 0:
-        return equal
-    order = np.argsort(terms)
-    terms, amounts = terms[order], amounts[order]
-    # The first terms exclude almost all rows of this length.
-    rows = np.flatnonzero(np.diff(counts.starts) == len(terms))
-    rows = rows[counts.terms[counts.starts[rows]] == terms[0]]
-    entries = counts.starts[rows, None] + np.arange(len(terms))
-    # Sums over parts or words in another order differ in the last digits.
-    same = (counts.terms[entries] == terms) & np.isclose(counts.counts[entries], amounts, rtol=_ROUNDING, atol=0)
-    equal[rows[same.all(axis=1)]] = True
-    return equal

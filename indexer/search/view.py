@@ -70,6 +70,7 @@ class LiveSegment:
     _encoded: NDArray[np.float32] | None = None
     _norms: NDArray[np.float32] | None = None
     _lengths: NDArray[np.float64] | None = None
+    _idf: NDArray[np.float64] | None = None
 
     @property
     def norms(self) -> NDArray[np.float32]:
@@ -117,12 +118,18 @@ class LiveSegment:
 
     def _weighted(self, gamma: float, weights: Weights, rows: NDArray[np.int64] | None = None) -> Bags:
         """Return the bags of `rows` (m,), or of all rows, from the stored ones if these have the same `gamma`."""
-        idf = self.frequencies.get().idf(self.segment.word_ids) if weights == "tfidf" else None
+        idf = self._idf_of_words() if weights == "tfidf" else None
         if self.stored_bags is None or gamma != self.stored_gamma:
             counts = self.segment.counts
             return weigh(counts if rows is None else counts.take(rows), gamma, idf, self.title_weight)
         bags = self.stored_bags() if rows is None else self.stored_bags().take(rows)
         return bags if idf is None else with_idf(bags, idf)
+
+    def _idf_of_words(self) -> NDArray[np.float64]:
+        """Return the idf (v,) of the words of the segment."""
+        if self._idf is None:
+            self._idf = self.frequencies.get().idf(self.segment.word_ids)
+        return self._idf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +166,7 @@ class View:
     sample; `sampled` distances from a sample. `prepared` are the
     rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
     `floor` is a lower bound of the WMD of the documents which the view lacks, 0 without one; infinite: it has all.
+    `state` identifies the content if it is that of the snapshot, without later changes; else it is empty.
     """
 
     revision: int
@@ -176,6 +184,7 @@ class View:
     prepared: set[RankingSpec] = field(default_factory=set)
     space: Space | None = None
     floor: float = inf
+    state: str = ""
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.directory import remove_cached
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.encoder_fit import fit_encoder
@@ -53,6 +54,7 @@ def compact_if_due(
         encoder = _restored(base.encoder) if base and base.encoder and not refit else None
         path = _write(reader, revision, directory, settings, embedding, encoder, progress)
     remove_other_snapshots(directory, path)
+    remove_cached(directory)
     if not store.shared:  # else other machines may have older snapshots
         with store.writing() as writer:
             writer.forget_removals(revision)

@@ -45,12 +45,14 @@ class Terms:
     """Documents by all of their words, including those without a vector, for scorers.
 
     `ids` (n,) int64, increasing, are those of all documents that have a word; words of `counts` are positions in
-    `word_ids` (t,) int64, increasing. `source` is the counts, or a function that loads them.
+    `word_ids` (t,) int64, increasing. `source` is the counts, or a function that loads them. `state` identifies the
+    content, empty if nothing is cached for it.
     """
 
     ids: NDArray[np.int64]
     source: PartCounts | Callable[[], PartCounts]
     word_ids: NDArray[np.int64]
+    state: str = ""
 
     @property
     def counts(self) -> PartCounts:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, read_checksummed_json
+from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, checksum, read_checksummed_json
 from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FirstStage
@@ -47,8 +47,7 @@ class Snapshot:
     """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
     The bags are weighted without idf, which changes with every added document. A first stage has either an `encoder` or
-    `given` vectors. The first use of any file may raise
-    DamagedFile.
+    `given` vectors. The first use of any file may raise DamagedFile. `terms.state` identifies the content of all files.
     """
 
     revision: int
@@ -165,7 +164,8 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
 
     vectors = checked("vectors").reshape(-1, sizes["dim"])
     segment = Segment(checked("ids"), partial(counts, ""), checked("word_ids"), vectors)
-    terms = Terms(checked("term_ids"), partial(counts, "term_"), checked("all_word_ids"))
+    state = checksum("".join(checksums[name]["xxh3"] for name in sorted(checksums)).encode())
+    terms = Terms(checked("term_ids"), partial(counts, "term_"), checked("all_word_ids"), state)
 
     @cache
     def rows() -> NDArray[np.int64]:

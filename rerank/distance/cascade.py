@@ -199,10 +199,17 @@ class Cascade:
             self._set_query_side(problem, problem_rows, rows)
         lower, upper = bounds.sinkhorn(problem, problem_rows, self._thresholds(rows))
         self._raise_bounds(rows, lower, SINKHORN)
-        upper = self._total_above(problem, rows, upper)
+        self._take_upper(rows, self._total_above(problem, rows, upper))
+
+    def _take_upper(self, rows: Rows, upper: NDArray[np.float64]) -> None:  # noqa: ARG002 - for subclasses
+        """Lower the limit by upper bounds (m,) of `rows` (m,), which are new."""
         self._upper = np.sort(np.append(self._upper, upper[np.isfinite(upper)]))[: self._k]
         if len(self._upper) == self._k:
-            self._limit = min(self._limit, float(self._upper[-1]))
+            self._lower_limit(float(self._upper[-1]))
+
+    def _lower_limit(self, last: float) -> None:
+        """Lower the limit: the k-th smallest distance is at most `last`."""
+        self._limit = min(self._limit, last)
 
     def _solve_most_promising(self, rows: Rows) -> None:
         """Solve the k rows of least bound: their distances lower the limit further, and most are needed anyway."""
@@ -210,7 +217,7 @@ class Cascade:
         best = bounded[np.argsort(self._lower[bounded], kind="stable")[: self._k]]
         if len(best) == self._k:
             parallel_for(lambda first, last: self._solve(best[first:last]), len(best), small=2)
-            self._limit = min(self._limit, max(self._value(row) for row in best.tolist()))
+            self._lower_limit(max(self._value(row) for row in best.tolist()))
 
     def _thresholds(self, rows: Rows) -> bounds.Threshold:
         """Return the distances (m,) of `rows` from which the limit is exceeded."""

@@ -64,7 +64,9 @@ class CostCache:
             grown = np.empty((max(total, min(2 * total, self._max_words)), len(self._query.bag)), np.float32)
             grown[:cached] = self._cost[:cached]
             self._cost = grown
-        floor = cost_floor(self._vectors[new], self._query.vectors, self._norms[new], self._query_norms)
+        whole = len(new) == len(self._vectors)  # then nothing is copied
+        vectors, norms = (self._vectors, self._norms) if whole else (self._vectors[new], self._norms[new])
+        floor = cost_floor(vectors, self._query.vectors, norms, self._query_norms)
         same = np.flatnonzero(self._query_index[new] >= 0)
         floor[same, self._query_index[new[same]]] = 0
         if total > len(self._cost):

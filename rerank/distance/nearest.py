@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.best_first import never_stop
-from moverank.rerank.distance.cascade import Cascade
+from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade
 from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.partial_order import PartialOrder, Places
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.relaxed import nearest_by_sides, nearest_by_wcd
 from moverank.rerank.distance.weighted_sum import WeightedSum, plain
@@ -26,6 +27,7 @@ def nearest(
     norms: NDArray[np.float32] | None = None,
     stop: Callable[[], bool] = never_stop,
     total: WeightedSum | None = None,
+    places: Places | None = None,
 ) -> Nearest:
     """Find the exact `k` nearest of `bags` (n,) to `query` over word `vectors` (v, d) by a cascade of bounds.
 
@@ -35,13 +37,17 @@ def nearest(
     of the vectors, if already computed. `stop` is polled where transport problems are solved: once it returns True, the
     search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
 
+    With `places`, only these need to be exact in the order of the `k` rows: the distances of rows that are not `known`
+    are lower bounds. `within` must be infinite then.
+
     Raises BagError if `k` is below 1.
     """
     if k < 1:
         raise BagError(f"k must be 1 or more, not {k}")
     if not len(bags):
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    if len(bags.words) < len(vectors):  # some words are certainly unused: a smaller vocabulary saves time
+    # Some words are certainly or probably unused: a smaller vocabulary saves time.
+    if len(bags.words) < len(vectors) or len(bags) <= FEW_DOCUMENTS:
         query, bags, vectors, norms = restricted(query, bags, vectors, norms)
     if distance == "wcd" and total is None:
         return nearest_by_wcd(query, bags, vectors, k, within)
@@ -50,6 +56,8 @@ def nearest(
         total = plain(distance, len(bags))
     if total is not None and not total.has_transport:
         return nearest_by_sides(query, bags, vectors, lengths, k, total, within)
+    if places is not None and np.isinf(within):
+        return PartialOrder(query, bags, vectors, lengths, k, places, stop, total).run()
     return Cascade(query, bags, vectors, lengths, k, within, stop, total).run()
 
 

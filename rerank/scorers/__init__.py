@@ -2,12 +2,14 @@
 
 from moverank.rerank.scorers.merged_terms import merged_terms
 from moverank.rerank.scorers.normalisers import translation_normalisers
+from moverank.rerank.scorers.postings import Postings
 from moverank.rerank.scorers.scorer import Scorer, Statistics, TermCounts, TermQuery
 from moverank.rerank.scorers.scorer_registry import SCORERS, choose
 from moverank.rerank.scorers.word_vectors import WordVectors
 
 __all__ = [
     "SCORERS",
+    "Postings",
     "Scorer",
     "Statistics",
     "TermCounts",

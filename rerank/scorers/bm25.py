@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Number, Option, check_options
-from moverank.rerank.scorers.postings import Postings
+from moverank.rerank.scorers.postings import Postings, grouped_sums
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 
 K1 = Number("k1", 1.2, 0, 1000)
@@ -30,20 +30,27 @@ class Bm25:
     needs_vectors: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = (K1, B, K3)
 
-    impacts: Postings
+    postings: Postings
+    idf: NDArray[np.float64]
+    saturation: NDArray[np.float64]
+    k1: float
     k3: float
 
     @classmethod
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
-        """See `Scorer.fit`; the contribution of each term to each document is computed here."""
-        check_options(cls.name, cls.options, options, ScorerError)
-        k1, b = K1.read(options), B.read(options)
+        """See `Scorer.fit`."""
         raw = Postings.of(counts, statistics)
-        df = statistics.document_frequencies
+        return cls.of(raw, raw.document_sums(raw.values), statistics, options)
+
+    @classmethod
+    def of(
+        cls, postings: Postings, lengths: NDArray[np.float64], statistics: Statistics, options: Mapping[str, str]
+    ) -> Self:
+        """Fit to the `postings` of counts, whose sums by document are `lengths` (n,); otherwise as `fit`."""
+        check_options(cls.name, cls.options, options, ScorerError)
+        k1, b, df = K1.read(options), B.read(options), statistics.document_frequencies
         idf = np.log1p((statistics.documents - df + 0.5) / (df + 0.5))
-        saturation = k1 * (1 - b + b * raw.document_sums(raw.values) / statistics.average_length)
-        tf = raw.values * (k1 + 1) / (raw.values + saturation[raw.documents])
-        return cls(raw.with_values(tf * raw.by_term(idf)), K3.read(options))
+        return cls(postings, idf, k1 * (1 - b + b * lengths / statistics.average_length), k1, K3.read(options))
 
     @property
     def unrelated(self) -> float:
@@ -55,4 +62,6 @@ class Bm25:
         weights = query.counts
         if np.isfinite(self.k3):
             weights = weights * (self.k3 + 1) / (weights + self.k3)
-        return self.impacts.weighted_sums(query.terms, weights)
+        documents, counts, indices = self.postings.gather(query.terms)
+        tf = counts * (self.k1 + 1) / (counts + self.saturation[documents])
+        return grouped_sums(documents, tf * self.idf[query.terms[indices]] * weights[indices], self.postings.size)

@@ -25,12 +25,22 @@ class Postings:
     @classmethod
     def of(cls, counts: TermCounts, statistics: Statistics) -> "Postings":
         """Return the transpose of counts by document; raises ScorerError if the statistics do not include them."""
+        check_segment(counts, statistics)
+        return cls.transposed(counts, len(statistics.document_frequencies))
+
+    @classmethod
+    def transposed(cls, counts: TermCounts, terms: int) -> "Postings":
+        """Return the transpose of counts of `terms` terms by document, which are not checked."""
         from moverank.rerank.kernels.transposition import transposed
 
-        check_segment(counts, statistics)
-        terms = len(statistics.document_frequencies)
         starts, documents, values = transposed(counts.starts, counts.terms, counts.counts, terms)
         return cls(starts, documents, values, len(counts))
+
+    def by_document(self) -> TermCounts:
+        """Return the counts by document, without word vectors."""
+        from moverank.rerank.kernels.transposition import transposed
+
+        return TermCounts(*transposed(self.starts, self.documents, self.values, self.size))
 
     def with_values(self, values: NDArray[np.float64]) -> "Postings":
         """Return the same postings with other values (nnz,)."""

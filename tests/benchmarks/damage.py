@@ -1,8 +1,8 @@
 """Checks that damage is detected: flipped bits, overwritten bytes and truncation in all regions of all derived files.
 
-Each sample damages one file of a fresh copy of a small collection: of the snapshot or of the word vectors. Damage is
-detected if a search reports it (by a logged note, or by an error for word vectors), and if `check` does. A search
-that succeeds must return what it returned before.
+Each sample damages one file of a fresh copy of a small collection: of the snapshot, of what searches cache of it, or of
+the word vectors. Damage is detected if a search reports it (by a logged note, or by an error for word vectors) or, of
+what is cached, replaces it, and if `check` does. A search that succeeds must return what it returned before.
 """
 
 import logging
@@ -17,6 +17,8 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from tests.benchmarks.small_collection import answers, create, documents, prepare  # isort: split
 
 from moverank import Collection, IndexerError
+from moverank.indexer.files.directory import CACHED, remove_cached
+from moverank.indexer.files.mapped_arrays import is_intact
 from moverank.indexer.maintenance import check
 from tests.benchmarks.child_process import FAILED, run_in_child
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
@@ -53,8 +55,8 @@ def damage(path: Path, region: int, rng: random.Random) -> None:
     path.write_bytes(data)
 
 
-def examine(path: Path, expected: str) -> str:
-    """Search a damaged collection and check it.
+def examine(path: Path, expected: str, file: Path) -> str:
+    """Search a collection with a damaged `file`, and check it.
 
     Returns three flags: detected by search, detected by check, and results other than `expected`.
     """
@@ -64,10 +66,14 @@ def examine(path: Path, expected: str) -> str:
     try:
         with Collection.open(path) as collection:
             wrong = search_all(collection) != expected
-            searched = bool(recorder.messages)
+            searched = is_intact(file) if _is_cached(file) else bool(recorder.messages)
     except IndexerError:
         wrong, searched = False, True
     return f"{int(searched)} {int(checked)} {int(wrong)}"
+
+
+def _is_cached(file: Path) -> bool:
+    return file.name.startswith(CACHED)
 
 
 def search_all(collection: Collection) -> str:
@@ -99,16 +105,19 @@ def main() -> None:
     with TemporaryDirectory() as name:
         base = create(Path(name), "base", documents(range(40), 0))
         expected = run_in_child(lambda: intact_results(base))
-        files = sorted(path for path in base.rglob("*") if path.is_file() and path.parent != base)
+        files = sorted(path for path in base.rglob("*") if path.is_file() and (path.parent != base or _is_cached(path)))
         for sample in range(arguments.samples):
             copy = shutil.copytree(base, base.with_name("sample"))
             file = files[sample % len(files)].relative_to(base)
+            if not _is_cached(file):
+                remove_cached(copy)  # else the files that it was computed from are not read
             damage(copy / file, sample // len(files), rng)
-            flags = run_in_child(lambda copy=copy: examine(copy, expected))  # type: ignore[misc]  # mypy infers no type
+            flags = run_in_child(lambda copy=copy, file=file: examine(copy, expected, copy / file))  # type: ignore[misc]  # mypy infers no type
             if flags.startswith(FAILED):
                 sys.stderr.write(f"{file}: {flags}\n")
                 flags = "0 0 1"
-            counts = tally.setdefault(f"{file.parent.name.split('-')[0]}/{file.name}", [0, 0, 0, 0])
+            folder = f"{file.parent.name.split('-')[0]}/".lstrip("/")
+            counts = tally.setdefault(f"{folder}{file.name}", [0, 0, 0, 0])
             for i, count in enumerate((1, *map(int, flags.split()))):
                 counts[i] += count
             shutil.rmtree(copy)

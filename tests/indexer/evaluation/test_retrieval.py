@@ -6,6 +6,8 @@ import pytest
 from moverank import Collection, Document, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_gamma, evaluate_retrieval
 from moverank.indexer.evaluation.result_table import Table
+from moverank.indexer.evaluation.run_files import RunFiles
+from moverank.indexer.search import by_distance
 from tests.indexer.world import Twin, document
 
 Evaluate = Callable[..., Table]
@@ -66,6 +68,20 @@ def test_candidates_and_their_own_order_are_measured(evaluate: Evaluate, twin: T
     rank = ["wordless", "d3", "d4", "d5"].index(relevant) + 1
     assert rows["engine"] == pytest.approx((1 + 2 / rank) / 2)
     assert rows["wmd"] == pytest.approx((1 + 2 / 4) / 2)
+
+
+def test_figures_are_the_same_if_the_whole_rankings_are_written(
+    evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For these every distance is solved, for the figures alone few are."""
+    monkeypatch.setattr(by_distance, "PLACES", 2)
+    methods = ["wmd", "pwmd:gamma=0.5,weights=tfidf", "wmd:mu=5+0.5*cover+bm25"]
+    figures = evaluate(QRELS, methods=methods, cutoff=None).rows
+    written = evaluate(QRELS, methods=methods, cutoff=None, files=RunFiles(run=tmp_path / "run.trec")).rows
+    names = [name for name in written[0] if name != "hubness"]  # which depends on the first 10
+    assert [{name: row[name] for name in names} for row in figures] == [
+        {name: row[name] for name in names} for row in written
+    ]
 
 
 def test_methods_have_p_values_against_the_reference(evaluate: Evaluate) -> None:

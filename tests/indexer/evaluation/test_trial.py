@@ -5,10 +5,12 @@ from moverank import Collection, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
 from moverank.indexer.evaluation.method import parse_method
-from moverank.indexer.evaluation.trial import Trial, best_of, distances_of
+from moverank.indexer.evaluation.trial import Trial, best_of, distances_of, placing_relevant
 from moverank.indexer.progress import silent
 from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.search import by_distance
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
+from moverank.rerank.evaluation.judgments import Judgments
 from tests.indexer.evaluation.ranked import ranked
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
 
@@ -79,6 +81,28 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
                 search = indexed.similar if own_rows[0] >= 0 else indexed.search
                 found = search(dict(texts).get(key, key), k=k, rank=rank).hits
                 assert [pool.keys[row] for row in rows.tolist()] == [hit.key for hit in found]
+
+
+@pytest.mark.parametrize("rank", RANKINGS)
+def test_relevant_documents_have_their_exact_positions(
+    indexed: Collection, rank: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so have the first ones, whatever is known of the others."""
+    monkeypatch.setattr(by_distance, "PLACES", 2)
+    pool, rng = corpus_of(indexed).documents, np.random.default_rng(4)
+    keys, method = list(pool.keys), parse_method(rank, indexed.settings.ranking)
+    own_rows = np.arange(6)
+    grades = {keys[row]: {key: int(rng.integers(0, 2)) for key in rng.choice(keys, 6)} for row in own_rows}
+    judgments = Judgments({**grades, "gone": {keys[0]: 1}})
+    for k in (5, len(pool)):
+        trial = Trial(pool, pool.take(own_rows), own_rows, DistanceCache(), silent)
+        exact, placed = best_of(method, trial, k), best_of(method, placing_relevant(trial, judgments), k)
+        for row, expected, found in zip(own_rows.tolist(), exact, placed, strict=True):
+            assert found[:2].tolist() == expected[:2].tolist()
+            relevant = [key in keys and grades[keys[row]].get(key, 0) > 0 for key in keys]
+            assert np.flatnonzero(np.array(relevant)[found]).tolist() == (
+                np.flatnonzero(np.array(relevant)[expected]).tolist()
+            )
 
 
 @pytest.mark.parametrize("rank", RANKINGS)

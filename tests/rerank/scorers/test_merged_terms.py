@@ -7,9 +7,12 @@ from moverank.rerank.scorers import TermCounts, merged_terms
 
 def test_counts_of_terms_that_become_one_are_added_up() -> None:
     starts, terms = np.array([0, 3, 3, 5]), np.array([0, 1, 3, 0, 2], np.int32)
-    merged = merged_terms(
+    postings = merged_terms(
         TermCounts(starts, terms, np.array([1.0, 2.0, 4.0, 8.0, 0.5])), np.array([2, 0, 2, 2], np.int32), 4
     )
+    assert postings.starts.tolist() == [0, 1, 1, 3, 3]
+    assert postings.documents.tolist() == [0, 0, 2]
+    merged = postings.by_document()
     assert merged.starts.tolist() == [0, 2, 2, 3]
     assert merged.terms.tolist() == [0, 2, 2]
     assert merged.counts.tolist() == [2.0, 5.0, 8.5]

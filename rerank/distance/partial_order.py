@@ -1,0 +1,106 @@
+"""The order of bags as far as a measure needs it: most bags are placed by bounds, without their exact distances.
+
+Average precision, recall and the other measures of a ranking depend on the positions of its relevant documents alone.
+A bag whose bounds are both below or both above the distance of a relevant one is on the right side of it, whatever its
+distance is. Only bags whose bounds enclose such a distance are solved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.distance.best_first import Rows, best_first, never_stop
+from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
+from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.weighted_sum import WeightedSum
+from moverank.rerank.ranking import Nearest, StageCounts
+from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """What of an order must be exact: the positions of `rows` (m,), and the `first` bags.
+
+    `values` (x,) are what ranks documents without a bag whose positions must be exact, too.
+    """
+
+    rows: Rows
+    first: int
+    values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+class PartialOrder(Cascade):
+    """The first `cutoff` of all `bags` by distance from `query`, with exact `places`.
+
+    The other parameters are those of `Cascade`. The limit is that of all which matters: the distance of the last exact
+    place, or the one at `cutoff`, whichever is smaller.
+    """
+
+    def __init__(
+        self,
+        query: QueryBag,
+        bags: Bags,
+        vectors: NDArray[np.float32],
+        norms: NDArray[np.float32],
+        cutoff: int,
+        places: Places,
+        stop: Callable[[], bool] = never_stop,
+        total: WeightedSum | None = None,
+    ) -> None:
+        super().__init__(query, bags, vectors, norms, min(places.first, cutoff), np.inf, stop, total)
+        self._cutoff, self._places = cutoff, places
+        self._high = np.full(len(bags), np.inf)
+        self._some_upper = np.empty(0)  # the `cutoff` smallest upper bounds so far
+
+    def run(self) -> Nearest:
+        """Return the rows in order; `distances` of rows that are not `known` are lower bounds."""
+        rows = np.arange(len(self._bags))
+        with single_threaded_blas():
+            if len(rows) > self._k:
+                self._prune(rows)
+            self._solve_places(self._remaining(rows))
+        return self._ordered()
+
+    def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
+        """Bound the rows with exact places, too: without their upper bounds there is no limit."""
+        self._bound_by_sinkhorn(self._places.rows)
+        super()._reduce_limit_by_sinkhorn(rows)
+
+    def _take_upper(self, rows: Rows, upper: NDArray[np.float64]) -> None:
+        self._high[rows] = upper
+        self._some_upper = np.sort(np.append(self._some_upper, upper[np.isfinite(upper)]))[: self._cutoff]
+        super()._take_upper(rows, upper)
+
+    def _lower_limit(self, last: float) -> None:
+        """Lower the limit: the distance of the last of the first rows is at most `last`."""
+        needed = max([last, *self._high[self._places.rows].tolist(), *self._places.values.tolist()])
+        full = len(self._some_upper) == self._cutoff
+        self._limit = min(self._limit, needed, float(self._some_upper[-1]) if full else np.inf)
+
+    def _solve_places(self, rows: Rows) -> None:
+        """Solve the first of `rows`, those with exact places, and all whose bounds enclose the distance of one."""
+        first = best_first(rows, self._lower[rows], self._value, self._k, self._limit, self._stop)[0]
+        placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
+        self._solve_all(placed)
+        exact = [self._value(row) for row in placed.tolist()]
+        marks = np.sort(np.concatenate([exact, self._places.values, first[1][-1:]]))
+        rows = rows[self._stage[rows] <= SINKHORN]
+        below = np.searchsorted(marks, self._lower[rows], "left")
+        self._solve_all(rows[below < np.searchsorted(marks, self._high[rows], "right")])
+
+    def _solve_all(self, rows: Rows) -> None:
+        parallel_for(lambda first, last: self._solve(rows[first:last]), len(rows), small=2)
+
+    def _ordered(self) -> Nearest:
+        values, solved = self._lower.copy(), self._stage == SOLVED
+        for row, (value, *_) in self._exact.items():
+            values[row] = value
+        rows = np.argsort(values, kind="stable")[: self._cutoff]
+        nothing = (np.nan, np.nan, np.nan, np.nan)
+        components = np.array([self._exact.get(row, nothing)[1:] for row in rows.tolist()]).reshape(-1, 3)
+        unsolved_bounds = np.sort(values[~solved & (values < values[rows[-1]])])[: self._cutoff]
+        counts = StageCounts(len(values), *np.bincount(self._stage, minlength=4).tolist())
+        return Nearest(rows, values[rows], counts, unsolved_bounds, components, values, solved)
