@@ -14,6 +14,7 @@ from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
@@ -46,7 +47,7 @@ def open_view(
     tail, terms = _read_tail(reader, since, embedding, base)
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
-    segments, counted = list[LiveSegment](), list[LiveTerms]()
+    segments, counted, gone = list[LiveSegment](), list[LiveTerms](), np.empty(0, np.int64)
     frequencies = LazyFrequencies(lambda: WordFrequencies.counted(map(_countable, segments), documents))
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
@@ -62,8 +63,19 @@ def open_view(
     scores = TermScores(counted, documents, _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
+    sample = ContentSample.current(reader, since, base.sample if base else None, gone)
     return View(
-        revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory, space=space
+        revision,
+        tuple(segments),
+        *own,
+        frequencies,
+        scores,
+        fitted,
+        embedding.dim,
+        path,
+        directory,
+        space=space,
+        sampled_content=sample,
     )
 
 

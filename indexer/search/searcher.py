@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from moverank.indexer.search.explanations import StoredBag, explain_document, wh
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
-from moverank.indexer.search.query import Query
+from moverank.indexer.search.peers import Peers
+from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.stored_candidates import StoredCandidates
@@ -37,6 +38,9 @@ from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 
+Request = QueryText | PortableQuery
+"""What a search is for."""
+
 _Item = TypeVar("_Item")
 """A text, a record or a key."""
 
@@ -45,13 +49,16 @@ class Searcher:
     """Searches `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
     `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
-    threads at a time: one of them reads the database, under the lock `database`, while others compute distances.
+    threads at a time: one of them reads the database, under the lock `database`, while others compute distances. Two
+    searchers with one `reader` have one lock.
     """
 
-    def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
+    def __init__(
+        self, reader: Reader, view: View, settings: Settings, embedding: Embedding, database: Any = None
+    ) -> None:
         self._reader, self._view = reader, view
         self._parser = QueryParser(reader, view, settings, embedding)
-        self.database = RLock()
+        self.database = database or RLock()
 
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
@@ -175,7 +182,28 @@ class Searcher:
     def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
         with self.database:
             query = parse(item, self._parser.resolve(options))
-        outcome = answer(self._view, query)
+        return self.ranking(query, answer(self._view, query), options)
+
+    def query(self, request: Request, options: SearchOptions, peers: Peers) -> Query:
+        """Return the query for a text, a record, or the words of a document, searched together with `peers`."""
+        with self.database:
+            query = replace(self._parser.resolve(options), peers=peers)
+            if isinstance(request, PortableQuery):
+                return self._parser.portable(request, query)
+            return self._parser.text(request, query)
+
+    def portable(self, key: str, options: SearchOptions) -> PortableQuery:
+        """Return the words of a stored document as the query of a search in other collections."""
+        with self.database:
+            query = self._parser.similar(key, self._parser.resolve(options))
+        return PortableQuery(key, query.words, query.vector)
+
+    def answer(self, query: Query) -> Outcome:
+        """Return the numeric outcome of a query."""
+        return answer(self._view, query)
+
+    def ranking(self, query: Query, outcome: Outcome, options: SearchOptions) -> Ranking:
+        """Return the ranking for an outcome, with what is stored about its hits."""
         with self.database:
             stored = StoredHits.of(self._reader, self._parser, outcome, query, explained=options.explained)
         return ranking_of(stored, outcome, query)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
 from moverank.indexer.snapshot.snapshot_reader import made_for, newest_snapshot
@@ -106,7 +107,8 @@ def _write(
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
-    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage)
+    sample = ContentSample.stored(reader)
+    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage, sample)
     return write_snapshot(directory, content)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.best_first import never_stop
-from moverank.rerank.distance.cascade import Cascade
+from moverank.rerank.distance.cascade import Cascade, Share
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.relaxed import nearest_by_sides, nearest_by_wcd
@@ -26,6 +26,7 @@ def nearest(
     norms: NDArray[np.float32] | None = None,
     stop: Callable[[], bool] = never_stop,
     total: WeightedSum | None = None,
+    share: Share | None = None,
 ) -> Nearest:
     """Find the exact `k` nearest of `bags` (n,) to `query` over word `vectors` (v, d) by a cascade of bounds.
 
@@ -33,7 +34,8 @@ def nearest(
     a sum for each bag, its totals rank instead of the distance. Equal distances keep the order of their rows. Rows
     known to be farther than `within` are not computed, so fewer than `k` may be returned. `norms` (v,) are the lengths
     of the vectors, if already computed. `stop` is polled where transport problems are solved: once it returns True, the
-    search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
+    search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows. `share` lowers the
+    limit to that of searches among other bags, so that fewer than `k` rows may be returned.
 
     Raises BagError if `k` is below 1.
     """
@@ -50,7 +52,7 @@ def nearest(
         total = plain(distance, len(bags))
     if total is not None and not total.has_transport:
         return nearest_by_sides(query, bags, vectors, lengths, k, total, within)
-    return Cascade(query, bags, vectors, lengths, k, within, stop, total).run()
+    return Cascade(query, bags, vectors, lengths, k, within, stop, total, share).run()
 
 
 def all_distances(
