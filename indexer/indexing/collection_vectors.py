@@ -117,3 +117,9 @@ def remove_other_vectors(store: Store, directory: Path) -> None:
         for path in folders:
             if path != current:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> None:
+    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder."""
+    current_vectors(reader, directory, stored)  # fetches them if the database is shared
+    shutil.copytree(vectors_folder(directory, stored), target)

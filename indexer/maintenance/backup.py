@@ -1,7 +1,6 @@
 """Copies one consistent state of a collection, even while other processes write."""
 
 import shutil
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,18 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, stored_settings, vectors_folder
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    copy_vectors,
+    current_vectors,
+    stored_settings,
+    vectors_folder,
+)
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.store import Reader, Store, exists, open_store, sqlite_url
+from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import check_vectors
 
 
@@ -85,12 +90,6 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         if FINGERPRINT in stored:
             copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
     return stored
-
-
-def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> None:
-    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder."""
-    current_vectors(reader, directory, stored)  # fetches them if the database is shared
-    shutil.copytree(vectors_folder(directory, stored), target)
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

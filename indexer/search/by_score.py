@@ -28,11 +28,11 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
-    seconds = time.monotonic() - began
+    seconds, floor = time.monotonic() - began, np.inf if chosen is None else -np.inf
     if SCORERS[scorer.name].ascending:
-        return Outcome(ids, -nearness, chosen is None, scope, counts, 0.0, seconds)
+        return Outcome(ids, -nearness, chosen is None, scope, counts, 0.0, seconds, floor=floor)
     no_distances = np.full(len(ids), np.nan)
-    return Outcome(ids, no_distances, chosen is None, scope, counts, 0.0, seconds, nearness)
+    return Outcome(ids, no_distances, chosen is None, scope, counts, 0.0, seconds, nearness, floor=floor)
 
 
 def search_by_known_sum(view: View, query: Query) -> Outcome:
@@ -61,7 +61,8 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
     scope: Literal["collection", "candidates"] = "collection" if chosen is None else "candidates"
     proof = (chosen is None, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
-    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown)
+    floor = np.inf if chosen is None else -np.inf
+    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown, floor=floor)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:

@@ -179,7 +179,7 @@ class Outcome:
     If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
     better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan. `others` are the
     other documents, if the query requests them. `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks the
-    documents that were not solved, and those that were no candidates.
+    documents that were not solved, and those that were no candidates: -inf if nothing is known of these.
     """
 
     ids: NDArray[np.int64]

@@ -1,0 +1,331 @@
+"""A collection in shards: the same methods as `Collection`, as far as shards can answer them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from moverank.indexer.cluster.actors import RayShards
+from moverank.indexer.cluster.changing import Changer
+from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
+from moverank.indexer.cluster.coordinator import Coordinator
+from moverank.indexer.cluster.routing import shard_of
+from moverank.indexer.cluster.shard_rankings import checked_ranking
+from moverank.indexer.contents import Description
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
+from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.indexing.settings_check import TRAINED, check_choices
+from moverank.indexer.options import SearchOptions, Where
+from moverank.indexer.progress import Progress, silent
+from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.scope import Scope
+from moverank.indexer.search.shared_statistics import TableKey, needed_tables
+from moverank.indexer.settings import Settings
+from moverank.indexer.store import StoredSource
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Ranking
+
+_AT_A_TIME = 4  # queries of a batch: while some wait for messages, others compute
+
+
+class Cluster:
+    """An open collection in shards; close it, or use it in a `with` block. Get one by `create` or `open`.
+
+    Each shard is a collection that one process holds, on its own machine. A search answers as one collection with all
+    documents would: see `Coordinator`.
+    """
+
+    def __init__(self, file: ClusterFile, wait: float = 0.0) -> None:
+        self.path, self.wait, self._file = file.path, wait, file
+        self._shards = RayShards(file)
+        self._coordinator = Coordinator(self._shards)
+        self._settings: Settings | None = None
+
+    @classmethod
+    def open(cls, path: str | Path, *, wait: float = 0.0) -> Self:
+        """Open the collection that the file at `path` describes; `wait`: seconds to wait for other writers."""
+        return cls(ClusterFile.read(Path(path)), wait)
+
+    @classmethod
+    def create(
+        cls,
+        file: ClusterFile,
+        settings: Settings,
+        *,
+        trust_pickle: bool = False,
+        wait: float = 0.0,
+        progress: Progress = silent,
+    ) -> Self:
+        """Create empty shards with the same settings and word vectors, then the file; CollectionError if there is one.
+
+        The word vectors must be imported ones: each shard would train its own. `progress` is called after each shard.
+        """
+        check_choices(settings)
+        if settings.embedding in TRAINED:
+            raise UsageError(
+                "shards need word vectors of a file, --embedding: trained on the texts of one shard, they would differ "
+                "from those of the others"
+            )
+        if file.path.exists():
+            raise CollectionError(f"{file.path} describes shards already: choose another name")
+        made = cls(file, wait)
+        try:
+            for number, shard in enumerate(file.shards, start=1):
+                like = file.place_of(file.shards[0]) if number > 1 else None
+                made._coordinator.call(shard.name, "create", settings, like, trust_pickle=trust_pickle)
+                progress("Creating", number, len(file.shards), "shards")
+            file.write()
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def close(self) -> None:
+        """Disconnect from the shards; processes that were started for this object end."""
+        self._shards.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def stop(self) -> None:
+        """End the processes of the shards, also those that would outlive this object."""
+        self._shards.stop()
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings, which all shards have."""
+        if self._settings is None:
+            self._settings = self._coordinator.settings()
+        return self._settings
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return sum(state.documents for state in self._coordinator.states().values())
+
+    def refresh(self) -> None:
+        """Let the next search see the current state of every shard."""
+        self._settings = None
+        self._coordinator.refresh()
+
+    def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
+        """Start the shards, and count what searches with these options need of all of them."""
+        progress("Opening", 0, len(self._file.shards), "shards")
+        self._coordinator.version(self._tables(SearchOptions.of(options, fields)))
+        progress("Opening", len(self._file.shards), len(self._file.shards), "shards")
+
+    def _tables(self, options: SearchOptions) -> set[TableKey]:
+        """Return the statistics that a search needs of all shards; UsageError if shards cannot rank so."""
+        ranking = checked_ranking(resolve(options.ranking, options.gamma, self.settings.ranking), self.settings)
+        tables = needed_tables([ranking])
+        joined = self.settings.joined_scorer()
+        if joined is None and options.depth is not None and ranking.scorers:
+            joined = ranking.scorers[0].scorer
+        return tables | ({(ranking.gamma, joined.stem)} if joined else set())
+
+    def search(self, query: QueryText, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+        """Find the documents nearest to a text or a record; see `Collection.search`.
+
+        `Ranking.missing_shards` names those that did not answer; the ranking is then not certified.
+        """
+        chosen = SearchOptions.of(options, _without_vector(fields))
+        return self._coordinator.search(query, chosen, self._tables(chosen))
+
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
+        chosen = SearchOptions.of(options, fields)
+        return self._coordinator.similar(key, self._owners(key), chosen, self._tables(chosen))
+
+    def search_many(
+        self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
+    ) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many texts or records, in order; see `Collection.search_many`."""
+        chosen = SearchOptions.of(options, fields)
+        return self._many(lambda query: self.search(query, chosen), queries)
+
+    def similar_many(
+        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
+    ) -> Iterator[Ranking]:
+        """Find the documents nearest to each of many stored ones; see `search_many`."""
+        chosen = SearchOptions.of(options, fields)
+        return self._many(lambda key: self.similar(key, chosen), keys)
+
+    def _many(self, search: Callable[[Any], Ranking], items: Iterable[Any]) -> Iterator[Ranking]:
+        def answer(item: Any) -> Ranking:
+            try:
+                return search(item)
+            except (NoKnownWords, UnknownKey) as error:
+                return Ranking((), certified=False, scope="collection", problem=str(error))
+
+        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+            yield from pool.map(answer, items)
+
+    def _owners(self, key: str) -> list[str]:
+        """Return the shards that may have a document, first that which it belongs to."""
+        owner = shard_of(key, self._file.names)
+        return [owner, *(name for name in self._file.names if name != owner)]
+
+    def index(
+        self,
+        records: Iterable[Document | Rejection],
+        *,
+        scope: Scope | None = None,
+        prune: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
+        strict: bool = False,
+        upkeep: bool = True,
+        rejected: Callable[[Rejection], None] = lambda _: None,
+        changed: Callable[[str, str], None] | None = None,
+        progress: Progress = silent,
+    ) -> Changes:
+        """Add or update documents, each in its shard; see `Collection.index` and `Changer.index`.
+
+        Each shard commits on its own: if one fails, the others keep what they have committed.
+        """
+        _ = progress  # what reading reports
+        options: dict[str, Any] = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run}
+        options |= {"strict": strict, "upkeep": upkeep} | ({} if scope is None else {"scope": scope})
+        with self._changing() as changer:
+            return changer.index(records, options, rejected, changed if dry_run else None)
+
+    def remove(
+        self,
+        keys: Sequence[str] = (),
+        *,
+        where: Where | None = None,
+        source: str | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> Changes:
+        """Remove documents; see `Collection.remove`."""
+        _ = progress
+        with self._changing() as changer:
+            return changer.remove(keys, where, source, everything=everything, dry_run=dry_run)
+
+    def change_settings(self, **choices: Any) -> None:
+        """Change settings of all shards; see `Collection.change_settings`."""
+        with self._changing():
+            for name in self._file.names:
+                self._coordinator.call(name, "change_settings", choices, self.wait)
+
+    def sources(self) -> list[StoredSource]:
+        """Return the sources that documents were read from, with their numbers of documents."""
+        found: dict[Any, StoredSource] = {}
+        for name in self._file.names:
+            for stored in self._coordinator.call(name, "sources"):
+                before = found.get(stored.source)
+                documents = stored.documents + (before.documents if before else 0)
+                found[stored.source] = stored._replace(id=None, documents=documents)
+        return list(found.values())
+
+    def describe(self, key: str) -> Description:
+        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
+        for owner in self._owners(key):
+            try:
+                found: Description = self._coordinator.call(owner, "describe", key)
+            except UnknownKey:
+                continue
+            return found
+        raise UnknownKey(f"the collection has no document with the key {key!r}")
+
+    def info(self) -> dict[str, Any]:
+        """Return the facts about each shard, and sums."""
+        infos = {name: self._coordinator.call(name, "info") for name in self._file.names}
+        processes = self._shards.processes()
+        first = next(iter(infos.values()))
+        summed = ("documents", "parts", "wordless", "given_vectors", "bytes")
+        places = {shard.name: shard for shard in self._file.shards}
+        shards = {
+            name: {
+                "place": places[name].place,
+                "documents": own["documents"],
+                "revision": own["revision"],
+                "bytes": own["bytes"],
+                "process": processes[name],
+            }
+            for name, own in infos.items()
+        }
+        total = {name: sum(own[name] for own in infos.values()) for name in summed}
+        own = {name: first[name] for name in ("dim", "vectors", "embedding", "normalize", "weights", "gamma", "rank")}
+        return total | own | {"ranking": str(self.settings.ranking), "shards": shards}
+
+    def add_shard(self, shard: ShardPlace, *, progress: Progress = silent) -> int:
+        """Add an empty shard, and move to it the documents that belong there; return how many these are.
+
+        Searches go on meanwhile; those of other processes see the shard when they open the collection again.
+        """
+        with self._changing(shard_names=False):
+            if shard.name in self._file.names:
+                raise UsageError(f"{self.path} has a shard {shard.name!r} already: choose another name")
+            like = self._file.place_of(self._file.shards[0])
+            file = self._file.with_shard(shard)
+            settings = self.settings
+            self._shards.add(file, shard)
+            if not self._coordinator.call(shard.name, "exists"):
+                self._coordinator.call(shard.name, "create", settings, like, trust_pickle=False)
+            file.write()
+            self._file = file
+        return self.balance(progress=progress)
+
+    def balance(self, *, progress: Progress = silent) -> int:
+        """Move documents to the shards that they belong to, and return how many were not there."""
+        with self._changing() as changer:
+            return changer.balance(self._file.names, progress)
+
+    def drop_shard(self, name: str, *, progress: Progress = silent) -> int:
+        """Move all documents of a shard to the others, then take it out of the file; return how many were moved."""
+        self._file.shard(name)
+        with self._changing() as changer:
+            rest = self._file.without(name)
+            if not rest.shards:
+                raise UsageError(f"{self.path} has no other shard that could hold the documents of {name}")
+            moved = changer.balance(rest.names, progress)
+            rest.write()
+            self._file = rest
+            self._shards.drop(name)
+            self.refresh()
+        return moved
+
+    def move_shard(self, shard: ShardPlace) -> None:
+        """Let a shard be at another place, which a copy of it has: `moverank copy` makes one."""
+        self._file.shard(shard.name)
+        with self._changing():
+            before = self._coordinator.call(shard.name, "state")
+            file = self._file.with_shard(shard)
+            self._shards.drop(shard.name)
+            self._shards.add(file, shard)
+            after = self._coordinator.call(shard.name, "state")
+            if (before.revision, before.token) != (after.revision, after.token):
+                raise CollectionError(
+                    f"{shard.place} is not a copy of the current state of the shard {shard.name}: make one with "
+                    f"`moverank copy {self._file.shard(shard.name).place} {shard.place}`"
+                )
+            file.write()
+            self._file = file
+            self.refresh()
+
+    @contextmanager
+    def _changing(self, *, shard_names: bool = True) -> Iterator[Changer]:
+        """Hold the lock of all writers of this collection; the file may have been changed before."""
+        directory = self.path.resolve().with_suffix(".shards")
+        directory.mkdir(exist_ok=True)
+        with locked(directory, self.wait):
+            file = ClusterFile.read(self.path)
+            if shard_names and file.names != self._file.names:
+                raise CollectionError(f"{self.path} was changed meanwhile: run the same command again")
+            yield Changer(self._coordinator, self._file.names, self.wait)
+        self.refresh()
+
+
+def _without_vector(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the options without the vector of a query; UsageError if there is one."""
+    if fields.get("vector") is not None:
+        raise UsageError('the vector of a query goes with a record there: {..., "vector": [...]}')
+    return {name: value for name, value in fields.items() if name != "vector"}

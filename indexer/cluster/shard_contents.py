@@ -1,0 +1,110 @@
+"""The documents of one shard: what others add, remove and read."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from moverank.indexer.cluster.batches import batches
+from moverank.indexer.cluster.feed import Batch, Feed, FeedResult
+from moverank.indexer.cluster.messages import Failure
+from moverank.indexer.cluster.routing import shard_of
+from moverank.indexer.collection import Collection
+from moverank.indexer.contents import Description
+from moverank.indexer.documents import Changes, Document
+from moverank.indexer.files.location import collection_directory
+from moverank.indexer.indexing.creation import create_like
+from moverank.indexer.indexing.stored_form import restored
+from moverank.indexer.options import Where
+from moverank.indexer.settings import Settings
+from moverank.indexer.store import StoredSource, exists
+
+_KEYS = 5000
+
+
+class ShardContents:
+    """The documents of the collection in `directory`, which need not exist yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._feeds: dict[str, Feed] = {}
+
+    def exists(self) -> bool:
+        """Return whether there is a collection."""
+        return exists(self.directory)
+
+    def create(self, settings: Settings, like: str | None, *, trust_pickle: bool) -> None:
+        """Create it with the settings and vectors of the collection at `like`, if that is here, else by `settings`."""
+        if like is not None and exists(collection_directory(like)):
+            create_like(collection_directory(like), self.directory)
+        else:
+            Collection.create(self.directory, settings, trust_pickle=trust_pickle).close()
+
+    def begin_feed(self, name: str, options: dict[str, Any], *, listed: bool, wait: float) -> None:
+        """Begin to index documents; see `Feed`."""
+        self._feeds[name] = Feed(self.directory, options, listed=listed, wait=wait)
+
+    def feed(self, name: str, batch: Batch) -> None:
+        """Index some documents."""
+        self._feeds[name].put(batch)
+
+    def end_feed(self, name: str) -> FeedResult | Failure:
+        """Wait until all documents are stored, and return the result."""
+        return self._feeds.pop(name).finished()
+
+    def abort_feed(self, name: str) -> None:
+        """End a run early; nothing happens if it has ended."""
+        feed = self._feeds.pop(name, None)
+        if feed:
+            feed.abort()
+
+    def remove(self, wait: float, **selection: Any) -> Changes:
+        """Remove documents; see `Collection.remove`."""
+        with Collection.open(self.directory, wait=wait) as collection:
+            return collection.remove(**selection)
+
+    def change_settings(self, choices: dict[str, Any], wait: float) -> None:
+        """Change settings; see `Collection.change_settings`."""
+        with Collection.open(self.directory, wait=wait) as collection:
+            collection.change_settings(**choices)
+
+    def info(self) -> dict[str, Any]:
+        """Return facts about the collection; see `Collection.info`."""
+        with Collection.open(self.directory) as collection:
+            return collection.info()
+
+    def sources(self) -> list[StoredSource]:
+        """Return the sources of documents; see `Collection.sources`."""
+        with Collection.open(self.directory) as collection:
+            return collection.sources()
+
+    def known(self, keys: Sequence[str]) -> list[str]:
+        """Return those of the keys that documents have."""
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            found = reader.known(list(keys))
+            return [key for key in keys if key in found]
+
+    def describe(self, key: str) -> Description:
+        """Return a document with the facts that are stored about it; UnknownKey if there is none."""
+        with Collection.open(self.directory) as collection, collection.contents() as contents:
+            return contents.describe(key)
+
+    def strangers(self, own: str, names: Sequence[str], where: Where | None = None) -> dict[str, list[str]]:
+        """Return the keys of the documents that belong to other shards than this one, `own`, by shard."""
+        keys: dict[str, list[str]] = {}
+        with Collection.open(self.directory) as collection:
+            for key in collection.keys(where):
+                if (owner := shard_of(key, names)) != own:
+                    keys.setdefault(owner, []).append(key)
+        return keys
+
+    def documents(self, keys: Sequence[str]) -> list[Document]:
+        """Return the documents with some keys, with their origins."""
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            found: list[Document] = []
+            for some in batches(keys, _KEYS):
+                known = reader.known(some)
+                ids = [known[key].id for key in some if key in known]
+                origins = reader.origins(ids)
+                found += [replace(restored(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
+            return found
