@@ -135,6 +135,12 @@ class Collection(StoredDocuments):
         return self._embedding
 
     @property
+    def revision(self) -> int:
+        """Return the number of the last committed change, 0 before the first."""
+        with self._store.reading() as reader:
+            return reader.revision()
+
+    @property
     def coverage(self) -> float | None:
         """Return the share of the running words that have a vector, 0 to 1; None if there are no words.
 

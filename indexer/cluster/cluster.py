@@ -10,6 +10,7 @@ from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.changing import Changer
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.coordinator import Coordinator
+from moverank.indexer.cluster.messages import ExplainRequest
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.shard_rankings import checked_ranking
 from moverank.indexer.contents import Description
@@ -25,6 +26,8 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import StoredSource
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 
@@ -108,6 +111,11 @@ class Cluster:
         """Return the number of documents."""
         return sum(state.documents for state in self._coordinator.states().values())
 
+    @property
+    def revision(self) -> tuple[int, ...]:
+        """Return the number of the last committed change of each shard."""
+        return tuple(state.revision for state in self._coordinator.states().values())
+
     def refresh(self) -> None:
         """Let the next search see the current state of every shard."""
         self._settings = None
@@ -140,6 +148,28 @@ class Cluster:
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
         chosen = SearchOptions.of(options, fields)
         return self._coordinator.similar(key, self._owners(key), chosen, self._tables(chosen))
+
+    def explain(
+        self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None
+    ) -> Explanation:
+        """Return the exact distance of a text or record from the document `key`, and its flows; see `Collection`."""
+        options = SearchOptions(gamma=gamma, rank=rank)
+        found = self._coordinator.explain(query, options, ExplainRequest(key), self._tables(options))
+        if not isinstance(found, Explanation):
+            raise TypeError
+        return found
+
+    def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
+        """Return the stage at which a search for `query` excludes the document `key`; see `Collection.why_not`."""
+        chosen = SearchOptions.of(options, fields)
+        ranking = self.search(query, chosen)
+        last = ranking.hits[-1] if len(ranking.hits) == chosen.k else None
+        kth = float("inf") if last is None else last.distance if last.total is None else last.total
+        request = ExplainRequest(key, kth, key in [hit.key for hit in ranking.hits])
+        found = self._coordinator.explain(query, chosen, request, self._tables(chosen))
+        if not isinstance(found, WhyNot):
+            raise TypeError
+        return found
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any

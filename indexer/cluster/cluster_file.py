@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,6 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import write_text
 from moverank.indexer.files.location import is_url
-
-SUFFIX = ".toml"
-"""The ending by which a file that describes shards is told from the directory of a collection."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _KEYS = {"place", "node"}
@@ -50,7 +47,8 @@ class ClusterFile:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            raise CollectionError(f"there is no {path}: make one with `moverank shards create -i {path}`") from error
+            made = f"`moverank shards create -i {path}`"
+            raise CollectionError(f"there is no {path}, which describes shards: make it with {made}") from error
         except OSError as error:
             raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -101,9 +99,20 @@ class ClusterFile:
         raise UsageError(f"{self.path} has no shard {name!r}: choose {', '.join(self.names)}")
 
 
-def is_cluster(index: str | Path) -> bool:
-    """Return whether the name of a collection is that of a file which describes shards."""
-    return str(index).endswith(SUFFIX) and not is_url(str(index))
+def new_shards(path: Path, number: int, places: Sequence[str]) -> tuple[ShardPlace, ...]:
+    """Return shards s1, s2, ... at these places, or in directories beside the file; UsageError for too few places."""
+    names = [f"s{i:0{len(str(number))}}" for i in range(1, 1 + number)]
+    if places and len(places) != number:
+        raise UsageError(f"{number} shards need as many places, not {len(places)}: repeat --place")
+    return tuple(
+        ShardPlace(name, place)
+        for name, place in zip(names, places or [default_place(path, name) for name in names], strict=True)
+    )
+
+
+def default_place(path: Path, name: str) -> str:
+    """Return a directory for a shard, relative to the file."""
+    return f"{path.stem}.shards/{name}.index"
 
 
 def _shard(path: Path, name: str, values: object) -> ShardPlace:

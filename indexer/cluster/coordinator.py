@@ -1,18 +1,18 @@
 """Searches all shards together: exchanges their limits, merges what they found, and repeats what a lost one missed."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
 
 from moverank.indexer.cluster.actors import Lost, RayShards
 from moverank.indexer.cluster.merging import Merged, merged_ranking, replies_to
-from moverank.indexer.cluster.messages import Call, Failure, Found, Message, ShardState
+from moverank.indexer.cluster.messages import Call, Explained, ExplainRequest, Failure, Found, Message, ShardState
 from moverank.indexer.cluster.shard import StaleState
 from moverank.indexer.errors import CollectionError, UnknownKey
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT
@@ -21,11 +21,16 @@ from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
 from moverank.indexer.settings import Settings
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
 
 _ATTEMPTS = 5  # of a search, after which shards that were lost each time are left out
 _RESTART = 20.0  # seconds that a lost shard is waited for
+
+
+_Answer = TypeVar("_Answer")
 
 
 class ShardLost(CollectionError):  # noqa: N818 - named after what happened
@@ -159,18 +164,16 @@ class Coordinator:
                     return found
         raise UnknownKey(f"the collection has no document with the key {key!r}")
 
-    def _repeated(self, search: Any, keys: set[TableKey]) -> Ranking:
+    def _repeated(self, search: Callable[[Version], _Answer], keys: set[TableKey]) -> _Answer:
         """Search, and search again in a new version if a shard was lost or changed."""
         for attempt in range(_ATTEMPTS):
             try:
-                ranking: Ranking = search(self.version(keys))
+                return search(self.version(keys))
             except (StaleState, ShardLost):
                 self.refresh()
                 if attempt == _ATTEMPTS - 1:
                     raise
-            else:
-                return ranking
-        raise AssertionError
+        raise AssertionError("unreachable")
 
     def _search(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
         """Search one version; a document that is being moved is in two shards: then for so many more hits."""
@@ -197,18 +200,44 @@ class Coordinator:
         seconds = time.monotonic() - began
         return merged_ranking(found, merged, hits, options.k, within, self._missing, seconds)
 
+    def explain(
+        self, request: Request, options: SearchOptions, explain: ExplainRequest, keys: set[TableKey]
+    ) -> Explanation | WhyNot:
+        """Explain a document of one of the shards for a text or a record; UnknownKey if none has it."""
+
+        def explained(version: Version) -> Explanation | WhyNot:
+            name = uuid4().hex
+            call = Call.of("begin", version.id, name, request, options, explain)
+            try:
+                messages = self._exchanged(version, name, call, options)
+            finally:
+                self._shards.ask(dict.fromkeys(version.states, Call.of("end", name)))
+            for message in messages.values():
+                if isinstance(message, Explained) and (found := message.explanation or message.why_not):
+                    return found
+            raise UnknownKey(f"the collection has no document with the key {explain.key!r}")
+
+        return self._repeated(explained, keys)
+
     def _found(self, version: Version, name: str, request: Request, options: SearchOptions) -> dict[str, Found]:
         """Run one search in all shards until each has found its best."""
-        stop, plain = options.stop, replace(options, stop=None)
-        calls = dict.fromkeys(version.states, Call.of("begin", version.id, name, request, plain))
+        call = Call.of("begin", version.id, name, request, replace(options, stop=None))
+        messages = self._exchanged(version, name, call, options)
+        return {shard: found for shard, found in messages.items() if isinstance(found, Found)}
+
+    def _exchanged(self, version: Version, name: str, call: Call, options: SearchOptions) -> dict[str, Message]:
+        """Begin the work called `name` in all shards by `call`, and return their last messages."""
+        stop = options.stop
+        calls = dict.fromkeys(version.states, call)
         messages = dict[str, Message]()
         while calls:
             messages |= self.call_all(calls)
             if stop is not None and stop():
                 self.call_all(dict.fromkeys(version.states, Call.of("stop", name)))
                 stop = None
-            calls = {n: Call.of("proceed", name, reply) for n, reply in replies_to(messages, options.k).items()}
-        return {n: found for n, found in messages.items() if isinstance(found, Found)}
+            replies = replies_to(messages, options.k)
+            calls = {shard: Call.of("proceed", name, reply) for shard, reply in replies.items()}
+        return messages
 
     def _hits(self, name: str, found: Mapping[str, Found], merged: Merged) -> tuple[Hit, ...]:
         calls = {shard: Call.of("hits", name, merged.positions_in(shard)) for shard in found}

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import StageCounts
 
 _Floats = NDArray[np.float64]
@@ -79,5 +81,22 @@ class Found:
     problem: str | None = None
 
 
-Message = Gathering | Bounding | Found | Failure
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The explanation of a document that is in this shard, or why it is no hit; None if it is in another one."""
+
+    explanation: Explanation | None = None
+    why_not: WhyNot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainRequest:
+    """Explain the document `key` of one of the shards, or why it is not better than the k-th hit, at `kth`."""
+
+    key: str
+    kth: float | None = None
+    hit: bool = False
+
+
+Message = Gathering | Bounding | Found | Explained | Failure
 Reply = _Floats | tuple[float, float]

@@ -7,7 +7,7 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.cluster.messages import Bounding, Failure, Found, Gathering, Message, Reply
+from moverank.indexer.cluster.messages import Bounding, Explained, Failure, Found, Gathering, Message, Reply
 from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.rerank.errors import RerankError
 
@@ -23,13 +23,13 @@ class _Ended(Exception):  # noqa: N818 - named after what happened
 class Session:
     """Runs `work` with this object as its `Peers`; `first`, then `proceed` return what it has to say."""
 
-    def __init__(self, work: "Callable[[Session], Found]") -> None:
+    def __init__(self, work: "Callable[[Session], Found | Explained]") -> None:
         self._messages, self._replies = SimpleQueue[Message](), SimpleQueue[Reply | None]()
         self.stopped = False
         self._thread = Thread(target=self._run, args=(work,), name="moverank-shard-search", daemon=True)
         self._thread.start()
 
-    def _run(self, work: "Callable[[Session], Found]") -> None:
+    def _run(self, work: "Callable[[Session], Found | Explained]") -> None:
         try:
             self._messages.put(work(self))
         except _Ended:

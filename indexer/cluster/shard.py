@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.cluster.messages import Found, Message, Reply, ShardState
+from moverank.indexer.cluster.messages import Explained, ExplainRequest, Found, Message, Reply, ShardState
 from moverank.indexer.cluster.session import Session
 from moverank.indexer.cluster.shard_contents import ShardContents
 from moverank.indexer.errors import CollectionError
@@ -122,12 +122,18 @@ class Shard(ShardContents):
         """Return the words of a stored document as the query of a search in all shards; see `Searcher.portable`."""
         return self._adopted(version).searcher.portable(key, options)
 
-    def begin(self, version: str, name: str, request: Request, options: SearchOptions) -> Message:
-        """Begin the search called `name`, and return its first message."""
+    def begin(
+        self, version: str, name: str, request: Request, options: SearchOptions, explain: ExplainRequest | None = None
+    ) -> Message:
+        """Begin the search called `name`, or an explanation of one document, and return its first message."""
         running = _Running(self._adopted(version), options)
         running.version.opened.acquire()
         self._running[name] = running
-        running.session = Session(lambda session: _search(running, request, session))
+        running.session = Session(
+            lambda session: (
+                _explain(running, request, session, explain) if explain else _search(running, request, session)
+            )
+        )
         return running.session.first()
 
     def proceed(self, name: str, reply: Reply) -> Message:
@@ -162,6 +168,22 @@ class Shard(ShardContents):
         if running is None or running.session is None:
             raise StaleState("the search is not known here")
         return running.session
+
+
+def _explain(running: _Running, request: Request, session: Session, explain: ExplainRequest) -> Explained:
+    """Explain a document together with the other shards, which know how it compares with theirs."""
+    searcher = running.version.searcher
+    here = searcher.has(explain.key)
+    try:
+        query = searcher.query(request, running.options, session)
+    except NoKnownWords:
+        if here:
+            raise
+        return Explained()
+    key = explain.key if here else None
+    if explain.kth is None:
+        return Explained(explanation=searcher.explanation(query, key))
+    return Explained(why_not=searcher.exclusion(query, key, explain.kth, hit=explain.hit))
 
 
 def _search(running: _Running, request: Request, session: Session) -> Found:

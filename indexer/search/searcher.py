@@ -18,7 +18,15 @@ from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.explanations import StoredBag, explain_document, why_not
+from moverank.indexer.search.explanations import (
+    StoredBag,
+    check_bounded,
+    explain_document,
+    explain_elsewhere,
+    why_not,
+    why_not_below,
+    why_not_elsewhere,
+)
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
@@ -168,9 +176,31 @@ class Searcher:
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
             document = StoredBag.of(self._parser, query, key)
-        explanation = explain_document(self._view, query, document)
-        words = query.words
-        return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
+        return _with_words(explain_document(self._view, query, document), query)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a document with a key."""
+        with self.database:
+            return bool(self._reader.known([key]))
+
+    def explanation(self, query: Query, key: str | None) -> Explanation | None:
+        """Return the explanation of the document `key` for a query that other shards have, too; None if it is there."""
+        if key is None:
+            explain_elsewhere(self._view, query)
+            return None
+        with self.database:
+            document = StoredBag.of(self._parser, query, key)
+        return _with_words(explain_document(self._view, query, document), query)
+
+    def exclusion(self, query: Query, key: str | None, kth: float, *, hit: bool) -> WhyNot | None:
+        """Return why the document `key` is not among the hits of all shards; None if it is in another shard."""
+        check_bounded(query.ranking)
+        if key is None:
+            why_not_elsewhere(self._view, query)
+            return None
+        with self.database:
+            document = StoredBag.of(self._parser, query, key)
+        return why_not_below(self._view, query, document, kth, hit=hit)
 
     def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
@@ -220,6 +250,12 @@ class Searcher:
             else:
                 stored = StoredHits.of(self._reader, self._parser, outcome, parsed, explained=options.explained)
                 yield ranking_of(stored, outcome, parsed)
+
+
+def _with_words(explanation: Explanation, query: Query) -> Explanation:
+    """Return an explanation with the words of the query that have no vector, and those that have no effect."""
+    words = query.words
+    return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
 
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:
