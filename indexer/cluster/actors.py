@@ -39,7 +39,7 @@ class RayShards:
     """The actors of the shards that a file describes; close it, and those that were started for it end."""
 
     def __init__(self, file: ClusterFile) -> None:
-        self._ray = _connected(file.address)
+        self._ray, self._started = _connected(file.address)
         self._remains = bool(file.address)  # actors outlive this process
         self._actors = {shard.name: self._actor(file, shard) for shard in file.shards}
 
@@ -97,20 +97,27 @@ class RayShards:
             self._ray.kill(actor)
 
     def close(self) -> None:
-        """Disconnect; end what was started for this process."""
-        self._ray.shutdown()
+        """End the actors unless they outlive this process, and disconnect unless it was connected before."""
+        if not self._remains:
+            self.stop()
+        if self._started:
+            self._ray.shutdown()
 
 
-def _connected(address: str) -> Any:
-    """Return Ray, connected to the cluster at an address or to a new one; CollectionError if that fails."""
+def _connected(address: str) -> tuple[Any, bool]:
+    """Return Ray, connected to the cluster at an address or to a new one, and whether this connected it.
+
+    Raises CollectionError if that fails.
+    """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).")  # its messages would go to standard output
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
     except ImportError as error:
         raise CollectionError("shards need Ray: python -m pip install 'moverank[ray]'") from error
     if ray.is_initialized():
-        return ray
+        return ray, False
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()}
     try:
         ray.init(
@@ -122,4 +129,4 @@ def _connected(address: str) -> Any:
         )
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         raise CollectionError(f"the Ray cluster at {address or 'this machine'} cannot be used: {error}") from error
-    return ray
+    return ray, True

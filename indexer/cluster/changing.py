@@ -39,8 +39,9 @@ class Changer:
         """
         name, strict = uuid4().hex, bool(options.get("strict"))
         faults = list[Rejection]()
-        self._all("begin_feed", name, options, listed=changed is not None, wait=self._wait)
+        self._coordinator.states()  # waits for shards whose process has just ended
         try:
+            self._all("begin_feed", name, options, listed=changed is not None, wait=self._wait)
             for batch in batches(records, _BATCH * len(self._names)):
                 calls, bad = self._by_shard(batch, everywhere=bool(options.get("prune")))
                 for fault in bad:
@@ -48,7 +49,7 @@ class Changer:
                 faults += bad
                 self._coordinator.call_all({shard: Call.of("feed", name, some) for shard, some in calls.items()})
         except BaseException:
-            self._all("abort_feed", name)
+            self._coordinator.tell(self._names, "abort_feed", name)
             raise
         results: dict[str, FeedResult] = self._all("end_feed", name)
         return _summed(results, faults, rejected, changed)

@@ -10,9 +10,10 @@ from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.changing import Changer
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.coordinator import Coordinator
-from moverank.indexer.cluster.messages import ExplainRequest
+from moverank.indexer.cluster.messages import ExplainRequest, ShardState
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.shard_rankings import checked_ranking
+from moverank.indexer.cluster.whole_corpus import WholeCorpus, joined, joined_words
 from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
@@ -22,7 +23,9 @@ from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.reranking.pairs_of_texts import pairs_of_texts
 from moverank.indexer.scope import Scope
+from moverank.indexer.search.pairs import Pairs, pair_options
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import StoredSource
@@ -38,13 +41,13 @@ class Cluster:
     """An open collection in shards; close it, or use it in a `with` block. Get one by `create` or `open`.
 
     Each shard is a collection that one process holds, on its own machine. A search answers as one collection with all
-    documents would: see `Coordinator`.
+    documents would: see `Coordinator`. `file` describes the shards.
     """
 
     def __init__(self, file: ClusterFile, wait: float = 0.0) -> None:
-        self.path, self.wait, self._file = file.path, wait, file
-        self._shards = RayShards(file)
-        self._coordinator = Coordinator(self._shards)
+        self.path, self.wait, self.file = file.path, wait, file
+        self.shards = RayShards(file)
+        self._coordinator = Coordinator(self.shards)
         self._settings: Settings | None = None
 
     @classmethod
@@ -88,7 +91,7 @@ class Cluster:
 
     def close(self) -> None:
         """Disconnect from the shards; processes that were started for this object end."""
-        self._shards.close()
+        self.shards.close()
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +101,7 @@ class Cluster:
 
     def stop(self) -> None:
         """End the processes of the shards, also those that would outlive this object."""
-        self._shards.stop()
+        self.shards.stop()
 
     @property
     def settings(self) -> Settings:
@@ -123,9 +126,9 @@ class Cluster:
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
         """Start the shards, and count what searches with these options need of all of them."""
-        progress("Opening", 0, len(self._file.shards), "shards")
+        progress("Opening", 0, len(self.file.shards), "shards")
         self._coordinator.version(self._tables(SearchOptions.of(options, fields)))
-        progress("Opening", len(self._file.shards), len(self._file.shards), "shards")
+        progress("Opening", len(self.file.shards), len(self.file.shards), "shards")
 
     def _tables(self, options: SearchOptions) -> set[TableKey]:
         """Return the statistics that a search needs of all shards; UsageError if shards cannot rank so."""
@@ -197,8 +200,8 @@ class Cluster:
 
     def _owners(self, key: str) -> list[str]:
         """Return the shards that may have a document, first that which it belongs to."""
-        owner = shard_of(key, self._file.names)
-        return [owner, *(name for name in self._file.names if name != owner)]
+        owner = shard_of(key, self.file.names)
+        return [owner, *(name for name in self.file.names if name != owner)]
 
     def index(
         self,
@@ -242,13 +245,13 @@ class Cluster:
     def change_settings(self, **choices: Any) -> None:
         """Change settings of all shards; see `Collection.change_settings`."""
         with self._changing():
-            for name in self._file.names:
+            for name in self.file.names:
                 self._coordinator.call(name, "change_settings", choices, self.wait)
 
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""
         found: dict[Any, StoredSource] = {}
-        for name in self._file.names:
+        for name in self.file.names:
             for stored in self._coordinator.call(name, "sources"):
                 before = found.get(stored.source)
                 documents = stored.documents + (before.documents if before else 0)
@@ -267,11 +270,11 @@ class Cluster:
 
     def info(self) -> dict[str, Any]:
         """Return the facts about each shard, and sums."""
-        infos = {name: self._coordinator.call(name, "info") for name in self._file.names}
-        processes = self._shards.processes()
+        infos = {name: self._coordinator.call(name, "info") for name in self.file.names}
+        processes = self.processes()
         first = next(iter(infos.values()))
         summed = ("documents", "parts", "wordless", "given_vectors", "bytes")
-        places = {shard.name: shard for shard in self._file.shards}
+        places = {shard.name: shard for shard in self.file.shards}
         shards = {
             name: {
                 "place": places[name].place,
@@ -286,72 +289,126 @@ class Cluster:
         own = {name: first[name] for name in ("dim", "vectors", "embedding", "normalize", "weights", "gamma", "rank")}
         return total | own | {"ranking": str(self.settings.ranking), "shards": shards}
 
+    def processes(self) -> dict[str, int | None]:
+        """Return the number of the process of each shard, None for one that cannot be reached."""
+        found = self.shards.processes()
+        return {name: number if isinstance(number, int) else None for name, number in found.items()}
+
+    def documents_of_shards(self, words: Iterable[str] = (), fields: Sequence[str] = ()) -> WholeCorpus:
+        """Read all documents that have a word, counted over one vocabulary, which also has `words`.
+
+        `fields` are those of which the numbers are read. UsageError if no document has a number in one of them.
+        """
+        parts = [self._coordinator.call(name, "corpus", list(fields)) for name in self.file.names]
+        for field in fields:
+            if not any(field in part.priors for part in parts):
+                raise UsageError(f"no document has a number in the field {field!r}")
+        every = joined_words(parts, words)
+        vectors = self._coordinator.call(self.file.names[0], "vectors_of", every)
+        return joined(parts, every, vectors, self.settings.title_weight)
+
+    def pairs(
+        self,
+        within: float | None = None,
+        k: int | None = None,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+        progress: Progress = silent,
+    ) -> Pairs:
+        """Find all pairs of documents whose distance is at most `within`, or the `k` nearest; see `Collection.pairs`.
+
+        The bags of all shards are compared in this process.
+        """
+        if where:
+            raise UsageError("pairs of shards are those of all documents: leave --where out")
+        options, limit = pair_options(within, k, rank, gamma, None, self.settings.ranking)
+        ranking = checked_ranking(resolve(options.rank, options.gamma, self.settings.ranking), self.settings)
+        whole = self.documents_of_shards()
+        return pairs_of_texts(whole.texts, whole.titles, ranking, limit, k, self.directory, progress)
+
+    @property
+    def directory(self) -> Path:
+        """Return the directory of what belongs to all shards: locks, and results of experiments."""
+        return self.path.resolve().with_suffix(".shards")
+
     def add_shard(self, shard: ShardPlace, *, progress: Progress = silent) -> int:
         """Add an empty shard, and move to it the documents that belong there; return how many these are.
 
         Searches go on meanwhile; those of other processes see the shard when they open the collection again.
         """
         with self._changing(shard_names=False):
-            if shard.name in self._file.names:
+            if shard.name in self.file.names:
                 raise UsageError(f"{self.path} has a shard {shard.name!r} already: choose another name")
-            like = self._file.place_of(self._file.shards[0])
-            file = self._file.with_shard(shard)
+            like = self.file.place_of(self.file.shards[0])
+            file = self.file.with_shard(shard)
             settings = self.settings
-            self._shards.add(file, shard)
+            self.shards.add(file, shard)
             if not self._coordinator.call(shard.name, "exists"):
                 self._coordinator.call(shard.name, "create", settings, like, trust_pickle=False)
             file.write()
-            self._file = file
+            self.file = file
         return self.balance(progress=progress)
 
     def balance(self, *, progress: Progress = silent) -> int:
         """Move documents to the shards that they belong to, and return how many were not there."""
         with self._changing() as changer:
-            return changer.balance(self._file.names, progress)
+            return changer.balance(self.file.names, progress)
 
     def drop_shard(self, name: str, *, progress: Progress = silent) -> int:
         """Move all documents of a shard to the others, then take it out of the file; return how many were moved."""
-        self._file.shard(name)
+        self.file.shard(name)
         with self._changing() as changer:
-            rest = self._file.without(name)
+            rest = self.file.without(name)
             if not rest.shards:
                 raise UsageError(f"{self.path} has no other shard that could hold the documents of {name}")
             moved = changer.balance(rest.names, progress)
             rest.write()
-            self._file = rest
-            self._shards.drop(name)
+            self.file = rest
+            self.shards.drop(name)
             self.refresh()
         return moved
 
     def move_shard(self, shard: ShardPlace) -> None:
         """Let a shard be at another place, which a copy of it has: `moverank copy` makes one."""
-        self._file.shard(shard.name)
+        before = self.file.shard(shard.name)
         with self._changing():
-            before = self._coordinator.call(shard.name, "state")
-            file = self._file.with_shard(shard)
-            self._shards.drop(shard.name)
-            self._shards.add(file, shard)
-            after = self._coordinator.call(shard.name, "state")
-            if (before.revision, before.token) != (after.revision, after.token):
-                raise CollectionError(
-                    f"{shard.place} is not a copy of the current state of the shard {shard.name}: make one with "
-                    f"`moverank copy {self._file.shard(shard.name).place} {shard.place}`"
-                )
-            file.write()
-            self._file = file
-            self.refresh()
+            stored = self._coordinator.call(shard.name, "state")
+            file = self.file.with_shard(shard)
+            self._replace(file, shard)
+            try:
+                _check_copy(stored, self._coordinator.call(shard.name, "state"), self.file.place_of(before), shard)
+                file.write()
+            except BaseException:
+                self._replace(self.file, before)
+                raise
+            self.file = file
+
+    def _replace(self, file: ClusterFile, shard: ShardPlace) -> None:
+        """Let another process hold a shard, at its place in `file`."""
+        self.shards.drop(shard.name)
+        self.shards.add(file, shard)
 
     @contextmanager
     def _changing(self, *, shard_names: bool = True) -> Iterator[Changer]:
         """Hold the lock of all writers of this collection; the file may have been changed before."""
-        directory = self.path.resolve().with_suffix(".shards")
-        directory.mkdir(exist_ok=True)
-        with locked(directory, self.wait):
+        self.directory.mkdir(exist_ok=True)
+        with locked(self.directory, self.wait):
             file = ClusterFile.read(self.path)
-            if shard_names and file.names != self._file.names:
+            if shard_names and file.names != self.file.names:
                 raise CollectionError(f"{self.path} was changed meanwhile: run the same command again")
-            yield Changer(self._coordinator, self._file.names, self.wait)
+            yield Changer(self._coordinator, self.file.names, self.wait)
         self.refresh()
+
+
+def _check_copy(stored: ShardState, copied: ShardState, place: str, shard: ShardPlace) -> None:
+    """Raise CollectionError unless the new place of a shard has the state that is stored at its `place`."""
+    if (copied.revision, copied.token) != (stored.revision, stored.token):
+        raise CollectionError(
+            f"{shard.place} is not a copy of the current state of the shard {shard.name}: make one with "
+            f"`moverank copy {place} {shard.place}`"
+        )
 
 
 def _without_vector(fields: dict[str, Any]) -> dict[str, Any]:

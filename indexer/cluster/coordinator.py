@@ -1,7 +1,8 @@
 """Searches all shards together: exchanges their limits, merges what they found, and repeats what a lost one missed."""
 
+import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -25,6 +26,8 @@ from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
+
+_log = logging.getLogger("moverank")
 
 _ATTEMPTS = 5  # of a search, after which shards that were lost each time are left out
 _RESTART = 20.0  # seconds that a lost shard is waited for
@@ -74,6 +77,10 @@ class Coordinator:
                 raise answer.error
         return answers
 
+    def tell(self, names: Iterable[str], method: str, *arguments: Any) -> None:
+        """Call a method of several shards, whether they can be reached or not."""
+        self._shards.ask(dict.fromkeys(names, Call(method, arguments)))
+
     def settings(self) -> Settings:
         """Return the settings, which all shards have."""
         states = self._states()
@@ -91,7 +98,7 @@ class Coordinator:
     def _states(self) -> dict[str, ShardState]:
         """Open the current states; lost shards are waited for, and left out if they do not come back."""
         names, until = tuple(self._shards.names), time.monotonic() + _RESTART
-        found: dict[str, ShardState] = {}
+        found, waiting = dict[str, ShardState](), set[str]()
         while True:
             answers = self._shards.ask({name: Call("state") for name in names if name not in found})
             for name, answer in answers.items():
@@ -99,6 +106,9 @@ class Coordinator:
                     raise answer.error
                 if isinstance(answer, ShardState):
                     found[name] = answer
+                elif name not in waiting:
+                    waiting.add(name)
+                    _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
             if len(found) == len(names) or time.monotonic() > until:
                 break
             time.sleep(0.2)
@@ -195,7 +205,7 @@ class Coordinator:
             merged = Merged.of(found, options.k)
             hits = self._hits(name, found, merged)
         except BaseException:
-            self._shards.ask(dict.fromkeys(version.states, Call.of("end", name)))
+            self.tell(version.states, "end", name)
             raise
         seconds = time.monotonic() - began
         return merged_ranking(found, merged, hits, options.k, within, self._missing, seconds)
@@ -211,7 +221,7 @@ class Coordinator:
             try:
                 messages = self._exchanged(version, name, call, options)
             finally:
-                self._shards.ask(dict.fromkeys(version.states, Call.of("end", name)))
+                self.tell(version.states, "end", name)
             for message in messages.values():
                 if isinstance(message, Explained) and (found := message.explanation or message.why_not):
                     return found

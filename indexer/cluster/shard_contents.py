@@ -5,10 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from moverank.indexer.cluster.batches import batches
 from moverank.indexer.cluster.feed import Batch, Feed, FeedResult
 from moverank.indexer.cluster.messages import Failure
 from moverank.indexer.cluster.routing import shard_of
+from moverank.indexer.cluster.whole_corpus import ShardCorpus, WordVectorsOf
 from moverank.indexer.collection import Collection
 from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes, Document
@@ -16,6 +19,9 @@ from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.options import Where
+from moverank.indexer.reranking.stored_texts import corpus_vocabulary, stored_counts, stored_splits
+from moverank.indexer.search.priors import prior_of
+from moverank.indexer.search.query import Prior
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import StoredSource, exists
 
@@ -89,6 +95,24 @@ class ShardContents:
         with Collection.open(self.directory) as collection, collection.contents() as contents:
             return contents.describe(key)
 
+    def corpus(self, fields: Sequence[str]) -> ShardCorpus:
+        """Return all documents that have a word, counted, with the numbers in some fields."""
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            ids, counts, words = stored_counts(reader)
+            shown, rows = reader.shown(ids), {id_: row for row, id_ in enumerate(ids)}
+            keys = {id_: shown[id_].key for id_ in ids}
+            titles, labels = tuple(shown[id_].title for id_ in ids), tuple(shown[id_].label for id_ in ids)
+            priors = {name: _by_row(found, rows) for name in fields if (found := prior_of(reader, name))}
+            splits = stored_splits(reader, keys)
+            total = reader.document_count()
+        return ShardCorpus(tuple(keys.values()), titles, labels, counts, words, total, splits, priors)
+
+    def vectors_of(self, words: Sequence[str]) -> WordVectorsOf:
+        """Return the vectors of words."""
+        with Collection.open(self.directory) as collection:
+            found = corpus_vocabulary(words, collection.embedding)
+            return WordVectorsOf(found.known, found.vectors, collection.embedding.fingerprint)
+
     def strangers(self, own: str, names: Sequence[str], where: Where | None = None) -> dict[str, list[str]]:
         """Return the keys of the documents that belong to other shards than this one, `own`, by shard."""
         keys: dict[str, list[str]] = {}
@@ -108,3 +132,10 @@ class ShardContents:
                 origins = reader.origins(ids)
                 found += [replace(restored(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
             return found
+
+
+def _by_row(prior: Prior, rows: dict[int, int]) -> Prior:
+    """Return values by row instead of by id; those of documents without a row are left out."""
+    here = np.array([id_ in rows for id_ in prior.ids.tolist()], bool)
+    own = np.array([rows[id_] for id_ in prior.ids[here].tolist()], np.int64)
+    return Prior(own, prior.values[here])

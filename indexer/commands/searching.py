@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED
-from moverank.indexer.commands.opening import open_index
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     SEARCH_DEFAULTS,

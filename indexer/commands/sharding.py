@@ -91,9 +91,7 @@ def create(
     if as_json:
         print_object({"file": str(file), "shards": list(described.names)})
     else:
-        typer.echo(
-            f"{len(described.shards)} shards are described by {file}: `moverank index PATH -i {file}` fills them"
-        )
+        typer.echo(f"{file} describes {len(described.shards)} shards: `moverank index PATH -i {file}` fills them")
 
 
 @app.command(epilog="Example: `moverank shards info -i forum.toml`")

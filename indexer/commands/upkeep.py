@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
-from moverank.indexer.commands.opening import open_index
 from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     Index,

@@ -13,7 +13,7 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, VectorsError
 from moverank.indexer.files.directory import VECTORS
-from moverank.indexer.files.location import is_cluster, shown
+from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.shared_vectors import fetch_vectors
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, exists, open_store
@@ -31,11 +31,6 @@ _NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 
 def open_collection(directory: Path) -> tuple[Store, Settings, Embedding | None]:
     """Open the store in a collection's directory; CollectionError if there is no usable collection."""
-    if is_cluster(directory):
-        raise CollectionError(
-            f"{directory} describes shards, which this command cannot use together: name one of them, -i PLACE; "
-            f"`moverank shards info -i {directory}` lists their places"
-        )
     if not exists(directory):
         place = shown(directory)
         raise CollectionError(f"there is no collection in {place}: make one with `moverank index PATH -i {place}`")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
+from moverank.indexer.errors import QueryVectorError, UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
@@ -29,7 +29,7 @@ from moverank.indexer.search.explanations import (
 )
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
-from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
+from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
 from moverank.indexer.search.peers import Peers
 from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser
@@ -112,8 +112,7 @@ class Searcher:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
         with self.database:
             query = self._parser.resolve(options)
-        if query.ranking.plain not in ("wmd", "pwmd"):
-            raise UsageError(f"pairs are compared by wmd or pwmd, not by {query.ranking}: both sides count alike there")
+        check_pair_ranking(query.ranking)
         found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
         with self.database:
             shown = self._reader.shown(np.union1d(found.first, found.second).tolist())

@@ -151,7 +151,8 @@ class TermScores:
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
-        for part, counts in zip(self._parts, self.counts(gamma, None).counts, strict=True):
+        counted = (self._same or self).counts(gamma, None)
+        for part, counts in zip(self._parts, counted.counts, strict=True):
             row = int(np.searchsorted(part.ids, id_))
             if row < len(part.ids) and part.ids[row] == id_:
                 entries = slice(counts.starts[row], counts.starts[row + 1])
