@@ -29,7 +29,7 @@ from moverank.rerank.ranking import Hit, Ranking
 
 _log = logging.getLogger("moverank")
 
-_ATTEMPTS = 5  # of a search, after which shards that were lost each time are left out
+_PATIENCE = 120.0  # seconds for which a search is repeated if processes end again and again
 _RESTART = 20.0  # seconds that a lost shard is waited for
 
 
@@ -46,11 +46,12 @@ class ShardLost(CollectionError):  # noqa: N818 - named after what happened
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """States of shards that are searched together, with common statistics; `tables` are those that these have."""
+    """States of shards that are searched together, with common `statistics`; `tables` are those that these have."""
 
     id: str
     states: Mapping[str, ShardState]
     tables: frozenset[TableKey]
+    statistics: Any
 
 
 class Coordinator:
@@ -59,6 +60,7 @@ class Coordinator:
     def __init__(self, shards: RayShards) -> None:
         self._shards, self._lock = shards, Lock()
         self._version: Version | None = None
+        self._checked = False  # whether it is that of the current states
         self._counted: dict[tuple[str, int], dict[TableKey, TermTable]] = {}
         self._missing: tuple[str, ...] = ()
 
@@ -93,7 +95,7 @@ class Coordinator:
     def refresh(self) -> None:
         """Let the next search see the current states of all shards."""
         with self._lock:
-            self._version = None
+            self._checked = False
 
     def _states(self) -> dict[str, ShardState]:
         """Open the current states; lost shards are waited for, and left out if they do not come back."""
@@ -121,25 +123,32 @@ class Coordinator:
     def version(self, keys: set[TableKey]) -> Version:
         """Return the version that searches use, with at least the tables `keys`."""
         with self._lock:
-            if self._version is None or not keys <= self._version.tables:
+            if self._version is None or not self._checked or not keys <= self._version.tables:
                 known = self._version.tables if self._version else frozenset()
-                self._version = self._new_version(known | keys)
+                self._version, self._checked = self._new_version(known | keys), True
             return self._version
 
     def _new_version(self, keys: frozenset[TableKey]) -> Version:
-        for _ in range(_ATTEMPTS):
-            states = self._states()
+        """Return the version of the current states: the last one, if only processes were started again since."""
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            states, last = self._states(), self._version
             try:
-                statistics = self._statistics(states, keys)
-                version = Version(uuid4().hex, states, keys)
-                reference = self._shards.shared(statistics)
-                self.call_all(
-                    {n: Call.of("adopt", version.id, state.revision, reference) for n, state in states.items()}
-                )
+                if last and last.states == states and keys <= last.tables:
+                    version = last
+                else:
+                    shared = self._shards.shared(self._statistics(states, keys))
+                    version = Version(uuid4().hex, states, keys, shared)
+                self._adopt(version)
             except (StaleState, ShardLost):
                 continue
             return version
         raise CollectionError("the shards are being changed all the time by other processes: try again")
+
+    def _adopt(self, version: Version) -> None:
+        """Let all shards search the states of a version; nothing happens in those that do already."""
+        shared, states = version.statistics, version.states.items()
+        self.call_all({name: Call.of("adopt", version.id, own.revision, shared) for name, own in states})
 
     def _statistics(self, states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> SharedStatistics:
         """Count the terms of all shards; those of shards that have not changed are known."""
@@ -176,14 +185,14 @@ class Coordinator:
 
     def _repeated(self, search: Callable[[Version], _Answer], keys: set[TableKey]) -> _Answer:
         """Search, and search again in a new version if a shard was lost or changed."""
-        for attempt in range(_ATTEMPTS):
+        until = time.monotonic() + _PATIENCE
+        while True:
             try:
                 return search(self.version(keys))
             except (StaleState, ShardLost):
                 self.refresh()
-                if attempt == _ATTEMPTS - 1:
+                if time.monotonic() > until:
                     raise
-        raise AssertionError("unreachable")
 
     def _search(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
         """Search one version; a document that is being moved is in two shards: then for so many more hits."""

@@ -25,14 +25,10 @@ from moverank.indexer.commands.shared_options import (
 )
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
-for _command in (
-    indexing.index,
-    indexing.threads,
-    searching.search,
-    searching.similar,
-    searching.explain,
-    upkeep.remove,
-):
+SAME = (indexing.index, indexing.threads, searching.search, searching.similar, searching.explain, upkeep.remove)
+"""Commands that take a file of shards as they take a collection."""
+
+for _command in SAME:
     app.command()(_command)
 
 File = Annotated[

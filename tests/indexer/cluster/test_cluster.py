@@ -361,7 +361,8 @@ def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection
     ]
     for mine, theirs in zip(tables[0].rows, tables[1].rows, strict=True):
         assert {name: mine[name] for name in ("map", "p@5")} == pytest.approx(
-            {name: theirs[name] for name in ("map", "p@5")}
+            {name: theirs[name] for name in ("map", "p@5")},
+            abs=0.001,  # documents of equal distance have another order
         )
 
 
