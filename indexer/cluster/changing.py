@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -52,7 +53,11 @@ class Changer:
             self._coordinator.tell(self._names, "abort_feed", name)
             raise
         results: dict[str, FeedResult] = self._all("end_feed", name)
-        return _summed(results, faults, rejected, changed)
+        return self._numbered(_summed(results, faults, rejected, changed))
+
+    def _numbered(self, changes: Changes) -> Changes:
+        """Return changes with the sum of the revisions of all shards, which grows with each change."""
+        return replace(changes, revision=sum(state.revision for state in self._coordinator.states().values()))
 
     def _by_shard(
         self, batch: Sequence[Document | Rejection], *, everywhere: bool
@@ -97,7 +102,7 @@ class Changer:
                 "confirms that they are to be removed"
             )
         done = self._remove({shard: calls[shard] for shard, changes in planned.items() if changes.removed})
-        return Changes(removed=sum(changes.removed for changes in done.values()))
+        return self._numbered(Changes(removed=sum(changes.removed for changes in done.values())))
 
     def _with_keys(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return the selection of each shard; a document that is being moved is in two of them."""

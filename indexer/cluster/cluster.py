@@ -28,7 +28,7 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.search.pairs import Pairs, pair_options
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import StoredSource
+from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
@@ -235,10 +235,11 @@ class Cluster:
         source: str | None = None,
         everything: bool = False,
         dry_run: bool = False,
+        upkeep: bool = True,
         progress: Progress = silent,
     ) -> Changes:
         """Remove documents; see `Collection.remove`."""
-        _ = progress
+        _ = progress, upkeep
         with self._changing() as changer:
             return changer.remove(keys, where, source, everything=everything, dry_run=dry_run)
 
@@ -257,6 +258,20 @@ class Cluster:
                 documents = stored.documents + (before.documents if before else 0)
                 found[stored.source] = stored._replace(id=None, documents=documents)
         return list(found.values())
+
+    def count(self, where: Where | None) -> int:
+        """Return the number of documents that pass a filter."""
+        return sum(self._coordinator.call(name, "count", where) for name in self.file.names)
+
+    def entries(self, where: Where | None, limit: int | None, first: int) -> Iterator[Entry]:
+        """Iterate over `limit` documents that pass a filter, after the `first` ones, shard by shard, without texts."""
+        for name in self.file.names:
+            found, here = self._coordinator.call(name, "entries", where, limit, first)
+            first = max(0, first - here)
+            limit = None if limit is None else limit - len(found)
+            yield from found
+            if limit == 0:
+                return
 
     def describe(self, key: str) -> Description:
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""

@@ -226,7 +226,7 @@ class Coordinator:
 
         def explained(version: Version) -> Explanation | WhyNot:
             name = uuid4().hex
-            call = Call.of("begin", version.id, name, request, options, explain)
+            call = Call.of("begin", version.id, name, request, replace(options, stop=None), explain)
             try:
                 messages = self._exchanged(version, name, call, options)
             finally:

@@ -23,7 +23,7 @@ from moverank.indexer.reranking.stored_texts import corpus_vocabulary, stored_co
 from moverank.indexer.search.priors import prior_of
 from moverank.indexer.search.query import Prior
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import StoredSource, exists
+from moverank.indexer.store import Entry, StoredSource, exists
 
 _KEYS = 5000
 
@@ -89,6 +89,16 @@ class ShardContents:
         with Collection.open(self.directory) as collection, collection.reading() as reader:
             found = reader.known(list(keys))
             return [key for key in keys if key in found]
+
+    def count(self, where: Where | None) -> int:
+        """Return the number of documents that pass a filter."""
+        with Collection.open(self.directory) as collection, collection.contents(where) as contents:
+            return len(contents)
+
+    def entries(self, where: Where | None, limit: int | None, first: int) -> tuple[list[Entry], int]:
+        """Return `limit` documents that pass a filter, after the `first` ones, and how many do."""
+        with Collection.open(self.directory) as collection, collection.contents(where) as contents:
+            return list(contents.entries(limit, first)), len(contents)
 
     def describe(self, key: str) -> Description:
         """Return a document with the facts that are stored about it; UnknownKey if there is none."""
