@@ -20,6 +20,7 @@ from moverank.indexer.commands import (
     reranking,
     searching,
     serving,
+    sharding,
     tuning,
     upkeep,
 )
@@ -52,6 +53,7 @@ for subject in (
 ):
     app.add_typer(subject.app)
 app.add_typer(evaluating.app, name="evaluate")
+app.add_typer(sharding.app, name="shards")
 
 _NOTES = NotesHandler()
 

@@ -25,7 +25,6 @@ from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText, as_document
-from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
@@ -133,6 +132,17 @@ class Collection(StoredDocuments):
         if self._embedding is None:
             raise CollectionError(f"{self.path} has no word vectors yet: index more text, and they are trained on it")
         return self._embedding
+
+    @property
+    def directory(self) -> Path:
+        """Return the directory of the collection: of one in a database, that of its derived files."""
+        return self.path
+
+    @property
+    def revision(self) -> int:
+        """Return the number of the last committed change, 0 before the first."""
+        with self._store.reading() as reader:
+            return reader.revision()
 
     @property
     def coverage(self) -> float | None:
@@ -493,17 +503,9 @@ class Collection(StoredDocuments):
         `where` as in `SearchOptions`. `progress` is called after each document; an interrupted run continues at the
         next call with the same arguments. Raises UsageError for other rankings, and without `within` and `k`.
         """
-        if within is None and k is None:
-            raise UsageError("give the largest distance of a pair, the number of pairs, or both")
-        if (within is not None and not within >= 0) or (k is not None and k < 1):
-            raise UsageError(f"the largest distance must be 0 or more, and k 1 or more, not {within} and {k}")
-        if rank is None:
-            own = self.settings.ranking
-            used = own.gamma if gamma is None else gamma
-            rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
-            gamma = used or None
-        options = SearchOptions(rank=rank, gamma=gamma, where=where)
-        limit = float("inf") if within is None else within
+        from moverank.indexer.search.pairs import pair_options
+
+        options, limit = pair_options(within, k, rank, gamma, where, self.settings.ranking)
         return self._view.run(lambda searcher: searcher.pairs(limit, k, options, progress))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":

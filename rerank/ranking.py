@@ -113,7 +113,8 @@ class Ranking:
 
     `certified` means: it is proven that no document outside the list (that passes the filter, if there is one) is
     nearer than the last hit. `scope` is the set of documents among which the list is exact: the "collection", or only
-    the "candidates" of the first stage. `largest_error` bounds how much farther the last hit is than the true k-th
+    the "candidates" of the first stage, or those of the "shards" that answered, without the `missing_shards`.
+    `largest_error` bounds how much farther the last hit is than the true k-th
     nearest document; it is 0 if certified. `seconds` is the time taken. `problem` is the reason why a query of a batch
     failed. `ranked_by` is the specification of the ranking; a sum ranks by its totals instead of distances.
 
@@ -124,7 +125,7 @@ class Ranking:
 
     hits: tuple[Hit, ...]
     certified: bool
-    scope: Literal["collection", "candidates"]
+    scope: Literal["collection", "candidates", "shards"]
     counts: StageCounts = field(default_factory=StageCounts)
     largest_error: float = 0.0
     seconds: float = 0.0
@@ -132,6 +133,7 @@ class Ranking:
     ranked_by: str = ""
     unknown_words: tuple[str, ...] | None = None
     ignored_words: tuple[str, ...] | None = None
+    missing_shards: tuple[str, ...] = ()
 
 
 def largest_error(distances: "NDArray[np.float64]", unsolved_bounds: "NDArray[np.float64]", k: int) -> float:

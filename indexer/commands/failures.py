@@ -10,6 +10,7 @@ import typer
 from moverank.indexer.commands.standard_streams import ReaderGone
 
 if TYPE_CHECKING:
+    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
 
 DONE = 0
@@ -78,13 +79,11 @@ def interruptible(consequence: str) -> Iterator[None]:
 
 
 @contextmanager
-def committing(collection: "Collection") -> Iterator[None]:
+def committing(collection: "Collection | Cluster") -> Iterator[None]:
     """Raise Interrupted at Ctrl-C or SIGTERM, which says whether this block committed anything to the collection."""
-    with collection.reading() as reader:
-        before = reader.revision()
+    before = collection.revision
     try:
         yield
     except KeyboardInterrupt as stop:
-        with collection.reading() as reader:
-            committed = reader.revision() > before
+        committed = collection.revision != before
         raise Interrupted(COMMITTED if committed else NOTHING_CHANGED) from stop

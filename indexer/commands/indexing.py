@@ -104,7 +104,7 @@ def index(
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
+    choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     fields = Fields(key_field, title_field, text_field, label_field)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     conversion = Conversion(pre or "", tuple(pre_glob or ()), pre_timeout) if pre is not None or pre_glob else None
@@ -164,7 +164,7 @@ def threads(  # over 40 lines: most of them are its options
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
-    choices = _choices(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
+    choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
     defaults = {"gamma": PAPER_GAMMA, "title_weight": TITLE_WEIGHT}
@@ -173,7 +173,7 @@ def threads(  # over 40 lines: most of them are its options
     _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 
 
-def _choices(
+def settings_chosen(
     embedding: str | None,
     train_option: list[str] | None,
     normalize: bool | None,

@@ -41,7 +41,7 @@ def pairs(
     as_json: Json = False,
 ) -> None:
     """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
-    from moverank.indexer.collection import Collection
+    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import note, note_compiling, print_object
     from moverank.indexer.formatters.pair_lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
@@ -49,7 +49,7 @@ def pairs(
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
-    with Collection.open(index) as collection, Bars() as bars:
+    with open_index(index) as collection, Bars() as bars:
         note_compiling()
         with interruptible("the same command continues where it stopped"):
             found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)

@@ -5,10 +5,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import (
@@ -32,6 +33,7 @@ from moverank.indexer.commands.shared_options import (
 from moverank.indexer.options import SearchOptions
 
 if TYPE_CHECKING:
+    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
     from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.readers.queries import BatchQuery
@@ -162,7 +164,6 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance: which word moved where, and at what cost."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
@@ -170,11 +171,11 @@ def explain(
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
-    with Collection.open(index) as collection:
+    with open_index(index) as collection:
         _prepare(collection, options)
-        vector = _vector(query_vector)
-        explanation = collection.explain(query, key, vector=vector, gamma=gamma, rank=rank)
-        why = collection.why_not(query, key, options, vector=vector) if why_not else None
+        vector: dict[str, Any] = {} if query_vector is None else {"vector": _vector(query_vector)}
+        explanation = collection.explain(query, key, gamma=gamma, rank=rank, **vector)
+        why = collection.why_not(query, key, options, **vector) if why_not else None
     if html is not None:
         write_text(html, explanation_page(explanation, query, key))
     if as_json:
@@ -210,7 +211,9 @@ def _vector(query_vector: str | None) -> Iterable[float] | None:
 
 
 @contextmanager
-def _searchable(index: Path, server: str | None, options: SearchOptions) -> "Iterator[Collection | RemoteCollection]":
+def _searchable(
+    index: Path, server: str | None, options: SearchOptions
+) -> "Iterator[Collection | Cluster | RemoteCollection]":
     """Open a collection, or that of the same name which a server has."""
     if server:
         from moverank.indexer.files.location import collection_name
@@ -219,14 +222,12 @@ def _searchable(index: Path, server: str | None, options: SearchOptions) -> "Ite
         name = None if index == DEFAULT_INDEX else collection_name(index)
         yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
-    from moverank.indexer.collection import Collection
-
-    with Collection.open(index) as collection:
+    with open_index(index) as collection:
         _prepare(collection, options)
         yield collection
 
 
-def _prepare(collection: "Collection", options: SearchOptions) -> None:
+def _prepare(collection: "Collection | Cluster", options: SearchOptions) -> None:
     """Compute with a progress bar what the first search by some rankings needs."""
     from moverank.indexer.formatters.output import note_compiling
     from moverank.indexer.formatters.progress_bars import Bars

@@ -12,6 +12,7 @@ from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
+from moverank.indexer.files.location import is_cluster
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.reading_process import Read, read_ahead
@@ -75,6 +76,8 @@ def update(
     file is reported before vectors are imported. A new collection that stays empty is removed again, so that the next
     run can choose other settings.
     """
+    if is_cluster(path):
+        return _update_shards(path, read, sources, choices, strict, rejected, changed, wait, progress)
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
@@ -129,6 +132,37 @@ def _known_sources(collection: Collection | None) -> list[NamedSource]:
     """Return the sources of a collection, none if it does not exist."""
     stored = [] if collection is None else collection.sources()
     return [one.source for one in stored if one.source is not None]
+
+
+def _update_shards(
+    path: Path,
+    read: Read,
+    sources: RunSources,
+    choices: Mapping[str, Any],
+    strict: bool,
+    rejected: Callable[[Rejection], None],
+    changed: Callable[[str, str], None],
+    wait: float,
+    progress: Progress,
+) -> Updated:
+    """Update the collection in shards that the file at `path` describes; see `update`."""
+    from moverank.indexer.cluster.cluster import Cluster
+
+    refusal: tuple[str, ...] = ()
+    with Cluster.open(path, wait=wait) as cluster:
+        if choices and not sources.dry_run:
+            cluster.change_settings(**choices)
+        origins = sources.origins(stored.source for stored in cluster.sources() if stored.source)
+        records, began = read_ahead(read, origins, progress), perf_counter()
+        callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
+        how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
+        try:
+            with committing(cluster):
+                changes = cluster.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
+        except PruneRefused as error:
+            changes, refusal = error.changes, (str(error),)
+    failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
+    return Updated(changes, perf_counter() - began, refusal, failed, bool(refusal))
 
 
 def _preview(

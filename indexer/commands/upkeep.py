@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
 from moverank.indexer.commands.shared_options import (
@@ -46,7 +47,6 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents by key, or those of --source that pass --where; if any key is unknown, nothing is removed."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_changes, print_object
     from moverank.indexer.formatters.progress_bars import Bars
@@ -54,7 +54,7 @@ def remove(
     if bool(keys) == bool(where or source):
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
     began = perf_counter()
-    opened = Collection.open(index, wait=wait)
+    opened = open_index(index, wait=wait)
     with opened as collection, interruptible(NOTHING_CHANGED), committing(collection), Bars() as bars:
         changes = collection.remove(
             keys or (), where=where, source=source, everything=yes, dry_run=dry_run, progress=bars
@@ -131,12 +131,11 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show sizes, settings and revision."""
-    from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import info_view, print_view, sources_view
 
-    with Collection.open(index) as collection:
+    with open_index(index) as collection:
         info = sources_object(collection.sources()) if source else collection.info()
     if as_json:
         print_object(info)

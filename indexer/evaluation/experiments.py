@@ -1,11 +1,14 @@
 """The experiments of `moverank evaluate`: from files and options to tables."""
 
+from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from moverank.indexer.cluster.cluster import Cluster
+from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.bound_tightness import bounds_table, depth_table, sample_bounds
@@ -25,6 +28,7 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.judgments import read_candidates, read_labels, read_qrels
 from moverank.indexer.readers.queries import read_queries
 from moverank.indexer.search.priors import prior_fields, read_prior
+from moverank.indexer.search.query import Prior
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.judgments import Judgments
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
@@ -78,12 +82,11 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     ranked = read_candidates(candidates) if candidates is not None else None
     wanted = dict.fromkeys([*judgments.queries, *(train_judgments.queries if train_judgments else ())])
     texts = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else None
-    with Collection.open(index) as collection:
+    with open_index(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
         corpus = corpus_of(collection, texts or ())
-        with collection.reading() as reader:
-            fields = prior_fields(row.ranking for row in rows if row.ranking)
-            priors = {name: read_prior(reader, name) for name in fields}
+        priors = _priors(collection, prior_fields(row.ranking for row in rows if row.ranking))
+        index = collection.directory
     pool = corpus.documents
     counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
     own_row = pool.row_of if texts is None or without_self else {}
@@ -95,6 +98,14 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     named = tuple(measures) or DEFAULT_MEASURES
     task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
     return retrieval(rows, trial, task, files)
+
+
+def _priors(collection: Collection | Cluster, fields: Some[str]) -> dict[str, Prior]:
+    """Return the values of numeric fields; UsageError if no document has a number in one of them."""
+    if isinstance(collection, Cluster):
+        return dict(collection.documents_of_shards(fields=list(fields)).priors) if fields else {}
+    with collection.reading() as reader:
+        return {name: read_prior(reader, name) for name in fields}
 
 
 def evaluate_knn(
@@ -118,9 +129,10 @@ def evaluate_knn(
 
     Raises UsageError, EvaluationError, CollectionError.
     """
-    with Collection.open(index) as collection:
+    with open_index(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
         corpus = corpus_of(collection)
+        index = collection.directory
     texts = corpus.documents
     used = [row for row, label in enumerate(texts.labels) if label is not None]
     check_labels([texts.labels[row] for row in used])
@@ -150,7 +162,7 @@ def check_measures(names: Iterable[str]) -> None:
         raise UsageError(str(error)) from error
 
 
-def chosen_methods(names: Sequence[str], collection: Collection, proximity: str | None) -> list[Method]:
+def chosen_methods(names: Sequence[str], collection: Collection | Cluster, proximity: str | None) -> list[Method]:
     """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
 
     Raises UsageError for a name that compares given vectors.

@@ -66,10 +66,15 @@ def is_url(name: str) -> bool:
     return bool(_URL.match(name))
 
 
+def is_cluster(index: str | Path) -> bool:
+    """Return whether the name of a collection is that of a file which describes shards, such as `cluster.toml`."""
+    return str(index).endswith(".toml") and not is_url(str(index))
+
+
 def collection_name(directory: Path) -> str:
     """Return the short name of a collection: that of its directory, or of its schema."""
     name = directory.resolve().name
-    return (_DIGEST.sub("", name) if database_url(directory) else name).removesuffix(".index")
+    return (_DIGEST.sub("", name) if database_url(directory) else name).removesuffix(".index").removesuffix(".toml")
 
 
 def cache_directory() -> Path:

@@ -48,6 +48,7 @@ def ranking_object(ranking: "Ranking", seconds: float, query: str | None = None)
         "seconds": round(seconds, 6),
         "ranking": ranking.ranked_by,
         **words,
+        **({"missing_shards": list(ranking.missing_shards)} if ranking.missing_shards else {}),
     }
 
 

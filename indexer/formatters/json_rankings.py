@@ -9,7 +9,7 @@ from moverank.rerank.ranking import Flow, Hit, Ranking, StageCounts
 
 def ranking_of_object(values: Mapping[str, Any]) -> Ranking:
     """Return the ranking whose object is `values`; see `ranking_object`. KeyError and TypeError for any other."""
-    words = (tuple(values[name]) if name in values else None for name in ("unknown_words", "ignored_words"))
+    unknown, ignored = (tuple(values[name]) if name in values else None for name in ("unknown_words", "ignored_words"))
     return Ranking(
         tuple(_hit(hit) for hit in values["hits"]),
         bool(values["certified"]),
@@ -19,7 +19,9 @@ def ranking_of_object(values: Mapping[str, Any]) -> Ranking:
         float(values["seconds"]),
         None,
         str(values["ranking"]),
-        *words,
+        unknown,
+        ignored,
+        missing_shards=tuple(values.get("missing_shards", ())),
     )
 
 

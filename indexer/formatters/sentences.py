@@ -12,6 +12,9 @@ def verdict(ranking: Ranking, proof: str = "--exact") -> str:
     """Return what is proven of a ranking; `proof` is the name of the option that proves it."""
     counts = ranking.counts
     better = "nearer" if all(hit.total is None for hit in ranking.hits) else "better"
+    if ranking.missing_shards:
+        names = ", ".join(ranking.missing_shards)
+        return f"Not certified: no answer from {names}, whose documents are missing here"
     if not counts.candidates:
         return "No document to compare: none has a word with a vector, or none passes the filter"
     if not ranking.hits:

@@ -148,6 +148,18 @@ def sources_view(sources: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
+def shards_view(shards: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return the shards of a collection, one per line: name, documents, size, revision, process, place."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("shard", "documents", "bytes", "revision", "process"):
+        table.add_column(name, justify="left" if name == "shard" else "right")
+    table.add_column("place", overflow="fold")
+    for name, shard in shards.items():
+        numbers = (f"{shard['documents']:,}", decimal(shard["bytes"]), str(shard["revision"]), str(shard["process"]))
+        table.add_row(name, *numbers, Text(printable(shard["place"])))
+    return table
+
+
 def _fact(name: str, value: object) -> str:
     """Return the text of one value of `info`."""
     if isinstance(value, bool):

@@ -122,3 +122,15 @@ def remove_other_vectors(store: Store, directory: Path) -> None:
         for path in folders:
             if path != current:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> Embedding:
+    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder.
+
+    Returns those of the collection.
+    """
+    embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
+    if embedding is None:
+        raise CollectionError(f"{shown(directory)} has no word vectors")
+    shutil.copytree(vectors_folder(directory, stored), target)
+    return embedding

@@ -1,6 +1,7 @@
 """Creates a collection atomically, and removes one that stayed empty."""
 
 import shutil
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clea
 from moverank.indexer.files.directory import remove as remove_directory
 from moverank.indexer.files.location import database_url, shown
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, new_vectors_folder
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, copy_vectors, new_vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
@@ -20,10 +21,31 @@ from moverank.indexer.progress import Progress
 from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
-from moverank.indexer.vectors import import_vectors
+from moverank.indexer.vectors import import_vectors, open_vectors
 from moverank.rerank.words.embedding import Embedding
 
 Created = tuple[Store, Settings, Embedding | None]
+
+Vectors = Callable[[Path, Settings], tuple[Settings, Embedding | None]]
+"""Makes the word vectors in a folder; returns the settings to store, and None if the vectors are trained later."""
+
+
+def create_like(origin: Path, directory: Path, *, wait: float = 0.0) -> None:
+    """Create an empty collection in `directory` with the settings and word vectors of that in `origin`.
+
+    Raises CollectionError if one of the places cannot be used. A failure leaves nothing behind.
+    """
+    with closing(open_store(origin)) as store, store.reading() as reader:
+        stored = reader.settings()
+
+        def copied(folder: Path, settings: Settings) -> tuple[Settings, Embedding | None]:
+            if FINGERPRINT not in stored:
+                return settings, None
+            copy_vectors(reader, origin, stored, folder)
+            return settings, open_vectors(folder)
+
+        new, *_ = _create(directory, Settings.restored(stored), copied, wait)
+        new.close()
 
 
 def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: float, progress: Progress) -> Created:
@@ -35,6 +57,15 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     """
     check_choices(settings)
     check_stage_place(settings, shared=database_url(directory) is not None)
+
+    def imported(folder: Path, settings: Settings) -> tuple[Settings, Embedding | None]:
+        return _imported(folder, settings, trust_pickle, progress)
+
+    return _create(directory, settings, imported, wait)
+
+
+def _create(directory: Path, settings: Settings, vectors: Vectors, wait: float) -> Created:
+    """Create an empty collection in `directory`, and its word vectors by `vectors`; see `create`."""
     _refuse_second(directory, filled=exists(directory))
     if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
         with closing(Store(database_url(directory) or "", migrated=False)) as database, database.reading() as reader:
@@ -54,8 +85,8 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
         try:
             clear_unfinished(directory)
             if shared:
-                return _fill_shared(directory, settings, trust_pickle, wait, progress)
-            return _fill(directory, settings, trust_pickle, progress)
+                return _fill_shared(directory, settings, vectors, wait)
+            return _fill(directory, settings, vectors)
         except BaseException:
             clear_unfinished(directory)
             if not existed:
@@ -87,8 +118,8 @@ def _refuse_second(directory: Path, *, filled: bool) -> None:
         raise CollectionError(f"{shown(directory)} holds a collection already: open it, or choose another place")
 
 
-def _fill(directory: Path, settings: Settings, trust_pickle: bool, progress: Progress) -> Created:
-    settings, embedding = _imported(directory / VECTORS, settings, trust_pickle, progress)
+def _fill(directory: Path, settings: Settings, vectors: Vectors) -> Created:
+    settings, embedding = vectors(directory / VECTORS, settings)
     # The database gets its final name last: if the process is killed before, there is no collection.
     store = Store(sqlite_url(directory / UNFINISHED))
     with store.writing() as writer:
@@ -99,9 +130,9 @@ def _fill(directory: Path, settings: Settings, trust_pickle: bool, progress: Pro
     return Store(sqlite_url(directory / DATABASE)), settings, embedding
 
 
-def _fill_shared(directory: Path, settings: Settings, trust_pickle: bool, wait: float, progress: Progress) -> Created:
+def _fill_shared(directory: Path, settings: Settings, vectors: Vectors, wait: float) -> Created:
     folder = new_vectors_folder(directory, {}, shared=True)
-    settings, embedding = _imported(folder, settings, trust_pickle, progress)
+    settings, embedding = vectors(folder, settings)
     store = open_store(directory)
     try:
         with store.locked(wait), store.writing() as writer:

@@ -2,7 +2,6 @@
 
 import logging
 import shutil
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,21 @@ from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, stored_settings, vectors_folder
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    copy_vectors,
+    current_vectors,
+    stored_settings,
+    vectors_folder,
+)
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import FILES, Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.database_stage import STAGE
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.store import Reader, Store, exists, open_store, sqlite_url
+from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors import check_vectors
-from moverank.rerank.words.embedding import Embedding
 
 _log = logging.getLogger("moverank")
 
@@ -95,18 +99,6 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         if FINGERPRINT in stored:
             copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
     return stored
-
-
-def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> Embedding:
-    """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder.
-
-    Returns those of the collection.
-    """
-    embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
-    if embedding is None:
-        raise CollectionError(f"{shown(directory)} has no word vectors")
-    shutil.copytree(vectors_folder(directory, stored), target)
-    return embedding
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:

@@ -18,6 +18,7 @@ TOPICS = (
     "reranking",
     "server",
     "postgresql",
+    "shards",
     "adapters",
     "engines",
     "encoders",

@@ -39,6 +39,9 @@ class _PoolFrequencies:
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         return self._idf[word_ids - 1]
 
+    def idf_of_query(self, word_ids: NDArray[np.int64], _texts: Sequence[str]) -> NDArray[np.float64]:
+        return self.idf(word_ids)
+
 
 class SearchPool:
     """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields.

@@ -7,8 +7,10 @@ import numpy as np
 
 from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.by_score import search_by_known_sum, search_by_score
+from moverank.indexer.search.peers import ALONE
 from moverank.indexer.search.query import Outcome, Query
-from moverank.indexer.search.view import SAMPLE, View
+from moverank.indexer.search.view import View
+from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.runtime.look_ahead import map_ahead
 
 
@@ -18,7 +20,7 @@ def answer(view: View, query: Query) -> Outcome:
     The budget of a query is that of its search: what is loaded once for all queries is loaded before.
     """
     if query.budget is not None and query.ranking not in view.prepared:
-        _search(view, replace(query, k=SAMPLE // 2, allowed=view.sample, budget=None))
+        _search(view, replace(query, k=SAMPLE // 2, allowed=view.sample, budget=None, peers=ALONE))
         for part in view.segments:
             part.bags(np.flatnonzero(part.live), query.ranking.gamma, query.ranking.weights)
         view.prepared.add(query.ranking)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
 from moverank.indexer.search.ordering import best_first
+from moverank.indexer.search.peers import ALONE
 from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
@@ -81,11 +82,12 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
     proof = (proven, scope, found.counts, error, time.monotonic() - began)
     others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
+    bounds: dict[str, Any] = {"unsolved_bounds": found.unsolved_bounds, "floor": floor}
     if weights is None:
-        return Outcome(found.ids, found.values, *proof, others=others)
+        return Outcome(found.ids, found.values, *proof, others=others, **bounds)
     parts = _parts(query, found, known)
     distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
-    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others)
+    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others, **bounds)
 
 
 def _bounded(floor: float, query: Query) -> float:
@@ -130,6 +132,7 @@ def _best(
     `loose` are the documents without a bag.
     """
     found, ranking = _NOTHING, query.ranking
+    share = None if query.peers is ALONE else query.peers.limits
     for part, rows in zip(view.segments, chosen, strict=True):
         if not len(rows):
             continue
@@ -140,7 +143,7 @@ def _best(
         total = weights.of_rows(part, rows, bag) if weights else None
         distance = ranking.plain or ranking.distances[0].distance
         places = _places(query, part.segment.ids[rows], loose) if len(view.segments) == 1 else None
-        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total, places)
+        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total, places, share)
         ids = part.segment.ids[rows[near.rows]]
         components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
         every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()

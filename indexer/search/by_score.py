@@ -29,11 +29,11 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     whole = chosen is None and bool(np.isinf(view.floor))
     scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
-    seconds = time.monotonic() - began
+    seconds, floor = time.monotonic() - began, np.inf if whole else -np.inf
     if SCORERS[scorer.name].ascending:
-        return Outcome(ids, -nearness, whole, scope, counts, 0.0, seconds)
+        return Outcome(ids, -nearness, whole, scope, counts, 0.0, seconds, floor=floor)
     no_distances = np.full(len(ids), np.nan)
-    return Outcome(ids, no_distances, whole, scope, counts, 0.0, seconds, nearness)
+    return Outcome(ids, no_distances, whole, scope, counts, 0.0, seconds, nearness, floor=floor)
 
 
 def search_by_known_sum(view: View, query: Query) -> Outcome:
@@ -63,7 +63,7 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     whole = chosen is None and bool(np.isinf(view.floor))
     scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
     proof = (whole, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
-    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown)
+    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown, floor=np.inf if whole else -np.inf)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:

@@ -69,6 +69,10 @@ class CandidateReader:
         """Return the idf (n,) of words by id in the whole collection; a word in no document gets the largest."""
         return inverse_document_frequency(self._words.frequencies(word_ids), self._documents)
 
+    def idf_of_query(self, word_ids: _Ids, _texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words of a query by id."""
+        return self.idf(word_ids)
+
     def _statistics(self, words: _Ids, gamma: float) -> DocumentFrequencies:
         """Return the statistics of the whole collection for some words (t,)."""
         tokens = weighted_total(self._stage.record.tokens, gamma, self._settings.title_weight)

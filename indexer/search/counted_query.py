@@ -54,7 +54,7 @@ class CountedQuery:
         known = self._known()
         if not len(known.words):
             return replace(QueryWords.none(self.vectors.vectors.shape[1]), all_texts=self.texts, terms=terms)
-        idf = None if frequencies is None else frequencies.idf(self.ids)
+        idf = None if frequencies is None else frequencies.idf_of_query(self.ids, self.texts)
         bag = weigh(known, query.ranking.gamma, idf, self.title_weight)[0]
         names = tuple(self.texts[word] for word in bag.words.tolist())
         length = float(known.lengths(self.title_weight)[0])

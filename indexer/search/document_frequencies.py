@@ -53,7 +53,11 @@ class DocumentFrequencies:
         """Return the idf (n,) of words; see `inverse_document_frequency`."""
         return inverse_document_frequency(self._found(words, self.words), self.documents)
 
-    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None) -> Statistics:
+    def of_query(self, _terms: Sequence[str], _stem: str | None, _gamma: float) -> None:
+        """Return None: the words of a query that no candidate has cannot matter."""
+        return
+
+    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, _gamma: float) -> Statistics:
         """Return the statistics of `terms` (t,), words or the stems of a language, in the collection.
 
         `own` are those of the candidates: a word that they have more often than the collection gets their numbers.

@@ -3,13 +3,15 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.batch import answer
 from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.known_parts import known_parts
-from moverank.indexer.search.query import Query, QueryWords
+from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import LiveSegment, View
@@ -53,13 +55,28 @@ def explain_document(view: View, query: Query, document: StoredBag) -> Explanati
     Raises NoKnownWords if the query has no word with a vector.
     """
     explanation = explain_words(query.words, document.words)
-    if query.ranking.plain or query.ranking.single_scorer:
+    if _is_simple(query.ranking):
         return explanation
-    outcome = answer(view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
+    outcome = _total_of(view, query, np.array([document.id]))
     if outcome.totals is None or not len(outcome.totals):
         return explanation
     parts = tuple((name, float(values[0])) for name, values in outcome.parts.items())
     return replace(explanation, total=float(outcome.totals[0]), parts=parts)
+
+
+def explain_elsewhere(view: View, query: Query) -> None:
+    """Take part in the explanation of a document of another shard: it is compared with those of this view."""
+    if not _is_simple(query.ranking):
+        _total_of(view, query, np.empty(0, np.int64))
+
+
+def _is_simple(ranking: RankingSpec) -> bool:
+    """Return whether a ranking has no total beside its distance or score."""
+    return ranking.plain is not None or ranking.single_scorer is not None
+
+
+def _total_of(view: View, query: Query, ids: NDArray[np.int64]) -> Outcome:
+    return answer(view, replace(query, k=1, depth=None, allowed=ids))
 
 
 def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
@@ -67,12 +84,27 @@ def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
 
     For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.
     """
-    ranking = query.ranking
-    if not ranking.distances:
-        raise UsageError("only a distance has bounds: choose a ranking with wmd or pwmd")
-    part, row = document.part, document.row
+    check_bounded(query.ranking)
     outcome = search_by_distance(view, query)
     kth = float(outcome.values[-1]) if len(outcome.ids) == query.k else np.inf
+    return why_not_below(view, query, document, kth, hit=document.id in outcome.ids)
+
+
+def check_bounded(ranking: RankingSpec) -> None:
+    """Raise UsageError for a ranking without bounds."""
+    if not ranking.distances:
+        raise UsageError("only a distance has bounds: choose a ranking with wmd or pwmd")
+
+
+def why_not_elsewhere(view: View, query: Query) -> None:
+    """Take part in `why_not_below` for a document of another shard."""
+    if not query.ranking.plain:
+        SumWeights.of(view, query, known_parts(view, query))
+
+
+def why_not_below(view: View, query: Query, document: StoredBag, kth: float, *, hit: bool) -> WhyNot:
+    """Return the stage at which a `document` is excluded if what ranks the k-th hit is `kth`; `hit`: it is one."""
+    ranking, part, row = query.ranking, document.part, document.row
     bag = part.bags(np.array([row]), ranking.gamma, ranking.weights)[0]
     own = query.words.over(part.segment.word_ids)
     bounds = bounds_of(own, bag, part.segment.vectors)
@@ -85,4 +117,4 @@ def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
         bounds = {name: float(total.total(first, np.array([bound]), sides)[0]) for name, bound in bounds.items()}
         distance = float(total.total(first, np.array([distance]), exact)[0])
     candidate = is_candidate(view, query, document.id)
-    return WhyNot.of(query.k, kth, distance, bounds, candidate=candidate, hit=document.id in outcome.ids)
+    return WhyNot.of(query.k, kth, distance, bounds, candidate=candidate, hit=hit)

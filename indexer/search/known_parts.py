@@ -1,15 +1,17 @@
 """The terms of a sum that are known for every document after one pass: scorers, vectors, priors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_term import COSINE, PRIOR, VECTOR, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
+from moverank.indexer.search.peers import span
 from moverank.indexer.search.query import Prior, Query
 from moverank.indexer.search.view import View
+from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.scorers import SCORERS
 
@@ -27,7 +29,7 @@ class KnownPart:
     """A term of a sum: documents' `ids` (n,), increasing, their `costs` (n,) of 0 or more, and the `values` shown.
 
     The smaller the cost, the better. `related` (n,) is whether a document shares a word with the query, None if the
-    term does not compare words.
+    term does not compare words. `largest` is the largest cost of any document.
     """
 
     term: Term
@@ -35,10 +37,11 @@ class KnownPart:
     costs: _Floats
     values: _Floats
     related: NDArray[np.bool_] | None = None
+    largest: float = 0.0
 
     def weighted(self, ids: NDArray[np.int64]) -> _Floats:
         """Return the weighted costs (m,) of the documents `ids` (m,); one without a cost gets the largest."""
-        return self.term.weight * self._of(ids, self.costs, float(self.costs.max(initial=0.0)))
+        return self.term.weight * self._of(ids, self.costs, self.largest)
 
     def is_related(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return whether each of the documents `ids` (m,) shares a word with the query."""
@@ -69,20 +72,46 @@ def known_parts(view: View, query: Query) -> list[KnownPart]:
             parts.append(KnownPart(term, ids, distances, distances))
         elif term.name == COSINE:
             ids, distances = cosine_distances(view, query)
-            parts.append(KnownPart(term, ids, distances / typical_of(view, ids, distances), distances))
+            parts.append(KnownPart(term, ids, distances / _typical_of(view, query, ids, distances), distances))
         elif term.name == VECTOR and query.engine_scores is not None:
-            parts.append(_prior(query.engine_scores, term, "linear"))
+            parts.append(_prior(query, query.engine_scores, term, "linear"))
         elif term.name == VECTOR:
             parts.append(_by_vectors(view, query, term))
         elif term.name == PRIOR:
             options = dict(term.options)
-            parts.append(_prior(query.priors[options["field"]], term, options.get("scale", "log")))
-    return parts
+            parts.append(_prior(query, query.priors[options["field"]], term, options.get("scale", "log")))
+    return [replace(part, largest=span(query.peers, 0.0, float(part.costs.max(initial=0.0)))[1]) for part in parts]
 
 
-def typical_of(view: View, ids: NDArray[np.int64], distances: _Floats) -> float:
+def _typical_of(view: View, query: Query, ids: NDArray[np.int64], distances: _Floats) -> float:
     """Return the median of the distances (n,) of the sampled documents among `ids` (n,); see `typical_distance`."""
-    return rounded_median(distances[np.isin(ids, view.sample)])
+    sampled = np.isin(ids, view.sample)
+    return sample_median(view, query, ids[sampled], distances[sampled])
+
+
+def sample_median(view: View, query: Query, ids: NDArray[np.int64], distances: _Floats) -> float:
+    """Return the median of the `distances` (s,) of the sample's documents, `ids` (s,), or of the sample of all shards.
+
+    It is rounded to three digits: it is a unit, no bound; 1 if it is 0.
+    """
+    content = view.sampled_content
+    if content is not None:
+        order = np.argsort(content.ids)
+        digests = content.digests[order][np.searchsorted(content.ids[order], ids)]
+        both = query.peers.gathered(np.append(digests, distances))
+        digests, distances = _joined_pairs(both, query.peers.gathered(np.array([float(len(ids))])))
+        distances = distances[np.argsort(digests, kind="stable")[:SAMPLE]]
+    return rounded_median(distances)
+
+
+def _joined_pairs(joined: _Floats, sizes: _Floats) -> tuple[_Floats, _Floats]:
+    """Return both halves, each joined, of arrays (2 * size,) of several shards that are `joined`."""
+    first, second, start = [np.empty(0)], [np.empty(0)], 0
+    for size in sizes.astype(np.int64).tolist():
+        first.append(joined[start : start + size])
+        second.append(joined[start + size : start + 2 * size])
+        start += 2 * size
+    return np.concatenate(first), np.concatenate(second)
 
 
 def rounded_median(distances: _Floats) -> float:
@@ -121,8 +150,8 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     if SCORERS[scorer.name].ascending:
         return KnownPart(term, ids, np.maximum(-nearness, 0.0), -nearness, related)
     others = nearness[~view.scores.same(scorer, gamma, terms)[order] & (ids != query.without)]
-    best = float(others.max(initial=-np.inf))
-    worst = float(others.min(initial=np.inf)) if scored.unrelated is None else scored.unrelated
+    worst, best = span(query.peers, float(others.min(initial=np.inf)), float(others.max(initial=-np.inf)))
+    worst = worst if scored.unrelated is None else scored.unrelated
     costs = (best - nearness) / (best - worst) if best > worst else np.ones(len(ids))
     return KnownPart(term, ids, np.where(nearness > best, 0.0, np.maximum(costs, _LEAST)), nearness, related)
 
@@ -132,17 +161,17 @@ def _by_vectors(view: View, query: Query, term: Term) -> KnownPart:
     ids, distances = vector_distances(view, query)
     if view.space is None or not view.space.products:
         return KnownPart(term, ids, distances, distances)
-    low, high = float(distances.min(initial=np.inf)), float(distances.max(initial=-np.inf))
+    low, high = span(query.peers, float(distances.min(initial=np.inf)), float(distances.max(initial=-np.inf)))
     costs = (distances - low) / (high - low) if high > low else np.zeros(len(ids))
     return KnownPart(term, ids, costs, -distances)
 
 
-def _prior(prior: Prior, term: Term, scale: str) -> KnownPart:
+def _prior(query: Query, prior: Prior, term: Term, scale: str) -> KnownPart:
     """Return the part of given numbers: 0 for the largest, 1 for the smallest and for documents without one."""
     values = prior.values
     if scale == "log":
         values = np.sign(values) * np.log1p(np.abs(values))
-    low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
+    low, high = span(query.peers, float(values.min(initial=np.inf)), float(values.max(initial=-np.inf)))
     costs = (high - values) / (high - low) if high > low else np.ones(len(values))
     # One more, which is no document: the largest cost is 1 even if it is not among the values.
     ids = np.append(prior.ids, NO_DOCUMENT)

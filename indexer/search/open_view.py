@@ -15,6 +15,7 @@ from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
@@ -48,7 +49,7 @@ def open_view(
     tail, terms = _read_tail(reader, since, embedding, base)
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
-    segments, counted = list[LiveSegment](), list[LiveTerms]()
+    segments, counted, gone = list[LiveSegment](), list[LiveTerms](), np.empty(0, np.int64)
     # Frequencies depend on all documents, also on those without a word, of which a snapshot has nothing.
     state = f"{base.terms.state} {documents}" if base and base.revision == revision else ""
     frequencies = LazyFrequencies(lambda: _frequencies(segments, documents, directory, state))
@@ -66,8 +67,9 @@ def open_view(
     scores = TermScores(counted, documents, _word_texts(reader))
     fitted, path = (base.encoder, base.path) if base else (None, None)
     own = settings.gamma, settings.weights
+    sample = ContentSample.current(reader, since, base.sample if base else None, gone)
     view = View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
-    return replace(view, space=space, state=state)
+    return replace(view, space=space, state=state, sampled_content=sample)
 
 
 def _frequencies(segments: Sequence[LiveSegment], documents: int, directory: Path, state: str) -> WordFrequencies:

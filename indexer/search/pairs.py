@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.errors import UsageError
 from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
+from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.search.encoded_documents import whole_documents
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
@@ -64,6 +66,35 @@ class Pairs:
         return tuple(tuple(group) for group in _connected([pair.keys for pair in self.pairs]))
 
 
+def pair_options(
+    within: float | None,
+    k: int | None,
+    rank: str | None,
+    gamma: float | None,
+    where: Where | None,
+    own: RankingSpec,
+) -> tuple[SearchOptions, float]:
+    """Return the options of a search for pairs, and their largest distance; see `Collection.pairs`.
+
+    `own` is the collection's ranking. Raises UsageError for invalid arguments.
+    """
+    if within is None and k is None:
+        raise UsageError("give the largest distance of a pair, the number of pairs, or both")
+    if (within is not None and not within >= 0) or (k is not None and k < 1):
+        raise UsageError(f"the largest distance must be 0 or more, and k 1 or more, not {within} and {k}")
+    if rank is None:
+        used = own.gamma if gamma is None else gamma
+        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
+        gamma = used or None
+    return SearchOptions(rank=rank, gamma=gamma, where=where), float("inf") if within is None else within
+
+
+def check_pair_ranking(ranking: RankingSpec) -> None:
+    """Raise UsageError for a ranking that is not the same from both sides, or not exact."""
+    if ranking.plain not in ("wmd", "pwmd"):
+        raise UsageError(f"pairs are compared by wmd or pwmd, not by {ranking}: both sides count alike there")
+
+
 def find_pairs(
     view: View,
     ranking: RankingSpec,
@@ -83,6 +114,22 @@ def find_pairs(
         repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k)).encode() + ids.tobytes()
     )
     path = view.directory / f"pairs-{name}" if view.directory else None
+    return pairs_of_bags(ids, bags, vectors, within, k, path, progress)
+
+
+def pairs_of_bags(
+    ids: NDArray[np.int64],
+    bags: Bags,
+    vectors: NDArray[np.float32],
+    within: float,
+    k: int | None,
+    path: Path | None,
+    progress: Progress,
+) -> FoundPairs:
+    """Find the nearest pairs of `bags` (n,) of documents `ids` (n,), over word `vectors` (v, d); see `find_pairs`.
+
+    `path` is the file by which an interrupted run continues.
+    """
     state = _State.read(path)
     search, limit = NearPairs(bags, vectors), Limit(within, k)
     if k is not None and not state.done:

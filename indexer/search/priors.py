@@ -19,9 +19,17 @@ def prior_fields(rankings: Iterable[RankingSpec]) -> set[str]:
 
 def read_prior(reader: Reader, name: str) -> Prior:
     """Return the numbers in the field `name`; UsageError if no document has one."""
+    found = prior_of(reader, name)
+    if found is None:
+        raise UsageError(f"no document has a number in the field {name!r}")
+    return found
+
+
+def prior_of(reader: Reader, name: str) -> Prior | None:
+    """Return the numbers in the field `name`; None if no document has one."""
     numbers = {id_: number for id_, text in reader.values(name) if isfinite(number := _as_number(text))}
     if not numbers:
-        raise UsageError(f"no document has a number in the field {name!r}")
+        return None
     ids = np.array(sorted(numbers), np.int64)
     return Prior(ids, np.array([numbers[id_] for id_ in ids.tolist()]))
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import ScorerChoice
+from moverank.indexer.search.peers import ALONE, Peers
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.best_first import never_stop
@@ -79,6 +80,15 @@ class QueryWords:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PortableQuery:
+    """The `words` of the document `key`, by their texts, and its `vector`, as a query in other collections."""
+
+    key: str
+    words: QueryWords
+    vector: NDArray[np.float32] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     """Values of a numeric field: ids of documents (m,) int64, increasing, and their values (m,)."""
 
@@ -98,7 +108,8 @@ class Query:
     hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
     search ends with the hits found so far, and likewise once `stop` returns True. `vector` (d,) is that for given
     vectors of documents, as they are compared. `placed` (m,) are the ids whose positions among the hits must be exact,
-    with the first `PLACES` hits: the order of the others may be that of lower bounds. None: all positions.
+    with the first `PLACES` hits: the order of the others may be that of lower bounds. None: all positions. `peers` are
+    the searches of other shards, if the collection is one.
     """
 
     words: QueryWords
@@ -118,6 +129,7 @@ class Query:
     whole: bool = False
     vector: NDArray[np.float32] | None = None
     placed: NDArray[np.int64] | None = None
+    peers: Peers = ALONE
 
     @property
     def needs_bag(self) -> bool:
@@ -172,7 +184,8 @@ class Outcome:
 
     If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
     better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan. `others` are the
-    other documents, if the query requests them.
+    other documents, if the query requests them. `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks the
+    documents that were not solved, and those that were no candidates: -inf if nothing is known of these.
     """
 
     ids: NDArray[np.int64]
@@ -186,6 +199,8 @@ class Outcome:
     totals: NDArray[np.float64] | None = None
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     others: Others = field(default_factory=Others.none)
+    unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    floor: float = inf
 
     @property
     def values(self) -> NDArray[np.float64]:

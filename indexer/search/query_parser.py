@@ -19,7 +19,7 @@ from moverank.indexer.search.candidates import allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
 from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.priors import prior_fields, read_prior
-from moverank.indexer.search.query import Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.settings import Settings
@@ -126,6 +126,23 @@ class QueryParser:
         vectors = stored_vectors(self._reader, np.array([id_]), space)[1] if space else None
         vector = vectors[0] if vectors is not None and len(vectors) else None
         return self._checked(replace(query, words=words, without=id_, vector=vector), key)
+
+    def portable(self, request: PortableQuery, query: Query) -> Query:
+        """Return the query with the words of a document, which may be stored in another collection.
+
+        Where it is stored in this one, it is excluded from the hits.
+        """
+        words, own = request.words, self._reader.known([request.key])
+        texts = sorted({*words.texts, *(text for terms in words.terms.values() for text in terms.texts)})
+        ids = {word.word: word.id for word in self._reader.words(texts)}
+
+        def local(names: Sequence[str]) -> NDArray[np.int64]:
+            return np.array([ids.get(name, 0) for name in names], np.int64)
+
+        terms = {gamma: replace(each, ids=local(each.texts)) for gamma, each in words.terms.items()}
+        words = replace(words, ids=local(words.texts), terms=terms)
+        without = own[request.key].id if own else None
+        return self._checked(replace(query, words=words, without=without, vector=request.vector), request.key)
 
     def _checked(self, query: Query, key: str | None = None) -> Query:
         """Return the query; QueryVectorError if it has no vector although one is compared; `key`: it is stored."""

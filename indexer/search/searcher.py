@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
@@ -18,11 +18,20 @@ from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.explanations import StoredBag, explain_document, why_not
+from moverank.indexer.search.explanations import (
+    StoredBag,
+    check_bounded,
+    explain_document,
+    explain_elsewhere,
+    why_not,
+    why_not_below,
+    why_not_elsewhere,
+)
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
-from moverank.indexer.search.pairs import Pair, Pairs, find_pairs
-from moverank.indexer.search.query import Query
+from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
+from moverank.indexer.search.peers import Peers
+from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser, parsed_or_error
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.stored_candidates import StoredCandidates
@@ -37,6 +46,9 @@ from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 
+Request = QueryText | PortableQuery
+"""What a search is for."""
+
 _Item = TypeVar("_Item")
 """A text, a record or a key."""
 
@@ -45,13 +57,16 @@ class Searcher:
     """Searches `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
     `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
-    threads at a time: one of them reads the database, under the lock `database`, while others compute distances.
+    threads at a time: one of them reads the database, under the lock `database`, while others compute distances. Two
+    searchers with one `reader` have one lock.
     """
 
-    def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
+    def __init__(
+        self, reader: Reader, view: View, settings: Settings, embedding: Embedding, database: Any = None
+    ) -> None:
         self._reader, self._view = reader, view
         self._parser = QueryParser(reader, view, settings, embedding)
-        self.database = RLock()
+        self.database = database or RLock()
 
     def check(self, options: SearchOptions) -> None:
         """Check the files that searches with these options read; DamagedFile names a damaged one."""
@@ -97,8 +112,7 @@ class Searcher:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
         with self.database:
             query = self._parser.resolve(options)
-        if query.ranking.plain not in ("wmd", "pwmd"):
-            raise UsageError(f"pairs are compared by wmd or pwmd, not by {query.ranking}: both sides count alike there")
+        check_pair_ranking(query.ranking)
         found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
         with self.database:
             shown = self._reader.shown(np.union1d(found.first, found.second).tolist())
@@ -161,9 +175,31 @@ class Searcher:
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
             document = StoredBag.of(self._parser, query, key)
-        explanation = explain_document(self._view, query, document)
-        words = query.words
-        return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
+        return _with_words(explain_document(self._view, query, document), query)
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a document with a key."""
+        with self.database:
+            return bool(self._reader.known([key]))
+
+    def explanation(self, query: Query, key: str | None) -> Explanation | None:
+        """Return the explanation of the document `key` for a query that other shards have, too; None if it is there."""
+        if key is None:
+            explain_elsewhere(self._view, query)
+            return None
+        with self.database:
+            document = StoredBag.of(self._parser, query, key)
+        return _with_words(explain_document(self._view, query, document), query)
+
+    def exclusion(self, query: Query, key: str | None, kth: float, *, hit: bool) -> WhyNot | None:
+        """Return why the document `key` is not among the hits of all shards; None if it is in another shard."""
+        check_bounded(query.ranking)
+        if key is None:
+            why_not_elsewhere(self._view, query)
+            return None
+        with self.database:
+            document = StoredBag.of(self._parser, query, key)
+        return why_not_below(self._view, query, document, kth, hit=hit)
 
     def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
@@ -175,7 +211,28 @@ class Searcher:
     def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
         with self.database:
             query = parse(item, self._parser.resolve(options))
-        outcome = answer(self._view, query)
+        return self.ranking(query, answer(self._view, query), options)
+
+    def query(self, request: Request, options: SearchOptions, peers: Peers) -> Query:
+        """Return the query for a text, a record, or the words of a document, searched together with `peers`."""
+        with self.database:
+            query = replace(self._parser.resolve(options), peers=peers)
+            if isinstance(request, PortableQuery):
+                return self._parser.portable(request, query)
+            return self._parser.text(request, query)
+
+    def portable(self, key: str, options: SearchOptions) -> PortableQuery:
+        """Return the words of a stored document as the query of a search in other collections."""
+        with self.database:
+            query = self._parser.similar(key, self._parser.resolve(options))
+        return PortableQuery(key, query.words, query.vector)
+
+    def answer(self, query: Query) -> Outcome:
+        """Return the numeric outcome of a query."""
+        return answer(self._view, query)
+
+    def ranking(self, query: Query, outcome: Outcome, options: SearchOptions) -> Ranking:
+        """Return the ranking for an outcome, with what is stored about its hits."""
         with self.database:
             stored = StoredHits.of(self._reader, self._parser, outcome, query, explained=options.explained)
         return ranking_of(stored, outcome, query)
@@ -192,6 +249,12 @@ class Searcher:
             else:
                 stored = StoredHits.of(self._reader, self._parser, outcome, parsed, explained=options.explained)
                 yield ranking_of(stored, outcome, parsed)
+
+
+def _with_words(explanation: Explanation, query: Query) -> Explanation:
+    """Return an explanation with the words of the query that have no vector, and those that have no effect."""
+    words = query.words
+    return replace(explanation, unknown_words=words.unknown or (), ignored_words=words.ignored or ())
 
 
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search.known_parts import KnownPart, offsets, rounded_median
+from moverank.indexer.search.known_parts import KnownPart, offsets, sample_median
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.sampled_distances import QueryProximity
 from moverank.indexer.search.view import LiveSegment, View
@@ -63,11 +63,11 @@ class SumWeights:
 
 
 def typical_distance(view: View, query: Query) -> float:
-    """Return the median RWMD of the documents in a sample; see `rounded_median`.
+    """Return the median RWMD of the documents in a sample; see `sample_median`.
 
     The same documents are sampled whatever the filter and the depth are, so that totals do not depend on these.
     """
-    sampled = view.sampled_bags(query.ranking.gamma, query.ranking.weights)
-    if not len(sampled.bags):
-        return rounded_median(np.empty(0))
-    return rounded_median(rwmd_floor(query.words.over(sampled.word_ids), sampled.bags, sampled.vectors, sampled.norms))
+    sampled, distances = view.sampled_bags(query.ranking.gamma, query.ranking.weights), np.empty(0)
+    if len(sampled.bags):
+        distances = rwmd_floor(query.words.over(sampled.word_ids), sampled.bags, sampled.vectors, sampled.norms)
+    return sample_median(view, query, sampled.ids, distances)

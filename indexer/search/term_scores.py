@@ -1,14 +1,14 @@
 """Scores documents by word counts: those of a snapshot and those of its tail, with common statistics."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import QueryTerms
@@ -62,11 +62,24 @@ class ScoredDocuments:
         return self.ids[rows[order]], -costs
 
 
+class LargerCollection(Protocol):
+    """Statistics of a collection that the documents of a view are part of."""
+
+    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
+        """Return the statistics of `terms` (t,), all words of the documents or all their stems; `own` are theirs."""
+        ...
+
+    def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics | None:
+        """Return the statistics of the terms (h,) of a query; None: those of the documents' terms suffice."""
+        ...
+
+
 class TermScores:
     """Scores the documents of a view, `parts`; scorers are fitted on first use and cached.
 
     `documents` is the number of all documents, `texts` returns the words of ids. `frequencies` are those of a larger
-    collection which the documents represent, if there is one.
+    collection which the documents are part of, if there is one. `same` scores the same documents without it: their
+    counts are taken from there.
     """
 
     def __init__(
@@ -74,10 +87,13 @@ class TermScores:
         parts: Sequence[LiveTerms],
         documents: int,
         texts: Texts,
-        frequencies: DocumentFrequencies | None = None,
+        frequencies: LargerCollection | None = None,
+        same: "TermScores | None" = None,
     ) -> None:
+        self._same = same
         self._parts, self._documents, self._texts = tuple(parts), documents, texts
         self._frequencies = frequencies
+        self._names: Sequence[str] | None = None
         self._counted: dict[tuple[float, str | None], CountedTerms] = {}
         self._stems: dict[str, Stems] = {}
         self._scorers: dict[tuple[ScorerChoice, float], tuple[Scorer, ...]] = {}
@@ -97,7 +113,8 @@ class TermScores:
         scorers = self._fitted(choice, gamma)
         sign = -1.0 if SCORERS[choice.name].ascending else 1.0
         counted, query = self._compared(choice, gamma, query)
-        statistics = counted.of_words(query.ids)
+        larger = self._frequencies.of_query(query.texts, choice.stem, gamma) if self._frequencies else None
+        statistics = counted.of_words(query.ids) if larger is None else larger
         scores = [
             scorer.score(
                 TermQuery(
@@ -129,11 +146,12 @@ class TermScores:
     def _compared(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> tuple[CountedTerms, QueryTerms]:
         """Return the counts that a scorer compares, and the query over the same terms, words or stems."""
         terms = self.stems(choice.stem).of_query(query) if choice.stem else query
-        return self._counts(gamma, choice.stem), terms
+        return self.counts(gamma, choice.stem), terms
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
-        for part, segment in zip(self._parts, self._counts(gamma, None).segments, strict=True):
+        counted = (self._same or self).counts(gamma, None)
+        for part, segment in zip(self._parts, counted.segments, strict=True):
             row = int(np.searchsorted(part.ids, id_))
             if row < len(part.ids) and part.ids[row] == id_:
                 counts = segment.rows
@@ -145,6 +163,8 @@ class TermScores:
 
     def stems(self, language: str) -> Stems:
         """Return the stems of all words, which are read on first use."""
+        if self._same:
+            return self._same.stems(language)
         if language not in self._stems:
             self._stems[language] = self._stems_of_parts(language)
         return self._stems[language]
@@ -160,35 +180,57 @@ class TermScores:
             stems.add(places, shared, self._texts(part.terms.word_ids[~shared]))
         return stems
 
-    def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
+    def counts(self, gamma: float, stem: str | None) -> CountedTerms:
         """Return the counts by word, or by the stems of a language; those of one gamma are cached."""
         if (gamma, stem) not in self._counted:
-            segments = [self._segment(number, gamma, stem) for number in range(len(self._parts))]
-            counted = CountedTerms.of(segments, self._documents)
+            counted = self._same.counts(gamma, stem) if self._same else self._count(gamma, stem)
             if self._frequencies:
-                names = self.stems(stem).names(counted.word_ids) if stem else self._texts(counted.word_ids)
-                statistics = self._frequencies.widened(counted.statistics, names, stem)
+                names = self.stems(stem).names(counted.word_ids) if stem else self._words(counted.word_ids)
+                statistics = self._frequencies.widened(counted.statistics, names, stem, gamma)
                 counted = replace(counted, statistics=statistics)
             kept = {key: value for key, value in self._counted.items() if key[0] == gamma}
             self._counted = {**kept, (gamma, stem): counted}
             return counted
         return self._counted[gamma, stem]
 
+    def _count(self, gamma: float, stem: str | None) -> CountedTerms:
+        segments = [self._segment(number, gamma, stem) for number in range(len(self._parts))]
+        return CountedTerms.of(segments, self._documents)
+
     def _segment(self, number: int, gamma: float, stem: str | None) -> SegmentCounts:
         part = self._parts[number]
         vocabulary, merged = self.stems(stem).of_segment(number) if stem else (part.terms.word_ids, None)
         return SegmentCounts(vocabulary, partial(part.counted, gamma), merged, part.cache(gamma, stem))
 
+    def _words(self, ids: NDArray[np.int64]) -> Sequence[str]:
+        """Return all words, whose ids (t,) are always the same; they are read once."""
+        if self._names is None:
+            self._names = self._texts(ids)
+        return self._names
+
+    def word_texts(self, ids: NDArray[np.int64]) -> Sequence[str]:
+        """Return the words (n,) of ids (n,), from the database."""
+        return self._texts(ids)
+
+    def within(self, larger: LargerCollection) -> "TermScores":
+        """Return an object that scores the same documents by the statistics of a larger collection."""
+        return TermScores(self._parts, self._documents, self._texts, larger, self)
+
+    def prepare(self, keys: Iterable[tuple[float, str | None]]) -> None:
+        """Read what scores by some gammas and stems need."""
+        for gamma, stem in keys:
+            self.counts(gamma, stem)
+
     def frequencies(self, gamma: float, stem: str | None) -> tuple[Sequence[str], Statistics]:
         """Return all words, or all stems of a language, and their statistics at `gamma`."""
-        counted = self._counts(gamma, stem)
+        counted = self.counts(gamma, stem)
         ids = counted.word_ids
         return self.stems(stem).names(ids) if stem else self._texts(ids), counted.statistics
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
         """Return the scorer of each segment, fitted with the statistics of all segments."""
         if (choice, gamma) not in self._scorers:
-            counted = self._counts(gamma, choice.stem)
+            counted = self.counts(gamma, choice.stem)
             self._scorers[choice, gamma] = tuple(
                 self._fit(choice, segment, counted) for segment in range(len(self._parts))
             )

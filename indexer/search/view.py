@@ -14,6 +14,7 @@ from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import Weights
 from moverank.indexer.search.term_scores import TermScores
+from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.indexer.snapshot.first_stage import FirstStage
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.segment import Segment
@@ -24,15 +25,16 @@ from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Documents, Encoder
 
-SAMPLE = 256
-"""Number of documents in a sample: the typical distance of a query and mutual proximity are estimated from it."""
-
 
 class Frequencies(Protocol):
     """Document frequencies of words, for idf."""
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id."""
+        ...
+
+    def idf_of_query(self, word_ids: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words of a query, by id (0: in no document of the collection) and as `texts` (n,)."""
         ...
 
 
@@ -71,6 +73,11 @@ class LiveSegment:
     _norms: NDArray[np.float32] | None = None
     _lengths: NDArray[np.float64] | None = None
     _idf: NDArray[np.float64] | None = None
+
+    @property
+    def bags_without_idf(self) -> dict[tuple[float, Weights], Bags]:
+        """Return the cached bags that do not depend on the frequencies of words."""
+        return {key: bags for key, bags in self._bags.items() if key[1] == "tf"}
 
     @property
     def norms(self) -> NDArray[np.float32]:
@@ -134,16 +141,20 @@ class LiveSegment:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampledBags:
-    """The `bags` (s,) of a sample, over the `word_ids` (v,), increasing, that they have; vectors (v, d), norms (v,)."""
+    """The `bags` (s,) of a sample, over the `word_ids` (v,), increasing, that they have; vectors (v, d), norms (v,).
 
+    `ids` (s,) are those of the documents.
+    """
+
+    ids: NDArray[np.int64]
     bags: Bags
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
     norms: NDArray[np.float32]
 
     @classmethod
-    def of(cls, parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "SampledBags":
-        """Join bags of segments, all of whose words are renumbered."""
+    def of(cls, documents: NDArray[np.int64], parts: Sequence[tuple[LiveSegment, Bags]], dim: int) -> "SampledBags":
+        """Join bags of segments, all of whose words are renumbered; `documents` (s,) are the ids of theirs."""
         used = [np.unique(bags.words) for _, bags in parts]
         own = [part.segment.word_ids[words] for (part, _), words in zip(parts, used, strict=True)]
         word_ids = np.unique(np.concatenate([np.empty(0, np.int64), *own]))
@@ -152,7 +163,7 @@ class SampledBags:
             places = np.searchsorted(word_ids, ids).astype(np.int32)
             vectors[places] = part.segment.vectors[words]
             joined.append(Bags(bags.starts, places[np.searchsorted(words, bags.words)], bags.weights))
-        return cls(Bags.concatenated(joined), word_ids, vectors, vector_norms(vectors))
+        return cls(documents, Bags.concatenated(joined), word_ids, vectors, vector_norms(vectors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +178,7 @@ class View:
     rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
     `floor` is a lower bound of the WMD of the documents which the view lacks, 0 without one; infinite: it has all.
     `state` identifies the content if it is that of the snapshot, without later changes; else it is empty.
+    `sampled_content` is the sample of stored documents, None if they are not.
     """
 
     revision: int
@@ -185,10 +197,16 @@ class View:
     space: Space | None = None
     floor: float = inf
     state: str = ""
+    sampled_content: ContentSample | None = None
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:
-        """Return the ids (s,), increasing, of at most `SAMPLE` documents with a bag, chosen by a hash of the id."""
+        """Return the ids (s,), increasing, of at most `SAMPLE` documents with a bag: a random sample, always the same.
+
+        Of stored documents, it is chosen by their content, of others by a hash of the id.
+        """
+        if self.sampled_content is not None:
+            return np.sort(self.sampled_content.ids)
         ids = np.concatenate([np.empty(0, np.int64), *(part.segment.ids[part.live] for part in self.segments)])
         hashes = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # Knuth's multiplicative hash
         return np.sort(ids[np.argsort(hashes, kind="stable")[:SAMPLE]])
@@ -197,11 +215,10 @@ class View:
         """Return the bags of the sample, weighted by `gamma` and `weights`; they are cached."""
         key = "sample", gamma, weights
         if key not in self.encoded:
-            chosen = [
-                (part, part.bags(np.flatnonzero(np.isin(part.segment.ids, self.sample) & part.live), gamma, weights))
-                for part in self.segments
-            ]
-            self.encoded[key] = SampledBags.of(chosen, self.dim)
+            rows = [np.flatnonzero(np.isin(part.segment.ids, self.sample) & part.live) for part in self.segments]
+            ids = [part.segment.ids[own] for part, own in zip(self.segments, rows, strict=True)]
+            chosen = [(part, part.bags(own, gamma, weights)) for part, own in zip(self.segments, rows, strict=True)]
+            self.encoded[key] = SampledBags.of(np.concatenate([np.empty(0, np.int64), *ids]), chosen, self.dim)
         found: SampledBags = self.encoded[key]
         return found
 

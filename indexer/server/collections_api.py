@@ -17,24 +17,24 @@ from moverank.indexer.server.requests import (
     WhyNotBody,
     as_query,
 )
-from moverank.indexer.server.served_collection import ServedCollection
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import Served
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState, collection_of, state_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.ranking import Ranking
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 
-Served = Annotated[ServedCollection, Depends(collection_of)]
+ServedHere = Annotated[Served, Depends(collection_of)]
 State = Annotated[ServerState, Depends(state_of)]
 Object = dict[str, Any]
 
 
 async def answered(
     state: ServerState,
-    served: ServedCollection,
+    served: Served,
     request: Request,
-    work: Callable[[ServedView, Task], Object],
+    work: Callable[[View, Task], Object],
 ) -> Object:
     """Return the object that `work` makes of the current state of a collection, and the revision of that."""
 
@@ -57,12 +57,12 @@ async def list_collections(state: State) -> Object:
 
 
 @router.get("/{name}")
-async def show_collection(served: Served) -> Object:
+async def show_collection(served: ServedHere) -> Object:
     """Describe a collection."""
     return describe(served)
 
 
-def describe(served: ServedCollection) -> Object:
+def describe(served: Served) -> Object:
     """Return the name of a collection, and the facts about the state that is searched."""
     values: Object = {"name": served.name, "revision": served.revision}
     try:
@@ -73,7 +73,7 @@ def describe(served: ServedCollection) -> Object:
 
 
 @router.post("/{name}/search")
-async def search(served: Served, state: State, request: Request, body: SearchBody) -> Object:
+async def search(served: ServedHere, state: State, request: Request, body: SearchBody) -> Object:
     """Find the documents nearest to a text or a record; `queries` are answered one after another."""
     if (body.query is None) == (body.queries is None):
         raise Problem(422, "give one of query and queries")
@@ -82,7 +82,7 @@ async def search(served: Served, state: State, request: Request, body: SearchBod
     texts = [body.query] if body.query is not None else body.queries or []
     documents = [as_query(text, state.limits) for text in texts]
 
-    def work(view: ServedView, task: Task) -> Object:
+    def work(view: View, task: Task) -> Object:
         answers = []
         for document in documents:
             ranking = counted(state, view.searcher.search(document, body.resolved(state.limits, task)))
@@ -94,7 +94,7 @@ async def search(served: Served, state: State, request: Request, body: SearchBod
 
 @router.get("/{name}/search")
 async def search_by_url(
-    served: Served,
+    served: ServedHere,
     state: State,
     request: Request,
     options: Annotated[SearchUrl, Query()],
@@ -106,10 +106,10 @@ async def search_by_url(
 
 
 @router.post("/{name}/similar")
-async def similar(served: Served, state: State, request: Request, body: SimilarBody) -> Object:
+async def similar(served: ServedHere, state: State, request: Request, body: SimilarBody) -> Object:
     """Find the documents nearest to a stored one."""
 
-    def work(view: ServedView, task: Task) -> Object:
+    def work(view: View, task: Task) -> Object:
         ranking = counted(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
         return ranking_object(ranking, ranking.seconds)
 
@@ -117,11 +117,11 @@ async def similar(served: Served, state: State, request: Request, body: SimilarB
 
 
 @router.post("/{name}/explain")
-async def explain(served: Served, state: State, request: Request, body: ExplainBody) -> Object:
+async def explain(served: ServedHere, state: State, request: Request, body: ExplainBody) -> Object:
     """Show which words of a query moved to which words of a stored document, and at what cost."""
     query = as_query(body.query, state.limits)
 
-    def work(view: ServedView, task: Task) -> Object:
+    def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
         return explanation_object(view.searcher.explain(query, body.key, options))
 
@@ -129,24 +129,24 @@ async def explain(served: Served, state: State, request: Request, body: ExplainB
 
 
 @router.post("/{name}/why-not")
-async def why_not(served: Served, state: State, request: Request, body: WhyNotBody) -> Object:
+async def why_not(served: ServedHere, state: State, request: Request, body: WhyNotBody) -> Object:
     """Show the bound that excludes a stored document from the hits of a search."""
     query = as_query(body.query, state.limits)
 
-    def work(view: ServedView, task: Task) -> Object:
+    def work(view: View, task: Task) -> Object:
         return why_not_object(view.searcher.why_not(query, body.key, body.resolved(state.limits, task)))
 
     return await answered(state, served, request, work)
 
 
 @router.post("/{name}/rerank")
-async def rerank(served: Served, state: State, request: Request, body: StoredRerankBody) -> Object:
+async def rerank(served: ServedHere, state: State, request: Request, body: StoredRerankBody) -> Object:
     """Rank stored documents, the candidates of another engine, by key."""
     if len(body.keys) > state.limits.texts:
         raise Problem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
     query = as_query(body.query, state.limits)
 
-    def work(view: ServedView, task: Task) -> Object:
+    def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
         ranking = counted(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking_object(ranking, ranking.seconds)

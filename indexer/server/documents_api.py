@@ -10,14 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from moverank.indexer.contents import Contents
 from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.record_lines import document_of_record
-from moverank.indexer.server.collections_api import Served, State, answered
+from moverank.indexer.server.collections_api import ServedHere, State, answered
 from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.served_collection import ServedCollection
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import Served
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.indexer.server.writer_process import Change, remove_key, remove_where, write_document, write_records
@@ -30,7 +29,7 @@ _MOST = 1000  # documents of a page
 
 @router.get("/{name}/documents")
 async def list_documents(
-    served: Served,
+    served: ServedHere,
     state: State,
     request: Request,
     where: Annotated[list[str] | None, Query(description="A filter, as of --where; repeatable.")] = None,
@@ -39,9 +38,8 @@ async def list_documents(
 ) -> Object:
     """List documents without their texts, in the order in which they were added."""
 
-    def work(view: ServedView, _: Task) -> Object:
-        with view.database:
-            contents = Contents(view.reader, where)
+    def work(view: View, _: Task) -> Object:
+        with view.contents(where) as contents:
             entries = [entry_object(entry) for entry in contents.entries(limit, first)]
             return {"documents": entries, "found": len(contents), "total": contents.total}
 
@@ -49,18 +47,18 @@ async def list_documents(
 
 
 @router.get("/{name}/documents/{key:path}")
-async def show_document(served: Served, state: State, request: Request, key: str) -> Object:
+async def show_document(served: ServedHere, state: State, request: Request, key: str) -> Object:
     """Return a whole document as `export` writes it, with the facts that are stored about it."""
 
-    def work(view: ServedView, _: Task) -> Object:
-        with view.database:
-            return description_object(Contents(view.reader).describe(key))
+    def work(view: View, _: Task) -> Object:
+        with view.contents() as contents:
+            return description_object(contents.describe(key))
 
     return await answered(state, served, request, work)
 
 
 @router.put("/{name}/documents/{key:path}")
-async def put_document(served: Served, state: State, key: str, record: Object) -> Object:
+async def put_document(served: ServedHere, state: State, key: str, record: Object) -> Object:
     """Add or replace one document; the answer comes when the change is durable."""
     try:
         document = document_of_record({**record, "key": key}, key)
@@ -79,27 +77,27 @@ async def put_document(served: Served, state: State, key: str, record: Object) -
         }
     },
 )
-async def add_documents(served: Served, state: State, request: Request) -> Object:
+async def add_documents(served: ServedHere, state: State, request: Request) -> Object:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
         return await _changed(state, served, partial(write_records, str(path)))
 
 
 @router.delete("/{name}/documents/{key:path}")
-async def delete_document(served: Served, state: State, key: str) -> Object:
+async def delete_document(served: ServedHere, state: State, key: str) -> Object:
     """Remove one document."""
     return await _changed(state, served, partial(remove_key, key))
 
 
 @router.delete("/{name}/documents")
 async def delete_documents(
-    served: Served, state: State, where: Annotated[list[str], Query(description="A filter, as of --where.")]
+    served: ServedHere, state: State, where: Annotated[list[str], Query(description="A filter, as of --where.")]
 ) -> Object:
     """Remove the documents that pass a filter; all of them only one by one."""
     return await _changed(state, served, partial(remove_where, tuple(where)))
 
 
-async def _changed(state: ServerState, served: ServedCollection, change: Change) -> Object:
+async def _changed(state: ServerState, served: Served, change: Change) -> Object:
     """Return the changes that the writer of a collection has committed."""
     _check_writable(state)
     return changes_object(await asyncio.wrap_future(served.write(change)))

@@ -10,7 +10,7 @@ from moverank.indexer.documents import Document
 from moverank.indexer.server.collections_api import State, counted
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Text, as_query
-from moverank.indexer.server.served_collection import ServedCollection
+from moverank.indexer.server.served import Served
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.rerank.ranking import Hit, Ranking
@@ -50,7 +50,7 @@ class RerankBody(LenientBody):
 
 async def _ranked(
     state: ServerState,
-    served: ServedCollection,
+    served: Served,
     request: Request,
     query: Text,
     texts: list[Document],

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TypeVar
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import CollectionError, ConnectionLost, IndexerError
+from moverank.indexer.errors import ConnectionLost, IndexerError
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
@@ -181,23 +181,3 @@ class ServedCollection:
         if view:
             view.replaced()
         self._store.close()
-
-
-def check_collections(places: dict[str, Path]) -> None:
-    """Raise CollectionError if one of the collections cannot be opened."""
-    for directory in places.values():
-        store, *_ = open_collection(directory)
-        store.close()
-
-
-def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, ServedCollection]:
-    """Open collections by name; CollectionError if one of them cannot be, after closing the others."""
-    opened: dict[str, ServedCollection] = {}
-    try:
-        for name, directory in places.items():
-            opened[name] = ServedCollection(name, directory, limits)
-    except (CollectionError, OSError):
-        for one in opened.values():
-            one.close()
-        raise
-    return opened

@@ -1,61 +1,28 @@
-"""One opened state of a collection, which many requests read at a time; it is closed after the last of them."""
+"""One opened state of a served collection, with a reranker of texts by its weights."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
-from pathlib import Path
-from threading import Lock
 
-from moverank.indexer.errors import CollectionError
-from moverank.indexer.indexing.collection_vectors import current_vectors
-from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.contents import Contents
+from moverank.indexer.maintenance.opened_view import OpenedView
+from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.reranking.loading import stems_of, stored_options
 from moverank.indexer.reranking.reranker import Reranker
-from moverank.indexer.search.searcher import Searcher
-from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.runtime.threads import single_threaded_blas
-from moverank.rerank.words.embedding import Embedding
 
-_ATTEMPTS = 5
 _SOME = 100  # characters of a text, which are as good a query as all of them
 
 
-class ServedView:
-    """One state of the collection in `directory`: `searcher` searches it, `reader` reads its documents.
+class ServedView(OpenedView):
+    """One state of a collection that is served."""
 
-    `reader` may be used by one thread at a time, under `database`.
-    """
-
-    def __init__(
-        self, reader: Reader, searcher: Searcher, settings: Settings, embedding: Embedding, opened: ExitStack
-    ) -> None:
-        self.reader, self.searcher, self.settings, self.embedding = reader, searcher, settings, embedding
-        self.revision, self.stored_settings = reader.revision(), reader.settings()
-        self.documents = reader.document_count()
-        self.database = searcher.database
-        self._opened, self._lock, self._users, self._replaced = opened, Lock(), 0, False
-
-    @classmethod
-    def open(cls, store: Store, directory: Path, before: Embedding | None) -> "ServedView | None":
-        """Open the current state; None before the collection has word vectors. `before`: vectors opened before."""
-        repairer = SnapshotRepairer(store, directory)
-        for _ in range(_ATTEMPTS):
-            with ExitStack() as opened:
-                reader = opened.enter_context(store.reading())
-                stored = reader.settings()
-                embedding = current_vectors(reader, directory, stored, before)
-                if embedding is None:
-                    return None
-                settings = Settings.restored(stored)
-                view = repairer.open(reader, settings, embedding)
-                if view is not None:
-                    searcher = Searcher(reader, view, settings, embedding)
-                    opened.enter_context(single_threaded_blas())  # restored BLAS threads would busy-wait
-                    return cls(reader, searcher, settings, embedding, opened.pop_all())
-        raise CollectionError("the collection is being changed all the time by other processes: try again")
+    @contextmanager
+    def contents(self, where: Where | None = None) -> Iterator[Contents]:
+        """Open the documents that pass a filter; only one thread reads at a time."""
+        with self.database:
+            yield Contents(self.reader, where)
 
     def warm(self) -> None:
         """Load what the first search by the collection's ranking loads."""
@@ -76,24 +43,3 @@ class ServedView:
         """Return a reranker of texts with the weights of this state."""
         frequencies = self.searcher.document_frequencies(stems_of(self.settings.ranking))
         return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
-
-    def acquire(self) -> None:
-        """Keep the state open until `release`."""
-        with self._lock:
-            self._users += 1
-
-    def release(self) -> None:
-        """Close the state if it was replaced and no other thread uses it."""
-        with self._lock:
-            self._users -= 1
-            last = self._replaced and not self._users
-        if last:
-            self._opened.close()
-
-    def replaced(self) -> None:
-        """Close the state once the last thread leaves it: another one has taken its place."""
-        with self._lock:
-            self._replaced = True
-            last = not self._users
-        if last:
-            self._opened.close()

@@ -18,9 +18,9 @@ from moverank.indexer.server.application import application
 from moverank.indexer.server.guard import Access, allowed_hosts
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
+from moverank.indexer.server.opening import check_collections, served_collections
 from moverank.indexer.server.parent import end_with_parent
 from moverank.indexer.server.processes import serve_by_processes
-from moverank.indexer.server.served_collection import check_collections, served_collections
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Workers
 

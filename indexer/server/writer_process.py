@@ -8,6 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from threading import Lock
 
+from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
@@ -18,33 +19,33 @@ from moverank.indexer.server.parent import end_with_parent
 _WAIT = 10.0  # seconds that a change waits for another process that writes
 _opened: dict[Path, Collection] = {}  # of this process, if it is a writer
 
-Change = Callable[[Collection], Changes]
+Change = Callable[[Collection | Cluster], Changes]
 """Changes a collection. It is sent to the writer: a function of a module, or a `partial` of one."""
 
 
-def write_document(document: Document, collection: Collection) -> Changes:
+def write_document(document: Document, collection: Collection | Cluster) -> Changes:
     """Add or replace a document."""
     return collection.index([document], strict=True, upkeep=False)
 
 
-def write_records(path: str, collection: Collection) -> Changes:
+def write_records(path: str, collection: Collection | Cluster) -> Changes:
     """Add or replace the documents of a JSONL file, the body of a request."""
     return collection.index(read_records(path, "the body"), strict=True, upkeep=False)
 
 
-def remove_key(key: str, collection: Collection) -> Changes:
+def remove_key(key: str, collection: Collection | Cluster) -> Changes:
     """Remove a document."""
     return collection.remove([key], upkeep=False)
 
 
-def remove_where(where: tuple[str, ...], collection: Collection) -> Changes:
+def remove_where(where: tuple[str, ...], collection: Collection | Cluster) -> Changes:
     """Remove the documents that pass a filter."""
     return collection.remove(where=where, upkeep=False)
 
 
-def keep_up(collection: Collection) -> Changes:
-    """Train word vectors and compact, if that is due."""
-    changes = collection.upkeep()
+def keep_up(collection: Collection | Cluster) -> Changes:
+    """Train word vectors and compact, if that is due; shards do so themselves."""
+    changes = collection.upkeep() if isinstance(collection, Collection) else Changes()
     return_freed_memory()
     return changes
 

@@ -13,6 +13,7 @@ from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.directory import remove_cached
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import DATABASE, Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.encoder_fit import fit_encoder
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.segment import Portion, assemble
@@ -111,7 +112,8 @@ def _write(
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
-    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage)
+    sample = ContentSample.stored(reader)
+    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage, sample)
     return write_snapshot(directory, content)
 
 

@@ -13,6 +13,9 @@ STAGE_IDS, STAGE_VECTORS = "stage_ids", "stage_vectors"
 STAGE = {STAGE_IDS: "<i8", STAGE_VECTORS: "<f4"}
 """The ids of the documents in the first stage, and their vectors; kept only if these were given."""
 
+SAMPLE = "sample"
+"""A sample of the documents; see `content_sample`. Snapshots of earlier versions have none."""
+
 COUNTS = {"ids": "<i8", "starts": "<i8", "words": "<i4", "counts": "<i4", "ranks": "<i4"}
 ARRAYS = (
     COUNTS

@@ -18,6 +18,7 @@ from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, checksum, read_checksummed_json
 from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.first_stage import FirstStage
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
 from moverank.indexer.snapshot.index_choice import IndexInUse
@@ -30,6 +31,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     META,
     PREFIX,
     SAME_AS,
+    SAMPLE,
     STAGE,
     STAGE_IDS,
     STAGE_VECTORS,
@@ -47,7 +49,8 @@ class Snapshot:
     """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
     The bags are weighted without idf, which changes with every added document. A first stage has either an `encoder` or
-    `given` vectors. The first use of any file may raise DamagedFile. `terms.state` identifies the content of all files.
+    `given` vectors. A snapshot of an earlier version has no `sample`. The first use of any file may raise DamagedFile.
+    `terms.state` identifies the content of all files.
     """
 
     revision: int
@@ -59,6 +62,7 @@ class Snapshot:
     given: GivenRows | None
     index: IndexInUse
     path: Path
+    sample: ContentSample | None
 
     def check(self) -> None:
         """Compare all files with their checksums; DamagedFile names the first that differs."""
@@ -174,10 +178,14 @@ def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:
     given = GivenRows(rows, lambda: checked(STAGE_VECTORS).reshape(-1, sizes["encoded"]))
     stage = FirstStage(path / FIRST_STAGE, meta["factory"], checksums[FIRST_STAGE])
     index = IndexInUse(stage.factory, sizes[STAGE_IDS if is_given else "ids"], sizes["encoded"], sizes["first_stage"])
-    if is_given:
-        return Snapshot(meta["revision"], segment, terms, bags, stage, None, given, index, path)
-    encoder = FittedEncoder(path / ENCODER, meta["made_for"]["first_stage"], checksums[ENCODER])
-    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, None, index, path)
+    encoder = None
+    if not is_given:
+        encoder = FittedEncoder(path / ENCODER, meta["made_for"]["first_stage"], checksums[ENCODER])
+    sample = None
+    if SAMPLE in checksums:
+        sample = ContentSample.read(_checked(path / SAMPLE, map_array(path / SAMPLE, "<f8"), checksums[SAMPLE]))
+    own = given if is_given else None
+    return Snapshot(meta["revision"], segment, terms, bags, stage, encoder, own, index, path, sample)
 
 
 def _checked(path: Path, array: NDArray[Any], checksum: FileChecksum) -> NDArray[Any]:

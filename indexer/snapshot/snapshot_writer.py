@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.files.checksums import checksummed_json, file_checksums
 from moverank.indexer.snapshot import first_stage, index_choice
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Portion, keep_words
 from moverank.indexer.snapshot.snapshot_layout import (
     ARRAYS,
@@ -22,6 +23,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     OMITTED_IF_UNRANKED,
     PREFIX,
     REMOVED,
+    SAMPLE,
     STAGE,
     STAGE_IDS,
     STAGE_VECTORS,
@@ -37,7 +39,7 @@ class SnapshotContent:
 
     `revision` and `token` identify the state; `made_for`: see `snapshot_reader.made_for`. `portions` are counts of all
     words, which are positions in `all_word_ids` (t,). `word_ids` (v,) and `vectors` (v, d) are those of the words with
-    a vector; `stage` are the first stage's vectors of documents.
+    a vector; `stage` are the first stage's vectors of documents, `sample` is one of the documents.
     """
 
     revision: int
@@ -48,6 +50,7 @@ class SnapshotContent:
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
     stage: StageVectors
+    sample: ContentSample
 
 
 def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
@@ -61,6 +64,7 @@ def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
         _write_file(path / "all_word_ids", content.all_word_ids.astype("<i8").tobytes())
         _write_file(path / "word_ids", content.word_ids.astype("<i8").tobytes())
         _write_file(path / "vectors", content.vectors.astype("<f4").tobytes())
+        _write_file(path / SAMPLE, content.sample.array().astype("<f8").tobytes())
         content.stage.save(path)
         sizes |= {"all_word_ids": len(content.all_word_ids), "word_ids": len(content.word_ids)}
         factory = _write_first_stage(path, content.made_for["faiss"], sizes[STAGE_IDS], content.stage)

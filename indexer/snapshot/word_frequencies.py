@@ -1,6 +1,6 @@
 """Document frequencies of the words with a vector, for idf."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -44,6 +44,10 @@ class WordFrequencies:
             total[np.searchsorted(both, word_ids)] += own
             ids, frequencies = both, total
         return cls(ids, frequencies, documents)
+
+    def idf_of_query(self, word_ids: NDArray[np.int64], _texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words of a query by id."""
+        return self.idf(word_ids)
 
     def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the idf (n,) of words by id; a word in no document gets the largest."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import database_url, make_cache
+from moverank.indexer.files.location import database_url, is_cluster, make_cache
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.store.sqlite import sqlite_url
 from moverank.indexer.store.store import Store
@@ -14,6 +14,11 @@ from moverank.indexer.store.store import Store
 
 def exists(directory: Path) -> bool:
     """Return whether a directory holds a collection, or its database does; CollectionError if it cannot be read."""
+    if is_cluster(directory):
+        raise CollectionError(
+            f"{directory} describes shards, which cannot be used together here: name one of them, -i PLACE; "
+            f"`moverank shards info -i {directory}` lists their places"
+        )
     url = database_url(directory)
     if url is None:
         try:

@@ -162,6 +162,14 @@ class Reader(DocumentReader, FieldReader, StageReader):
         """Return the ids of documents removed after a revision."""
         return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)).all())
 
+    def least_digests(self, limit: int, since: int = 0) -> list[tuple[int, bytes]]:
+        """Return (id, digest) of the documents changed after a revision that have a bag, of the smallest digests."""
+        columns, wanted = (DOCUMENTS.c.id, DOCUMENTS.c.digest), ~DOCUMENTS.c.wordless
+        if since:
+            wanted &= DOCUMENTS.c.revision > since
+        statement = select(*columns).where(wanted).order_by(DOCUMENTS.c.digest, DOCUMENTS.c.id).limit(limit)
+        return [(id_, digest) for id_, digest in self._connection.execute(statement)]
+
     def keys_beginning(self, prefix: str, limit: int) -> list[str]:
         """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""
         statement = select(DOCUMENTS.c.key).where(DOCUMENTS.c.key >= prefix, DOCUMENTS.c.key < prefix + "\U0010ffff")

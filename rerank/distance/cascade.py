@@ -40,13 +40,22 @@ _FIRST_PORTION = 1024  # documents that the quantised dual is computed for befor
 
 RWMD, DUAL, SINKHORN, SOLVED = range(4)
 
+Share = Callable[[NDArray[np.float64], NDArray[np.float64]], tuple[float, float]]
+"""Exchanges bounds with searches for the same query among other bags, so that all of them have one limit.
+
+It takes the k smallest upper bounds and the k smallest lower bounds of this search (at most k each), and returns the
+k-th smallest of each kind among all searches: no bag above the first is among the k nearest of all, and those up to the
+second are the most promising.
+"""
+
 
 # The module is longer than 250 lines, because all stages of a search share its bounds, its costs and its limit.
 class Cascade:
     """One search for the `k` nearest of `bags` to `query` over `vectors` (v, d) with their `norms` (v,).
 
     Rows farther than `within` need not be found. `stop` is polled between blocks: once it returns True, the search ends
-    as soon as it has k distances. `total` are the weights of a sum that ranks instead of the distance.
+    as soon as it has k distances. `total` are the weights of a sum that ranks instead of the distance. `share`
+    exchanges the limit with other searches.
     """
 
     def __init__(
@@ -59,7 +68,9 @@ class Cascade:
         within: float = np.inf,
         stop: Callable[[], bool] = never_stop,
         total: WeightedSum | None = None,
+        share: Share | None = None,
     ) -> None:
+        self._share, self._promise = share, np.inf
         self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
         self._k, self._limit, self._stop = k, within, stop
         self._max_words = max_words(query)
@@ -73,13 +84,14 @@ class Cascade:
             self._lower = total.lower(np.arange(n), self._distance_bound, self._sides)
         self._stage = np.full(n, RWMD, np.uint8)
         self._upper = np.empty(0)  # the k smallest upper bounds so far
+        self._above: dict[int, float] = {}  # the upper bounds of rows that are not solved, if they are exchanged
         self._exact: dict[int, tuple[float, float, float, float]] = {}  # total, distance, sides of RWMD
 
     def run(self) -> Nearest:
         """Search, and return the nearest rows."""
         rows = np.arange(len(self._bags))
         with single_threaded_blas():
-            if len(rows) > self._k or np.isfinite(self._limit):
+            if len(rows) > self._k or np.isfinite(self._limit) or self._share:
                 self._prune(rows)
             return self._solve_in_order_of_bounds(rows)
 
@@ -89,6 +101,7 @@ class Cascade:
             self._bound_by_float32_costs(rows)
         else:
             self._bound_by_quantised_costs(rows)
+        self._exchange_limits()
         rows = self._remaining(rows)
         for start in range(0, len(rows), _COST_BLOCK):
             block = rows[start : start + _COST_BLOCK]
@@ -199,7 +212,10 @@ class Cascade:
             self._set_query_side(problem, problem_rows, rows)
         lower, upper = bounds.sinkhorn(problem, problem_rows, self._thresholds(rows))
         self._raise_bounds(rows, lower, SINKHORN)
-        self._take_upper(rows, self._total_above(problem, rows, upper))
+        upper = self._total_above(problem, rows, upper)
+        if self._share:
+            self._above.update(zip(rows.tolist(), upper.tolist(), strict=True))
+        self._take_upper(rows, upper)
 
     def _take_upper(self, rows: Rows, upper: NDArray[np.float64]) -> None:  # noqa: ARG002 - for subclasses
         """Lower the limit by upper bounds (m,) of `rows` (m,), which are new."""
@@ -215,9 +231,21 @@ class Cascade:
         """Solve the k rows of least bound: their distances lower the limit further, and most are needed anyway."""
         bounded = rows[self._stage[rows] == SINKHORN]
         best = bounded[np.argsort(self._lower[bounded], kind="stable")[: self._k]]
-        if len(best) == self._k:
+        self._exchange_limits()
+        best = best[self._lower[best] <= self._promise]
+        if len(best) == self._k or self._share:
             parallel_for(lambda first, last: self._solve(best[first:last]), len(best), small=2)
+        if len(best) == self._k:
             self._lower_limit(max(self._value(row) for row in best.tolist()))
+        self._exchange_limits()
+
+    def _exchange_limits(self) -> None:
+        """Lower the limit to that of all searches, if there are others."""
+        if self._share is None:
+            return
+        upper = np.sort([value for value, *_ in self._exact.values()] + list(self._above.values()))
+        limit, self._promise = self._share(upper[: self._k], np.sort(self._lower)[: self._k])
+        self._limit = min(self._limit, limit)
 
     def _thresholds(self, rows: Rows) -> bounds.Threshold:
         """Return the distances (m,) of `rows` from which the limit is exceeded."""
@@ -258,6 +286,7 @@ class Cascade:
             if self._sum:
                 value, document, side = self._sum.exact(row, distance, self._query, vectors, bag.weights)
             self._exact[row] = (value, distance, document, side)
+            self._above.pop(row, None)
             # Rounding of the masses can put the bound above the distance: the row would be pruned by its own distance.
             self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
         return self._exact[row][0]

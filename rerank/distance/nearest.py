@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.best_first import never_stop
-from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade
+from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade, Share
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.partial_order import PartialOrder, Places
 from moverank.rerank.distance.query_bag import QueryBag, restricted
@@ -28,6 +28,7 @@ def nearest(
     stop: Callable[[], bool] = never_stop,
     total: WeightedSum | None = None,
     places: Places | None = None,
+    share: Share | None = None,
 ) -> Nearest:
     """Find the exact `k` nearest of `bags` (n,) to `query` over word `vectors` (v, d) by a cascade of bounds.
 
@@ -35,7 +36,8 @@ def nearest(
     a sum for each bag, its totals rank instead of the distance. Equal distances keep the order of their rows. Rows
     known to be farther than `within` are not computed, so fewer than `k` may be returned. `norms` (v,) are the lengths
     of the vectors, if already computed. `stop` is polled where transport problems are solved: once it returns True, the
-    search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows.
+    search ends as soon as it has k distances, and `Nearest.unsolved_bounds` bound the other rows. `share` lowers the
+    limit to that of searches among other bags, so that fewer than `k` rows may be returned.
 
     With `places`, only these need to be exact in the order of the `k` rows: the distances of rows that are not `known`
     are lower bounds. `within` must be infinite then.
@@ -58,7 +60,7 @@ def nearest(
         return nearest_by_sides(query, bags, vectors, lengths, k, total, within)
     if places is not None and np.isinf(within):
         return PartialOrder(query, bags, vectors, lengths, k, places, stop, total).run()
-    return Cascade(query, bags, vectors, lengths, k, within, stop, total).run()
+    return Cascade(query, bags, vectors, lengths, k, within, stop, total, share).run()
 
 
 def all_distances(

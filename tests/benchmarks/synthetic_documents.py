@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from moverank import Document, Part
 from tests.benchmarks.data_sets import read_split
 
 
@@ -34,6 +35,11 @@ class SyntheticDocuments:
     def _half(self, words: list[str]) -> list[str]:
         drawn = self._rng.permutation(len(words))[: (len(words) + 1) // 2]
         return [words[i] for i in np.sort(drawn).tolist()]
+
+
+def texts_as_documents(texts: Iterator[str]) -> Iterator[Document]:
+    """Return texts as documents, with the keys synthetic-0, synthetic-1, ..."""
+    return (Document(f"synthetic-{i}", "", (Part(text),)) for i, text in enumerate(texts))
 
 
 def write_json_lines(path: Path, prefix: str, texts: Iterator[str]) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.example_files import Runner, write_files
+from tests.indexer.cluster.local_shards import LocalShards
 from tests.indexer.commands.program import program
 
 
@@ -23,6 +24,7 @@ def runner(
     example_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Runner:
     """Runs command lines in a copy of the directory of the examples."""
+    monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)  # no extra, no processes
     place = tmp_path / "examples"
     shutil.copytree(example_files, place)
     monkeypatch.chdir(place)

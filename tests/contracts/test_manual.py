@@ -14,13 +14,13 @@ from moverank.cli import app
 from moverank.indexer.vectors.training_options import training_options
 from moverank.rerank.encoders.encoder_registry import ENCODERS, named
 from moverank.rerank.scorers import SCORERS
-from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options
+from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, repeated
 from tests.contracts.example_files import Runner
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+COMMANDS = {name: command for name, command in commands(typer.main.get_command(app)) if not repeated(name)}
 SPANS = code_spans(ALL_TEXT)
 
-OTHER_PROGRAMS = {"--hypothesis-profile"}
+OTHER_PROGRAMS = {"--hypothesis-profile", "--head"}
 """Options in README and the manual that are not moverank's."""
 SHELL_COMPLETION = {"--install-completion", "--show-completion"}
 """Typer adds them to the program itself."""
@@ -47,6 +47,11 @@ JSON_COMMANDS = {
     "list": "-i docs.index",
     "show": "plug-hot -i docs.index",
     "remove": "plug-hot -i docs.index",
+    "shards create": "-i new.toml --shards 2 --embedding glove.6B.300d.txt.gz",
+    "shards info": "-i new.toml",
+    "shards add": "s3 -i new.toml",
+    "shards balance": "-i new.toml",
+    "shards drop": "s3 -i new.toml",
 }
 """Arguments for each command that has `--json`, in the order of execution."""
 
@@ -148,6 +153,8 @@ def _keys(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key
+            if key == "shards" and isinstance(inner, dict):  # by their names
+                inner = list(inner.values())
             yield from () if key in ("parts", "chosen", "metadata") else _keys(inner)
     elif isinstance(value, list):
         for inner in value:

@@ -5,7 +5,6 @@ from itertools import accumulate
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.contents import Contents
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_step, flow_diagram
@@ -18,7 +17,7 @@ from moverank.indexer.server.pages.search_page import query_of
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Options, check_length
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.explain import Explanation
@@ -52,9 +51,9 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         options = Options(rank=form.rank)
         compared = bool(form.query or form.one("similar"))
 
-        def work(view: ServedView, task: Task) -> Values:
-            with view.database:
-                document = Contents(view.reader).describe(key).document
+        def work(view: View, task: Task) -> Values:
+            with view.contents() as contents:
+                document = contents.describe(key).document
             explanation, reason, marks = None, "", dict[str, Mark]()
             if compared:
                 query = query_of(form, view)

@@ -12,7 +12,7 @@ from moverank.indexer.server.pages.rendering import Values, failed, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.workers import Task
 
 router = APIRouter()
@@ -32,7 +32,7 @@ async def duplicates_page(state: State, request: Request) -> HTMLResponse:
         values["name"] = served.name
         within = _distance(typed or _WITHIN)
 
-        def work(view: ServedView, task: Task) -> Values:
+        def work(view: View, task: Task) -> Values:
             if not typed:
                 return {"groups": None}
 

@@ -9,7 +9,7 @@ from moverank.indexer.formatters.query_words import ranking_words
 from moverank.indexer.formatters.sentences import verdict, work_done
 from moverank.indexer.metadata import flattened
 from moverank.indexer.server.pages.marking import Segments, marked, marks_of_words, words_of
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import State as View
 from moverank.rerank.ranking import Hit, Ranking
 
 PROOF = "“compare all documents”"
@@ -30,7 +30,7 @@ class ShownHit:
     parts: list[tuple[str, str]]
 
 
-def shown_ranking(ranking: Ranking, view: ServedView, texts: list[str]) -> dict[str, Any]:
+def shown_ranking(ranking: Ranking, view: View, texts: list[str]) -> dict[str, Any]:
     """Return what a page shows of a ranking; words of `texts`, the query, are marked."""
     marks = marks_of_words(words_of(texts, view.settings.stop_words))
     return {

@@ -13,14 +13,14 @@ from moverank.indexer.server.collections_api import describe
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
 from moverank.indexer.server.problems import Problem, answer_of
-from moverank.indexer.server.served_collection import ServedCollection
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import Served
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.rerank.errors import RerankError
 
 Values = dict[str, Any]
-Work = Callable[[ServedView, Task], Values]
+Work = Callable[[View, Task], Values]
 
 _HEADERS = {"Referrer-Policy": "same-origin"}
 """With `no-referrer`, browsers would not name the origin of a form either, which the guard checks."""
@@ -75,7 +75,7 @@ def failed(
 
 
 async def page_about(
-    request: Request, served: ServedCollection, template: str, values: Mapping[str, Any], work: Work
+    request: Request, served: Served, template: str, values: Mapping[str, Any], work: Work
 ) -> HTMLResponse:
     """Return a page with `values` and those that `work` computes of the current state of a collection.
 

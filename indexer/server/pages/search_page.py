@@ -3,7 +3,6 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.contents import Contents
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import IndexerError, UnknownKey
 from moverank.indexer.server.collections_api import State, counted
@@ -12,8 +11,8 @@ from moverank.indexer.server.pages.rendering import Values, Work, failed, page_a
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import check_length
-from moverank.indexer.server.served_collection import ServedCollection
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import Served
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 
@@ -46,7 +45,7 @@ async def search_page(request: Request, state: State) -> HTMLResponse:
         return failed(request, "search.html", values, error)
 
 
-def chosen_collection(state: ServerState, form: TypedForm) -> ServedCollection:
+def chosen_collection(state: ServerState, form: TypedForm) -> Served:
     """Return the collection that was chosen, the default one if none was; Problem 404."""
     return state.named(form.one("collection")) if form.one("collection") else state.default
 
@@ -57,7 +56,7 @@ def ranked(state: ServerState, form: TypedForm) -> Work:
     if form.query:
         check_length(form.query, state.limits)
 
-    def work(view: ServedView, task: Task) -> Values:
+    def work(view: View, task: Task) -> Values:
         query, resolved = query_of(form, view), options.resolved(state.limits, task)
         searcher = view.searcher
         ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)
@@ -67,12 +66,12 @@ def ranked(state: ServerState, form: TypedForm) -> Work:
     return work
 
 
-def query_of(form: TypedForm, view: ServedView) -> Document:
+def query_of(form: TypedForm, view: View) -> Document:
     """Return the query of a form: the stored document `similar`, or what was typed; UnknownKey if there is none."""
     if not form.one("similar"):
         return form.query or Document("")
-    with view.database:
-        found = Contents(view.reader).get(form.one("similar"))
+    with view.contents() as contents:
+        found = contents.get(form.one("similar"))
     if found is None:
         raise UnknownKey(f"the collection has no document with the key {form.one('similar')!r}")
     return found

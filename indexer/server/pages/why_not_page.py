@@ -5,7 +5,6 @@ from math import isfinite
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.contents import Contents
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.sentences import exclusion
 from moverank.indexer.server.collections_api import State
@@ -16,7 +15,7 @@ from moverank.indexer.server.pages.search_page import query_of
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import check_length
-from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.why_not import WhyNot
@@ -56,10 +55,10 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
             raise UsageError("type the key of the document: hits show theirs below the title")
         query, options = check_length(form.query, state.limits), form.options()
 
-        def work(view: ServedView, task: Task) -> Values:
+        def work(view: View, task: Task) -> Values:
             why = view.searcher.why_not(query_of(form, view), key, options.resolved(state.limits, task))
-            with view.database:
-                document = Contents(view.reader).describe(key).document
+            with view.contents() as contents:
+                document = contents.describe(key).document
             ranking = options.rank or str(view.settings.ranking)
             return _shown(why) | {"title": document.title or key, "ranked_by": ranking, "query_title": query.title}
 

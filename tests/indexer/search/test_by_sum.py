@@ -10,7 +10,7 @@ import pytest
 
 from moverank import Collection, Document, UsageError
 from moverank.indexer.documents import Metadata
-from moverank.indexer.search.view import SAMPLE
+from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, document, snapshot_above

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, write_snapshot
 from moverank.indexer.snapshot.stage_vectors import EncodedVectors
@@ -14,12 +15,13 @@ from moverank.rerank.encoders.centroid import Centroid
 
 _COUNTS = ("ids", "starts", "words", "counts")
 _ARRAYS = (*_COUNTS, *(f"term_{name}" for name in _COUNTS), "weights", "word_ids", "all_word_ids", "vectors")
-FLAT_FILES = (*_ARRAYS, "first_stage.faiss", "encoder.npz", "meta.json")
+FLAT_FILES = (*_ARRAYS, "sample", "first_stage.faiss", "encoder.npz", "meta.json")
 """Files of a snapshot in which every part has rank 0."""
 FILES = (*FLAT_FILES, "ranks", "term_ranks", "bag_starts", "bag_words")
 
 Portion = tuple[NDArray[np.int64], PartCounts]
 _TOKEN = "0123abcd"  # noqa: S105 - of a revision
+_SAMPLE = ContentSample.of([(3, bytes(6)), (4, bytes(6))])
 
 
 def _made_for(gamma: float) -> dict[str, object]:
@@ -39,7 +41,7 @@ def write(directory: Path, revision: int = 1, *, gamma: float = 0.0, portions: I
     words, known = np.array([1, 4, 6, 9]), np.array([1, 4, 9])
     portions = [portion(3), portion(7)] if portions is None else portions
     stage = EncodedVectors(Centroid(2), known, vectors, None)
-    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, stage)
+    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, stage, _SAMPLE)
     return write_snapshot(directory, content)
 
 

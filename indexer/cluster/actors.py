@@ -1,0 +1,132 @@
+"""Ray: one actor for each shard, on the machine that has it. The only module that imports Ray."""
+
+import logging
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
+from moverank.indexer.cluster.messages import Call, Failure
+from moverank.indexer.cluster.shard import Shard
+from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.rerank.errors import RerankError
+
+_CALLS = 64  # that an actor runs at a time: most of them wait for other shards
+_STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here
+
+
+class Lost:
+    """The answer of a shard whose process has ended, or cannot be reached."""
+
+
+class _ShardActor(Shard):
+    """A shard in a process of its own; errors of this package are answers."""
+
+    def call(self, method: str, *arguments: Any, **named: Any) -> Any:
+        """Return the result of a method, or its failure."""
+        try:
+            return getattr(self, method)(*arguments, **named)
+        except (IndexerError, RerankError, OSError) as error:
+            return Failure(error)
+
+    def process(self) -> int:
+        """Return the number of the actor's process."""
+        return os.getpid()
+
+
+class RayShards:
+    """The actors of the shards that a file describes; close it, and those that were started for it end."""
+
+    def __init__(self, file: ClusterFile) -> None:
+        self._ray, self._started = _connected(file.address)
+        self._remains = bool(file.address)  # actors outlive this process
+        self._actors = {shard.name: self._actor(file, shard) for shard in file.shards}
+
+    def _actor(self, file: ClusterFile, shard: ShardPlace) -> Any:
+        place = file.place_of(shard)
+        options: dict[str, Any] = {"num_cpus": 0, "max_restarts": -1, "max_concurrency": _CALLS}
+        if shard.node:
+            options["resources"] = {f"node:{shard.node}": 0.001}
+        if self._remains:
+            digest = blake2b(place.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+            options |= {"name": f"{shard.name}-{digest}", "lifetime": "detached", "get_if_exists": True}
+        return self._ray.remote(_ShardActor).options(**options).remote(place)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the shards."""
+        return tuple(self._actors)
+
+    def add(self, file: ClusterFile, shard: ShardPlace) -> None:
+        """Start the actor of one more shard."""
+        self._actors[shard.name] = self._actor(file, shard)
+
+    def drop(self, name: str) -> None:
+        """End the actor of a shard."""
+        self._ray.kill(self._actors.pop(name))
+
+    def shared(self, value: Any) -> Any:
+        """Return a reference to a large value, for which it is sent to each machine once."""
+        return self._ray.put(value)
+
+    def ask(self, calls: Mapping[str, Call]) -> dict[str, Any]:
+        """Call methods of several shards at a time; return the result of each, a `Failure` or a `Lost`."""
+        waiting = {
+            name: self._actors[name].call.remote(call.method, *call.arguments, **call.named)
+            for name, call in calls.items()
+        }
+        return {name: self._answer(reference) for name, reference in waiting.items()}
+
+    def _answer(self, reference: Any) -> Any:
+        try:
+            return self._ray.get(reference)
+        except (self._ray.exceptions.RayActorError, self._ray.exceptions.OwnerDiedError):
+            return Lost()
+        except self._ray.exceptions.RayTaskError as error:
+            return Failure(CollectionError(f"a shard failed: {error.cause}"))
+
+    def processes(self) -> dict[str, Any]:
+        """Return the number of the process of each actor, or `Lost`."""
+        waiting = {name: actor.process.remote() for name, actor in self._actors.items()}
+        return {name: self._answer(reference) for name, reference in waiting.items()}
+
+    def stop(self) -> None:
+        """End the actors, also those that outlive this process."""
+        for actor in self._actors.values():
+            self._ray.kill(actor)
+
+    def close(self) -> None:
+        """End the actors unless they outlive this process, and disconnect unless it was connected before."""
+        if not self._remains:
+            self.stop()
+        if self._started:
+            self._ray.shutdown()
+
+
+def _connected(address: str) -> tuple[Any, bool]:
+    """Return Ray, connected to the cluster at an address or to a new one, and whether this connected it.
+
+    Raises CollectionError if that fails.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).")  # its messages would go to standard output
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise CollectionError("shards need Ray: python -m pip install 'moverank[ray]'") from error
+    if ray.is_initialized():
+        return ray, False
+    own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()}
+    try:
+        ray.init(
+            address=address or "local",
+            namespace="moverank",
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            **({} if address else own),
+        )
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        raise CollectionError(f"the Ray cluster at {address or 'this machine'} cannot be used: {error}") from error
+    return ray, True

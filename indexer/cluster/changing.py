@@ -1,0 +1,178 @@
+"""Changes of a collection in shards: each document goes to the shard that its key belongs to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from moverank.indexer.cluster.batches import batches
+from moverank.indexer.cluster.coordinator import Coordinator
+from moverank.indexer.cluster.feed import FeedResult
+from moverank.indexer.cluster.messages import Call
+from moverank.indexer.cluster.routing import shard_of
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import PruneRefused, RecordError, UnknownKey, UsageError
+from moverank.indexer.options import Where
+from moverank.indexer.progress import Progress
+
+_BATCH = 256  # documents sent to a shard at a time
+
+
+class Changer:
+    """Changes the shards `names` through their `coordinator`; each waits at most `wait` seconds for another writer."""
+
+    def __init__(self, coordinator: Coordinator, names: Sequence[str], wait: float) -> None:
+        self._coordinator, self._names, self._wait = coordinator, tuple(names), wait
+
+    def index(
+        self,
+        records: Iterable[Document | Rejection],
+        options: dict[str, Any],
+        rejected: Callable[[Rejection], None],
+        changed: Callable[[str, str], None] | None,
+    ) -> Changes:
+        """Index records, with the `options` of `Collection.index`; every shard commits on its own.
+
+        `rejected` and `changed` are called as there; the latter only after all records, None: not at all. Raises
+        PruneRefused if a shard refused to prune, and what reading the records raises: then nothing is stored that was
+        not committed before.
+        """
+        name, strict = uuid4().hex, bool(options.get("strict"))
+        faults = list[Rejection]()
+        self._coordinator.states()  # waits for shards whose process has just ended
+        try:
+            self._all("begin_feed", name, options, listed=changed is not None, wait=self._wait)
+            for batch in batches(records, _BATCH * len(self._names)):
+                calls, bad = self._by_shard(batch, everywhere=bool(options.get("prune")))
+                for fault in bad:
+                    _reject(fault, rejected, strict=strict)
+                faults += bad
+                self._coordinator.call_all({shard: Call.of("feed", name, some) for shard, some in calls.items()})
+        except BaseException:
+            self._coordinator.tell(self._names, "abort_feed", name)
+            raise
+        results: dict[str, FeedResult] = self._all("end_feed", name)
+        return self._numbered(_summed(results, faults, rejected, changed))
+
+    def _numbered(self, changes: Changes) -> Changes:
+        """Return changes with the sum of the revisions of all shards, which grows with each change."""
+        return replace(changes, revision=sum(state.revision for state in self._coordinator.states().values()))
+
+    def _by_shard(
+        self, batch: Sequence[Document | Rejection], *, everywhere: bool
+    ) -> tuple[dict[str, list[Document | Rejection]], list[Rejection]]:
+        """Return the records for each shard, and those that are rejected.
+
+        A rejected one may be any document that a run with pruning must keep: then it goes `everywhere`.
+        """
+        calls: dict[str, list[Document | Rejection]] = {}
+        faults = []
+        for record in batch:
+            if isinstance(record, Document):
+                calls.setdefault(shard_of(record.key, self._names), []).append(record)
+                continue
+            faults.append(record)
+            for shard in self._names if everywhere else ():
+                calls.setdefault(shard, []).append(record)
+        return calls, faults
+
+    def remove(
+        self,
+        keys: Sequence[str],
+        where: Where | None,
+        source: str | None,
+        *,
+        everything: bool,
+        dry_run: bool,
+    ) -> Changes:
+        """Remove documents; for the errors see `Collection.remove`. Nothing is removed if any key is unknown."""
+        if where is None and source is None:
+            calls = self._with_keys(keys)
+        else:
+            calls = {name: {"where": where, "source": source, "everything": True} for name in self._names}
+        planned = self._remove({shard: chosen | {"dry_run": True} for shard, chosen in calls.items()})
+        count = sum(changes.removed for changes in planned.values())
+        if dry_run:
+            return Changes(removed=count)
+        total = sum(state.documents for state in self._coordinator.states().values())
+        if where is not None and count and count == total and not everything:
+            raise UsageError(
+                f"nothing was removed: all {count:,} documents pass the filter; --yes (in Python everything=True) "
+                "confirms that they are to be removed"
+            )
+        done = self._remove({shard: calls[shard] for shard, changes in planned.items() if changes.removed})
+        return self._numbered(Changes(removed=sum(changes.removed for changes in done.values())))
+
+    def _with_keys(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return the selection of each shard; a document that is being moved is in two of them."""
+        found: dict[str, list[str]] = self._all("known", list(dict.fromkeys(keys)))
+        missing = [key for key in keys if not any(key in own for own in found.values())]
+        if missing:
+            raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
+        return {shard: {"keys": own} for shard, own in found.items() if own}
+
+    def _remove(self, calls: Mapping[str, dict[str, Any]]) -> dict[str, Changes]:
+        return self._coordinator.call_all(
+            {shard: Call.of("remove", self._wait, **chosen) for shard, chosen in calls.items()}
+        )
+
+    def balance(self, names: Sequence[str], progress: Progress) -> int:
+        """Move documents to the shards `names` that their keys belong to now, and return how many were moved.
+
+        A document is stored in its new shard before it is removed from its old one. Interrupted moves are completed.
+        """
+        strangers: dict[str, dict[str, list[str]]] = {
+            shard: self._coordinator.call(shard, "strangers", shard, list(names)) for shard in self._names
+        }
+        total = sum(len(keys) for own in strangers.values() for keys in own.values())
+        moved = 0
+        for shard, targets in strangers.items():
+            for target, keys in targets.items():
+                for some in batches(keys, _BATCH):
+                    self._move(shard, target, some)
+                    moved += len(some)
+                    progress("Moving", moved, total, "documents")
+        return total
+
+    def _move(self, shard: str, target: str, keys: list[str]) -> None:
+        name = uuid4().hex
+        documents = self._coordinator.call(shard, "documents", keys)
+        options: dict[str, Any] = {"upkeep": False}
+        self._coordinator.call(target, "begin_feed", name, options, listed=False, wait=self._wait)
+        self._coordinator.call(target, "feed", name, documents)
+        self._coordinator.call(target, "end_feed", name)
+        self._coordinator.call(shard, "remove", self._wait, keys=keys, upkeep=False)
+
+    def _all(self, method: str, *arguments: Any, **named: Any) -> dict[str, Any]:
+        return self._coordinator.call_all(dict.fromkeys(self._names, Call(method, arguments, named)))
+
+
+def _reject(fault: Rejection, rejected: Callable[[Rejection], None], *, strict: bool) -> None:
+    if strict:
+        raise RecordError(f"{fault}; nothing was written: the run is strict")
+    rejected(fault)
+
+
+def _summed(
+    results: Mapping[str, FeedResult],
+    faults: Sequence[Rejection],
+    rejected: Callable[[Rejection], None],
+    changed: Callable[[str, str], None] | None,
+) -> Changes:
+    """Return the changes of all shards, with `faults`, the records that were rejected before."""
+    total, known = Counter(rejected=len(faults)), set(map(str, faults))
+    for result in results.values():
+        own = [record for record in result.rejected if str(record) not in known]
+        for record in own:
+            rejected(record)
+        for kind, key in result.changed:
+            if changed:
+                changed(kind, key)
+        names = ("added", "updated", "removed", "unchanged", "wordless", "kept")
+        total.update({name: getattr(result.changes, name) for name in names})
+        total["rejected"] += len(own)
+    refused = [f"{shard}: {result.refusal}" for shard, result in results.items() if result.refusal]
+    if refused:
+        raise PruneRefused("; ".join(refused), Changes(**total))
+    return Changes(**total)

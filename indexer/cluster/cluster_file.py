@@ -1,0 +1,132 @@
+"""The file that describes a collection in shards, such as `cluster.toml`."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.files.atomic_write import write_text
+from moverank.indexer.files.location import is_url
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+_KEYS = {"place", "node"}
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPlace:
+    """Where a shard is: its `name`, and its `place`, a directory or the URL of a database.
+
+    A place that is a relative path is relative to the file. `node` is the address of the machine in the Ray cluster
+    that has the directory; empty: any.
+    """
+
+    name: str
+    place: str
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFile:
+    """The `shards` of a collection, described by the file at `path`.
+
+    `address` is that of a running Ray cluster, as "auto" or "ray://host:10001"; empty: processes on this machine,
+    which end with the command.
+    """
+
+    path: Path
+    shards: tuple[ShardPlace, ...]
+    address: str = ""
+
+    @classmethod
+    def read(cls, path: Path) -> "ClusterFile":
+        """Read a file; CollectionError if there is none, UsageError if it is not as it should be."""
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            made = f"`moverank shards create -i {path}`"
+            raise CollectionError(f"there is no {path}, which describes shards: make it with {made}") from error
+        except OSError as error:
+            raise CollectionError(f"{path} cannot be read: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} is not TOML: {error}") from error
+        shards = content.get("shards")
+        if not isinstance(shards, dict) or not shards:
+            raise UsageError(f'{path} names no shard: each has a table, as [shards.s1] with place = "s1.index"')
+        address = content.get("address", "")
+        if not isinstance(address, str):
+            raise UsageError(f"{path}: address must be a text, not {address!r}")
+        return cls(path, tuple(_shard(path, name, values) for name, values in shards.items()), address)
+
+    def write(self) -> None:
+        """Replace the file atomically."""
+        lines = ["# A collection in shards: see `moverank help shards`.", f"address = {_quoted(self.address)}"]
+        for shard in self.shards:
+            lines += ["", f"[shards.{shard.name}]", f"place = {_quoted(shard.place)}"]
+            lines += [f"node = {_quoted(shard.node)}"] if shard.node else []
+        write_text(self.path, "\n".join(lines) + "\n")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the shards."""
+        return tuple(shard.name for shard in self.shards)
+
+    def place_of(self, shard: ShardPlace) -> str:
+        """Return the absolute path of a shard's directory, or the URL of its database."""
+        if is_url(shard.place):
+            return shard.place
+        return str((self.path.resolve().parent / shard.place).absolute())
+
+    def with_shard(self, shard: ShardPlace) -> "ClusterFile":
+        """Return the description with one more shard, or with another place of one; UsageError for an invalid name."""
+        if not _NAME.fullmatch(shard.name):
+            raise UsageError(f"the name of a shard has letters, digits, - and _, not {shard.name!r}")
+        others = tuple(own for own in self.shards if own.name != shard.name)
+        return replace(self, shards=tuple(sorted((*others, shard), key=lambda own: own.name)))
+
+    def without(self, name: str) -> "ClusterFile":
+        """Return the description without a shard."""
+        return replace(self, shards=tuple(shard for shard in self.shards if shard.name != name))
+
+    def shard(self, name: str) -> ShardPlace:
+        """Return the shard with a name; UsageError if there is none."""
+        for shard in self.shards:
+            if shard.name == name:
+                return shard
+        raise UsageError(f"{self.path} has no shard {name!r}: choose {', '.join(self.names)}")
+
+
+def new_shards(path: Path, number: int, places: Sequence[str]) -> tuple[ShardPlace, ...]:
+    """Return shards s1, s2, ... at these places, or in directories beside the file; UsageError for too few places."""
+    names = [f"s{i:0{len(str(number))}}" for i in range(1, 1 + number)]
+    if places and len(places) != number:
+        raise UsageError(f"{number} shards need as many places, not {len(places)}: repeat --place")
+    return tuple(
+        ShardPlace(name, place)
+        for name, place in zip(names, places or [default_place(path, name) for name in names], strict=True)
+    )
+
+
+def default_place(path: Path, name: str) -> str:
+    """Return a directory for a shard, relative to the file."""
+    return f"{path.stem}.shards/{name}.index"
+
+
+def _shard(path: Path, name: str, values: object) -> ShardPlace:
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{path}: the name of a shard has letters, digits, - and _, not {name!r}")
+    if not isinstance(values, Mapping) or not isinstance(values.get("place"), str):
+        raise UsageError(f'{path}: the shard {name} needs a place, a directory or a URL: place = "{name}.index"')
+    unknown = sorted(set(values) - _KEYS)
+    if unknown:
+        raise UsageError(f"{path}: the shard {name} has an unknown key {unknown[0]!r}: choose {', '.join(_KEYS)}")
+    known: dict[str, Any] = {key: str(values[key]) for key in _KEYS & set(values)}
+    return ShardPlace(name, **known)
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a basic string of TOML, whose escapes are those of JSON."""
+    return json.dumps(text, ensure_ascii=False)

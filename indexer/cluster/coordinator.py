@@ -1,0 +1,286 @@
+"""Searches all shards together: exchanges their limits, merges what they found, and repeats what a lost one missed."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+
+from moverank.indexer.cluster.actors import Lost, RayShards
+from moverank.indexer.cluster.merging import Merged, merged_ranking, replies_to
+from moverank.indexer.cluster.messages import Call, Explained, ExplainRequest, Failure, Found, Message, ShardState
+from moverank.indexer.cluster.shard import StaleState
+from moverank.indexer.errors import CollectionError, UnknownKey
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.query import PortableQuery
+from moverank.indexer.search.searcher import Request
+from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
+from moverank.indexer.settings import Settings
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Hit, Ranking
+
+_log = logging.getLogger("moverank")
+
+_PATIENCE = 120.0  # seconds for which a search is repeated if processes end again and again
+_RESTART = 20.0  # seconds that a lost shard is waited for
+
+
+_Answer = TypeVar("_Answer")
+
+
+class ShardLost(CollectionError):  # noqa: N818 - named after what happened
+    """The process of a shard has ended: it is started again."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"the shard {', '.join(names)} cannot be reached")
+        self.names = names
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """States of shards that are searched together, with common `statistics`; `tables` are those that these have."""
+
+    id: str
+    states: Mapping[str, ShardState]
+    tables: frozenset[TableKey]
+    statistics: Any
+
+
+class Coordinator:
+    """Asks `shards`; may be called by several threads at a time."""
+
+    def __init__(self, shards: RayShards) -> None:
+        self._shards, self._lock = shards, Lock()
+        self._version: Version | None = None
+        self._checked = False  # whether it is that of the current states
+        self._counted: dict[tuple[str, int], dict[TableKey, TermTable]] = {}
+        self._missing: tuple[str, ...] = ()
+
+    def call(self, shard: str, method: str, *arguments: Any, **named: Any) -> Any:
+        """Return the result of one call of a shard; raises its error, and ShardLost if it cannot be reached."""
+        return self.call_all({shard: Call(method, arguments, named)})[shard]
+
+    def call_all(self, calls: Mapping[str, Call]) -> dict[str, Any]:
+        """Return the results of calls of several shards; raises the error of the first that fails."""
+        answers = self._shards.ask(calls)
+        lost = tuple(name for name, answer in answers.items() if isinstance(answer, Lost))
+        if lost:
+            raise ShardLost(lost)
+        for answer in answers.values():
+            if isinstance(answer, Failure):
+                raise answer.error
+        return answers
+
+    def tell(self, names: Iterable[str], method: str, *arguments: Any) -> None:
+        """Call a method of several shards, whether they can be reached or not."""
+        self._shards.ask(dict.fromkeys(names, Call(method, arguments)))
+
+    def settings(self) -> Settings:
+        """Return the settings, which all shards have."""
+        states = self._states()
+        return Settings.restored(dict(next(iter(states.values())).settings))
+
+    def states(self) -> dict[str, ShardState]:
+        """Return the current states of the shards that can be reached."""
+        return self._states()
+
+    def refresh(self) -> None:
+        """Let the next search see the current states of all shards."""
+        with self._lock:
+            self._checked = False
+
+    def _states(self) -> dict[str, ShardState]:
+        """Open the current states; lost shards are waited for, and left out if they do not come back."""
+        names, until = tuple(self._shards.names), time.monotonic() + _RESTART
+        found, waiting = dict[str, ShardState](), set[str]()
+        while True:
+            answers = self._shards.ask({name: Call("state") for name in names if name not in found})
+            for name, answer in answers.items():
+                if isinstance(answer, Failure):
+                    raise answer.error
+                if isinstance(answer, ShardState):
+                    found[name] = answer
+                elif name not in waiting:
+                    waiting.add(name)
+                    _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
+            if len(found) == len(names) or time.monotonic() > until:
+                break
+            time.sleep(0.2)
+        self._missing = tuple(name for name in names if name not in found)
+        if not found:
+            raise ShardLost(names)
+        _check_alike(found)
+        return {name: found[name] for name in names if name in found}
+
+    def version(self, keys: set[TableKey]) -> Version:
+        """Return the version that searches use, with at least the tables `keys`."""
+        with self._lock:
+            if self._version is None or not self._checked or not keys <= self._version.tables:
+                known = self._version.tables if self._version else frozenset()
+                self._version, self._checked = self._new_version(known | keys), True
+            return self._version
+
+    def _new_version(self, keys: frozenset[TableKey]) -> Version:
+        """Return the version of the current states: the last one, if only processes were started again since."""
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            states, last = self._states(), self._version
+            try:
+                if last and last.states == states and keys <= last.tables:
+                    version = last
+                else:
+                    shared = self._shards.shared(self._statistics(states, keys))
+                    version = Version(uuid4().hex, states, keys, shared)
+                self._adopt(version)
+            except (StaleState, ShardLost):
+                continue
+            return version
+        raise CollectionError("the shards are being changed all the time by other processes: try again")
+
+    def _adopt(self, version: Version) -> None:
+        """Let all shards search the states of a version; nothing happens in those that do already."""
+        shared, states = version.statistics, version.states.items()
+        self.call_all({name: Call.of("adopt", version.id, own.revision, shared) for name, own in states})
+
+    def _statistics(self, states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> SharedStatistics:
+        """Count the terms of all shards; those of shards that have not changed are known."""
+        own = {name: self._counted.get((name, state.revision), {}) for name, state in states.items()}
+        needed = {name: keys - tables.keys() for name, tables in own.items()}
+        calls = {n: Call.of("tables", states[n].revision, missing) for n, missing in needed.items() if missing}
+        for name, tables in self.call_all(calls).items():
+            own[name] = own[name] | tables
+        self._counted = {(name, state.revision): own[name] for name, state in states.items()}
+        documents = sum(state.documents for state in states.values())
+        tables = {key: TermTable.merged(own[name][key] for name in states) for key in keys}
+        return SharedStatistics(documents, tables)
+
+    def search(self, request: Request, options: SearchOptions, keys: set[TableKey]) -> Ranking:
+        """Search all shards for a text, a record, or the words of a document; `keys` are the tables that it needs."""
+        return self._repeated(lambda version: self._search(version, request, options), keys)
+
+    def similar(self, key: str, owners: list[str], options: SearchOptions, keys: set[TableKey]) -> Ranking:
+        """Search all shards for the document `key`, which is in one of `owners`, the likeliest first."""
+
+        def search(version: Version) -> Ranking:
+            return self._search(version, self._portable(version, key, owners, options), options)
+
+        return self._repeated(search, keys)
+
+    def _portable(self, version: Version, key: str, owners: list[str], options: SearchOptions) -> PortableQuery:
+        plain = replace(options, stop=None)
+        for owner in owners:
+            if owner in version.states:
+                with suppress(UnknownKey):
+                    found: PortableQuery = self.call(owner, "portable", version.id, key, plain)
+                    return found
+        raise UnknownKey(f"the collection has no document with the key {key!r}")
+
+    def _repeated(self, search: Callable[[Version], _Answer], keys: set[TableKey]) -> _Answer:
+        """Search, and search again in a new version if a shard was lost or changed."""
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return search(self.version(keys))
+            except (StaleState, ShardLost):
+                self.refresh()
+                if time.monotonic() > until:
+                    raise
+
+    def _search(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
+        """Search one version; a document that is being moved is in two shards: then for so many more hits."""
+        ranking = self._once(version, request, options)
+        copies = len(ranking.hits) - len({hit.key for hit in ranking.hits})
+        if copies:
+            more = self._once(version, request, replace(options, k=options.k + copies))
+            first = {hit.key: hit for hit in reversed(more.hits)}
+            hits = tuple(hit for hit in more.hits if first[hit.key] is hit)
+            ranking = replace(more, hits=hits[: options.k])
+        return ranking
+
+    def _once(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
+        began, name = time.monotonic(), uuid4().hex
+        within = np.inf if options.max_distance is None else options.max_distance
+        try:
+            found = self._found(version, name, request, options)
+            _check_words(found)
+            merged = Merged.of(found, options.k)
+            hits = self._hits(name, found, merged)
+        except BaseException:
+            self.tell(version.states, "end", name)
+            raise
+        seconds = time.monotonic() - began
+        return merged_ranking(found, merged, hits, options.k, within, self._missing, seconds)
+
+    def explain(
+        self, request: Request, options: SearchOptions, explain: ExplainRequest, keys: set[TableKey]
+    ) -> Explanation | WhyNot:
+        """Explain a document of one of the shards for a text or a record; UnknownKey if none has it."""
+
+        def explained(version: Version) -> Explanation | WhyNot:
+            name = uuid4().hex
+            call = Call.of("begin", version.id, name, request, replace(options, stop=None), explain)
+            try:
+                messages = self._exchanged(version, name, call, options)
+            finally:
+                self.tell(version.states, "end", name)
+            for message in messages.values():
+                if isinstance(message, Explained) and (found := message.explanation or message.why_not):
+                    return found
+            raise UnknownKey(f"the collection has no document with the key {explain.key!r}")
+
+        return self._repeated(explained, keys)
+
+    def _found(self, version: Version, name: str, request: Request, options: SearchOptions) -> dict[str, Found]:
+        """Run one search in all shards until each has found its best."""
+        call = Call.of("begin", version.id, name, request, replace(options, stop=None))
+        messages = self._exchanged(version, name, call, options)
+        return {shard: found for shard, found in messages.items() if isinstance(found, Found)}
+
+    def _exchanged(self, version: Version, name: str, call: Call, options: SearchOptions) -> dict[str, Message]:
+        """Begin the work called `name` in all shards by `call`, and return their last messages."""
+        stop = options.stop
+        calls = dict.fromkeys(version.states, call)
+        messages = dict[str, Message]()
+        while calls:
+            messages |= self.call_all(calls)
+            if stop is not None and stop():
+                self.call_all(dict.fromkeys(version.states, Call.of("stop", name)))
+                stop = None
+            replies = replies_to(messages, options.k)
+            calls = {shard: Call.of("proceed", name, reply) for shard, reply in replies.items()}
+        return messages
+
+    def _hits(self, name: str, found: Mapping[str, Found], merged: Merged) -> tuple[Hit, ...]:
+        calls = {shard: Call.of("hits", name, merged.positions_in(shard)) for shard in found}
+        return merged.in_order(self.call_all(calls))
+
+
+def _check_words(found: Mapping[str, Found]) -> None:
+    """Raise NoKnownWords if no shard knows a word of the query."""
+    problems = [own.problem for own in found.values() if own.problem is not None]
+    if len(problems) == len(found):
+        raise NoKnownWords(problems[0])
+
+
+def _check_alike(states: Mapping[str, ShardState]) -> None:
+    """Raise CollectionError for shards with other settings or word vectors than the first, or without any."""
+    first, *_ = states
+    for name, state in states.items():
+        if FINGERPRINT not in state.settings or not state.ready:
+            raise CollectionError(f"the shard {name} has no word vectors: shards need those of a file, --embedding")
+        if state.settings[FINGERPRINT] != states[first].settings[FINGERPRINT]:
+            raise CollectionError(f"the shards {first} and {name} have different word vectors")
+        if _own(state) != _own(states[first]):
+            raise CollectionError(f"the shards {first} and {name} have different settings: make them alike")
+
+
+def _own(state: ShardState) -> Settings:
+    return Settings.restored(dict(state.settings))

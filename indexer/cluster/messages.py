@@ -1,0 +1,102 @@
+"""What a shard and the process that asks all of them send each other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.ranking import StageCounts
+
+_Floats = NDArray[np.float64]
+
+
+class Call(NamedTuple):
+    """A call of a method of a shard."""
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+    named: Mapping[str, Any] = {}
+
+    @classmethod
+    def of(cls, method: str, *arguments: Any, **named: Any) -> "Call":
+        """Return the call of a method with these arguments."""
+        return cls(method, arguments, named)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call failed with an `error` of this package."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class ShardState:
+    """The committed state of a shard: `revision` and its `token`, `documents`, and stored `settings`.
+
+    `ready` is False while there are no word vectors.
+    """
+
+    revision: int
+    token: str
+    documents: int
+    settings: Mapping[str, Any]
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gathering:
+    """A search waits for the `values` of all shards; the reply is their concatenation."""
+
+    values: _Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounding:
+    """A search has bounds, k of each kind at most; the reply is the k-th smallest of each kind among all shards."""
+
+    upper: _Floats
+    lower: _Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The best documents of one shard by their `values` (m,), best first, and what its search proved.
+
+    `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks other documents; see `Outcome`. `problem`: the
+    query has no word that this shard knows.
+    """
+
+    values: _Floats
+    counts: StageCounts = field(default_factory=StageCounts)
+    unsolved_bounds: _Floats = field(default_factory=lambda: np.empty(0))
+    floor: float = np.inf
+    ranked_by: str = ""
+    unknown_words: tuple[str, ...] | None = None
+    ignored_words: tuple[str, ...] | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The explanation of a document that is in this shard, or why it is no hit; None if it is in another one."""
+
+    explanation: Explanation | None = None
+    why_not: WhyNot | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainRequest:
+    """Explain the document `key` of one of the shards, or why it is not better than the k-th hit, at `kth`."""
+
+    key: str
+    kth: float | None = None
+    hit: bool = False
+
+
+Message = Gathering | Bounding | Found | Explained | Failure
+Reply = _Floats | tuple[float, float]

@@ -1,0 +1,227 @@
+"""One shard: a collection that one process holds for searches and changes by others."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.cluster.messages import Explained, ExplainRequest, Found, Message, Reply, ShardState
+from moverank.indexer.cluster.session import Session
+from moverank.indexer.cluster.shard_contents import ShardContents
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.location import collection_directory
+from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.maintenance.opened_view import OpenedView
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.query import Outcome, PortableQuery, Query
+from moverank.indexer.search.searcher import Request, Searcher
+from moverank.indexer.search.shared_statistics import (
+    SharedStatistics,
+    TableKey,
+    TermTable,
+    counted_terms,
+    with_statistics,
+)
+from moverank.indexer.store import Reader, Store
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Hit
+from moverank.rerank.words.embedding import Embedding
+
+_VERSIONS = 2  # that are kept: searches that began before a change end on the state before
+
+
+class StaleState(CollectionError):  # noqa: N818 - named after what it is
+    """The shard does not have the version that a search names, as after a restart of its process."""
+
+
+class _Version:
+    """A state of the shard, searched by the statistics of all shards."""
+
+    def __init__(self, opened: OpenedView, statistics: SharedStatistics) -> None:
+        self.opened = opened
+        with opened.database:
+            view = with_statistics(opened.view, statistics)
+        self.searcher = Searcher(opened.reader, view, opened.settings, opened.embedding, opened.database)
+
+
+class _Running:
+    """A search that has begun; its outcome is kept until its hits are read."""
+
+    def __init__(self, version: _Version, options: SearchOptions) -> None:
+        self.version, self.options = version, options
+        self.session: Session | None = None
+        self.query: Query | None = None
+        self.outcome: Outcome | None = None
+
+
+class Shard(ShardContents):
+    """The collection at `place`, which need not exist yet. Calls may come from several threads at a time."""
+
+    def __init__(self, place: str) -> None:
+        super().__init__(collection_directory(place))
+        self._store: Store | None = None
+        self._embedding: Embedding | None = None
+        self._opened: OpenedView | None = None
+        self._versions: dict[str, _Version] = {}
+        self._running: dict[str, _Running] = {}
+        self._lock = Lock()
+
+    def state(self) -> ShardState:
+        """Open the committed state unless it is open, and return it; CollectionError if there is no collection."""
+        with self._lock:
+            if self._store is None:
+                self._store, _, self._embedding = open_collection(self.directory)
+            self._store.reopen_if_changed()
+            with self._store.reading() as reader:
+                now = _state_of(reader, ready=False)
+            if self._opened is None or not _same(self._opened, now):
+                self._open(self._store)
+            return replace(now, ready=self._opened is not None)
+
+    def _open(self, store: Store) -> None:
+        before, self._opened = self._opened, None
+        self._opened = OpenedView.open(store, self.directory, self._embedding)
+        if self._opened:
+            self._embedding = self._opened.embedding
+            self._opened.acquire()
+        if before:
+            before.replaced()
+            before.release()
+
+    def tables(self, revision: int, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
+        """Count terms in the state `revision`; StaleState if that is not open."""
+        opened = self._current(revision)
+        with opened.database:
+            return counted_terms(opened.view, keys)
+
+    def adopt(self, version: str, revision: int, statistics: SharedStatistics) -> None:
+        """Search the state `revision` by the statistics of all shards under the name `version`."""
+        adopted = _Version(self._current(revision), statistics)
+        adopted.opened.acquire()
+        with self._lock:
+            dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS or None]]
+            self._versions[version] = adopted
+        for old in dropped:
+            old.opened.release()
+
+    def _current(self, revision: int) -> OpenedView:
+        opened = self._opened
+        if opened is None or opened.revision != revision:
+            raise StaleState(f"{self.directory} was changed meanwhile")
+        return opened
+
+    def _adopted(self, version: str) -> _Version:
+        found = self._versions.get(version)
+        if found is None:
+            raise StaleState(f"{self.directory} was opened again")
+        return found
+
+    def portable(self, version: str, key: str, options: SearchOptions) -> PortableQuery:
+        """Return the words of a stored document as the query of a search in all shards; see `Searcher.portable`."""
+        return self._adopted(version).searcher.portable(key, options)
+
+    def begin(
+        self, version: str, name: str, request: Request, options: SearchOptions, explain: ExplainRequest | None = None
+    ) -> Message:
+        """Begin the search called `name`, or an explanation of one document, and return its first message."""
+        running = _Running(self._adopted(version), options)
+        running.version.opened.acquire()
+        self._running[name] = running
+        running.session = Session(
+            lambda session: (
+                _explain(running, request, session, explain) if explain else _search(running, request, session)
+            )
+        )
+        return running.session.first()
+
+    def proceed(self, name: str, reply: Reply) -> Message:
+        """Continue a search with the reply to its last message, and return its next one."""
+        return self._session(name).proceed(reply)
+
+    def stop(self, name: str) -> None:
+        """Let a search end with what it has found so far, as if its budget were used up."""
+        self._session(name).stopped = True
+
+    def hits(self, name: str, positions: Sequence[int]) -> list[Hit]:
+        """Return hits of a search by their positions in what it found, and end it."""
+        running = self._running[name]
+        try:
+            if running.query is None or running.outcome is None:
+                return []
+            outcome = _chosen(running.outcome, np.array(positions, np.int64))
+            return list(running.version.searcher.ranking(running.query, outcome, running.options).hits)
+        finally:
+            self.end(name)
+
+    def end(self, name: str) -> None:
+        """End a search, wherever it is; nothing happens if it has ended."""
+        running = self._running.pop(name, None)
+        if running is not None:
+            if running.session:
+                running.session.end()
+            running.version.opened.release()
+
+    def _session(self, name: str) -> Session:
+        running = self._running.get(name)
+        if running is None or running.session is None:
+            raise StaleState("the search is not known here")
+        return running.session
+
+
+def _explain(running: _Running, request: Request, session: Session, explain: ExplainRequest) -> Explained:
+    """Explain a document together with the other shards, which know how it compares with theirs."""
+    searcher = running.version.searcher
+    here = searcher.has(explain.key)
+    try:
+        query = searcher.query(request, running.options, session)
+    except NoKnownWords:
+        if here:
+            raise
+        return Explained()
+    key = explain.key if here else None
+    if explain.kth is None:
+        return Explained(explanation=searcher.explanation(query, key))
+    return Explained(why_not=searcher.exclusion(query, key, explain.kth, hit=explain.hit))
+
+
+def _search(running: _Running, request: Request, session: Session) -> Found:
+    """Run a search together with those of the other shards."""
+    searcher, options = running.version.searcher, replace(running.options, stop=session.over)
+    try:
+        running.query = searcher.query(request, options, session)
+    except NoKnownWords as error:
+        return Found(np.empty(0), problem=str(error))
+    running.outcome = outcome = searcher.answer(running.query)
+    words = running.query.words
+    return Found(
+        outcome.values,
+        outcome.counts,
+        outcome.unsolved_bounds,
+        outcome.floor,
+        str(running.query.ranking),
+        words.unknown,
+        words.ignored,
+    )
+
+
+def _chosen(outcome: Outcome, rows: NDArray[np.int64]) -> Outcome:
+    """Return the documents at `rows` (m,) of an outcome."""
+    return replace(
+        outcome,
+        ids=outcome.ids[rows],
+        distances=outcome.distances[rows],
+        scores=None if outcome.scores is None else outcome.scores[rows],
+        totals=None if outcome.totals is None else outcome.totals[rows],
+        parts={name: values[rows] for name, values in outcome.parts.items()},
+    )
+
+
+def _state_of(reader: Reader, *, ready: bool) -> ShardState:
+    revision = reader.revision()
+    return ShardState(revision, reader.token(revision) or "", reader.document_count(), reader.settings(), ready)
+
+
+def _same(opened: OpenedView, now: ShardState) -> bool:
+    return (opened.revision, opened.stored_settings) == (now.revision, now.settings)

@@ -1,0 +1,39 @@
+"""The nearest pairs of counted texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from moverank.indexer.files.checksums import checksum
+from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, pairs_of_bags
+
+
+def pairs_of_texts(
+    texts: Texts,
+    titles: Sequence[str],
+    ranking: RankingSpec,
+    within: float,
+    k: int | None,
+    directory: Path,
+    progress: Progress,
+) -> Pairs:
+    """Find the nearest pairs of `texts` (n,), whose titles are `titles` (n,), by WMD; see `find_pairs`.
+
+    A file in `directory` lets an interrupted run continue. Raises UsageError for a ranking that is not WMD.
+    """
+    check_pair_ranking(ranking)
+    idf = texts.idf if ranking.weights == "tfidf" else None
+    rows, bags = texts.bags(ranking.gamma, idf)
+    name = checksum(texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k)).encode())
+    path = directory / f"pairs-{name}"
+    found = pairs_of_bags(rows, bags, texts.vocabulary.vectors, within, k, path, progress)
+    keys = texts.keys
+    pairs = tuple(
+        Pair((keys[one], keys[other]), (titles[one], titles[other]), distance)
+        for one, other, distance in zip(
+            found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True
+        )
+    )
+    return Pairs(pairs, found.compared, found.counts, str(ranking))

@@ -1,0 +1,134 @@
+"""Statistics of a collection in shards: each of them ranks by those of all documents, not only by its own."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.view import LazyFrequencies, View
+from moverank.indexer.snapshot.word_frequencies import WordFrequencies
+from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.scorers import Statistics
+
+TableKey = tuple[float, str | None]
+"""The gamma that weighs parts, and the language whose stems are counted, None for words."""
+
+WORDS: TableKey = (0.0, None)
+
+
+@dataclass(frozen=True, eq=False)
+class TermTable:
+    """In how many documents each of `terms` (t,) occurs, how often in all, and the number of all `tokens`."""
+
+    terms: Sequence[str]
+    document_frequencies: NDArray[np.int64]
+    collection_frequencies: NDArray[np.float64]
+    tokens: float
+
+    @classmethod
+    def of(cls, terms: Sequence[str], statistics: Statistics) -> "TermTable":
+        """Return the table of one collection; terms in no document are left out."""
+        used = np.flatnonzero(statistics.document_frequencies)
+        frequencies, amounts = statistics.document_frequencies[used], statistics.collection_frequencies[used]
+        return cls([terms[row] for row in used.tolist()], frequencies, amounts, statistics.tokens)
+
+    @classmethod
+    def merged(cls, tables: Iterable["TermTable"]) -> "TermTable":
+        """Return the table of several collections together."""
+        rows: dict[str, int] = {}
+        places, frequencies, amounts, tokens = [], [np.empty(0, np.int64)], [np.empty(0)], 0.0
+        for table in tables:
+            places.append(np.array([rows.setdefault(term, len(rows)) for term in table.terms], np.int64))
+            frequencies.append(table.document_frequencies)
+            amounts.append(table.collection_frequencies)
+            tokens += table.tokens
+        where = np.concatenate([np.empty(0, np.int64), *places])
+        total = np.zeros(len(rows), np.int64)
+        np.add.at(total, where, np.concatenate(frequencies))
+        sums = np.bincount(where, np.concatenate(amounts), len(rows)).astype(np.float64, copy=False)
+        return cls(list(rows), total, sums, tokens)
+
+    @cached_property
+    def _rows(self) -> Mapping[str, int]:
+        return {term: row for row, term in enumerate(self.terms)}
+
+    def of_terms(self, terms: Sequence[str], documents: int) -> Statistics:
+        """Return the statistics of some terms (n,): zeros for those in no document."""
+        rows = np.fromiter(map(self._rows.get, terms, repeat(-1)), np.int64, len(terms))
+        frequencies = np.append(self.document_frequencies, 0)[rows]
+        return Statistics(documents, self.tokens, frequencies, np.append(self.collection_frequencies, 0.0)[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class SharedStatistics:
+    """The number of `documents` of all shards, and the `tables` of their terms."""
+
+    documents: int
+    tables: Mapping[TableKey, TermTable]
+
+    def widened(self, _own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
+        """Return the statistics of `terms` (t,), which are all of a shard."""
+        return self.tables[gamma, stem].of_terms(terms, self.documents)
+
+    def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
+        """Return the statistics of the terms of a query, which a shard may lack."""
+        return self.tables[gamma, stem].of_terms(terms, self.documents)
+
+    def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words; one in no document gets the largest."""
+        counted = self.tables[WORDS].of_terms(words, self.documents)
+        return inverse_document_frequency(counted.document_frequencies, self.documents)
+
+
+def needed_tables(rankings: Iterable[RankingSpec], joined: bool = False) -> set[TableKey]:
+    """Return the tables that searches by some rankings need; `joined`: with candidates of a scorer."""
+    needed = set[TableKey]()
+    for ranking in rankings:
+        if ranking.weights == "tfidf":
+            needed.add(WORDS)
+        for term in ranking.scorers:
+            needed.add((term.gamma or 0.0, term.scorer.stem if term.scorer else None))
+        if joined:
+            needed.add((ranking.gamma, None))
+    return needed
+
+
+def counted_terms(view: View, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
+    """Return tables of the documents of a view."""
+    return {(gamma, stem): TermTable.of(*view.scores.frequencies(gamma, stem)) for gamma, stem in keys}
+
+
+class _SharedFrequencies:
+    """Document frequencies of words in all shards: of those of a shard by id, of others by text."""
+
+    def __init__(self, own: WordFrequencies, shared: SharedStatistics) -> None:
+        self._own, self._shared = own, shared
+
+    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self._own.idf(word_ids)
+
+    def idf_of_query(self, _word_ids: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.float64]:
+        return self._shared.idf(texts)
+
+
+def with_statistics(view: View, shared: SharedStatistics) -> View:
+    """Return a view of the same documents that ranks by the statistics of all shards.
+
+    What this needs of the database is read now.
+    """
+    own = WordFrequencies(np.empty(0, np.int64), np.empty(0, np.int64), shared.documents)
+    if WORDS in shared.tables:
+        ids = np.unique(np.concatenate([np.empty(0, np.int64), *(part.segment.word_ids for part in view.segments)]))
+        counted = shared.tables[WORDS].of_terms(view.scores.word_texts(ids), shared.documents)
+        own = WordFrequencies(ids, counted.document_frequencies, shared.documents)
+    frequencies = LazyFrequencies(lambda: _SharedFrequencies(own, shared))
+    segments = tuple(replace(part, frequencies=frequencies, _bags=part.bags_without_idf) for part in view.segments)
+    scores = view.scores.within(shared)
+    scores.prepare(shared.tables)
+    return replace(
+        view, segments=segments, frequencies=frequencies, scores=scores, encoded={}, sampled={}, prepared=set()
+    )

@@ -1,0 +1,67 @@
+"""Shards in the test's own process, with the interface of `RayShards`: arguments and results are pickled as there."""
+
+import pickle
+from collections.abc import Mapping
+from typing import Any
+
+from moverank.indexer.cluster.actors import Lost
+from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
+from moverank.indexer.cluster.messages import Call, Failure
+from moverank.indexer.cluster.shard import Shard
+from moverank.indexer.errors import IndexerError
+from moverank.rerank.errors import RerankError
+
+
+class LocalShards:
+    """The shards that a file describes; those in `killed` do not answer, the others are opened again after a kill."""
+
+    def __init__(self, file: ClusterFile) -> None:
+        self._shards = {shard.name: Shard(file.place_of(shard)) for shard in file.shards}
+        self._places = {shard.name: file.place_of(shard) for shard in file.shards}
+        self.killed: set[str] = set()
+        self.calls = 0
+        self.restart_at: dict[int, str] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._shards)
+
+    def add(self, file: ClusterFile, shard: ShardPlace) -> None:
+        self._places[shard.name] = file.place_of(shard)
+        self._shards[shard.name] = Shard(self._places[shard.name])
+
+    def drop(self, name: str) -> None:
+        del self._shards[name]
+
+    def restart(self, name: str) -> None:
+        """Forget all that the process of a shard knew."""
+        self._shards[name] = Shard(self._places[name])
+
+    def shared(self, value: Any) -> Any:
+        return value
+
+    def ask(self, calls: Mapping[str, Call]) -> dict[str, Any]:
+        self.calls += 1
+        lost = self.restart_at.pop(self.calls, None)
+        if lost:
+            self.restart(lost)
+        return {name: self._answer(name, call, lost) for name, call in calls.items()}
+
+    def _answer(self, name: str, call: Call, lost: str | None) -> Any:
+        if name in self.killed or name == lost:
+            return Lost()
+        arguments, named = pickle.loads(pickle.dumps((call.arguments, dict(call.named))))  # noqa: S301 - its own
+        try:
+            answer = getattr(self._shards[name], call.method)(*arguments, **named)
+        except (IndexerError, RerankError, OSError) as error:
+            answer = Failure(error)
+        return pickle.loads(pickle.dumps(answer))  # noqa: S301 - its own
+
+    def processes(self) -> dict[str, Any]:
+        return dict.fromkeys(self._shards, 1)
+
+    def stop(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

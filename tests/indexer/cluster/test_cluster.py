@@ -1,0 +1,383 @@
+"""A collection in shards answers as one collection of the same documents, which brute force checks elsewhere."""
+
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from moverank import Collection, Document
+from moverank.indexer.cluster.cluster import Cluster
+from moverank.indexer.cluster.cluster_file import ShardPlace
+from moverank.indexer.documents import Rejection
+from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
+from moverank.indexer.evaluation.experiments import evaluate_retrieval
+from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.copying import copy
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Hit, Ranking
+from tests.indexer.cluster.conftest import MakeCluster
+from tests.indexer.cluster.local_shards import LocalShards
+from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, check_exact, document, snapshot_above
+
+pytestmark = pytest.mark.usefixtures("local")
+
+RANKINGS = (
+    "wmd",
+    "pwmd",
+    "rwmd",
+    "wcd",
+    "chamfer:weights=tfidf",
+    "bm25:stem=english",
+    "bm25:gamma=0.5",
+    "tfidf",
+    "bow",
+    "pl2",
+    "pwmd:weights=tfidf+0.4*bm25",
+    "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25:k1=1.6,stem=english+cosine",
+    "wmd+0.3*prior:field=votes",
+    "0.7*rwmd+0.2*bm25+0.1*tfidf",
+)
+
+
+def _documents(count: int, seed: int = 5) -> list[Document]:
+    """Return threads of random words, some of them without a vector."""
+    rng, found = np.random.default_rng(seed), []
+    for i in range(count):
+        posts = [" ".join(rng.choice([*WORDS, *NO_VECTOR], int(rng.integers(1, 9)))) for _ in range(1 + i % 3)]
+        metadata = {"year": 1990 + i % 10} | ({"votes": i * i % 17} if i % 4 else {})
+        found.append(document(f"d{i}", *posts, label="red" if i % 3 else "blue", metadata=metadata))
+    return [*found, document("none", "zorp"), document("copy", *(part.text for part in found[0].parts))]
+
+
+def _value(hit: Hit) -> float:
+    if hit.total is not None:
+        return hit.total
+    return hit.distance if math.isfinite(hit.distance) else float(hit.score)
+
+
+def _check_same(found: Ranking, expected: Ranking) -> None:
+    """Check that two rankings have the same values; the order of equal ones is that of the shards."""
+    assert [_value(hit) for hit in found.hits] == pytest.approx([_value(hit) for hit in expected.hits], abs=1e-9)
+    last = _value(expected.hits[-1]) if expected.hits else 0.0
+    mine, theirs = (
+        {hit.key: dict(hit.parts) for hit in ranking.hits if abs(_value(hit) - last) > 1e-9}
+        for ranking in (found, expected)
+    )
+    assert mine.keys() == theirs.keys()
+    for key, parts in mine.items():
+        assert parts == pytest.approx(theirs[key], nan_ok=True, abs=1e-9)
+    assert (found.certified, found.scope, found.ranked_by) == (expected.certified, expected.scope, expected.ranked_by)
+    assert (found.unknown_words, found.ignored_words) == (expected.unknown_words, expected.ignored_words)
+    assert found.missing_shards == ()
+
+
+@pytest.fixture(params=["tail", "snapshot and tail"])
+def both(
+    request: pytest.FixtureRequest, factory: CollectionFactory, make_cluster: MakeCluster, monkeypatch: Any
+) -> tuple[Cluster, Collection]:
+    """Return the same documents in shards and in one collection."""
+    documents = _documents(60)
+    if request.param == "tail":
+        cluster, one = make_cluster(documents), factory.empty()
+        one.index(documents)
+        return cluster, one
+    snapshot_above(monkeypatch, 0)
+    cluster, one = make_cluster([*documents[:40], document("gone", "ant bee")]), factory.empty()
+    one.index([*documents[:40], document("gone", "ant bee")])
+    snapshot_above(monkeypatch, 99)
+    for each in (cluster, one):
+        each.index(documents[30:])
+        each.remove(["gone"])
+    return cluster, one
+
+
+@pytest.mark.parametrize("rank", RANKINGS)
+def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for query in ("ant bee cat", "elk elk fox zorp", "lark", "quux zorp gnu hen of nowhere"):
+        for options in ({}, {"k": 3}, {"k": 99}, {"where": ["label=red", "year<1996"]}, {"k": 4, "max_distance": 1.1}):
+            if "max_distance" in options and rank.partition(":")[0] in ("bm25", "tfidf", "pl2"):
+                continue
+            _check_same(cluster.search(query, rank=rank, **options), one.search(query, rank=rank, **options))
+    for key in ("d3", "d17", "copy"):
+        _check_same(cluster.similar(key, rank=rank, k=5), one.similar(key, rank=rank, k=5))
+
+
+def test_distances_are_those_of_brute_force(make_cluster: MakeCluster) -> None:
+    documents = _documents(40)
+    twin = Twin.of([each for each in documents if each.key != "none"])
+    check_exact(make_cluster(documents, 4).search("ant fox gnu", rank="wmd", k=7), twin.distances("ant fox gnu"), 7)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@given(data=st.data())
+def test_any_changes_leave_what_one_collection_has(
+    data: st.DataObject, factory: CollectionFactory, make_cluster: MakeCluster
+) -> None:
+    documents = {each.key: each for each in _documents(12, seed=9)}
+    cluster, one = make_cluster([], data.draw(st.integers(1, 4))), factory.empty()
+    for _ in range(data.draw(st.integers(1, 4))):
+        chosen = data.draw(st.lists(st.sampled_from(sorted(documents)), unique=True))
+        texts = data.draw(st.sampled_from(["ant bee", "cat cat dog", "zorp", "lark quux elk"]))
+        changed = [document(key, texts) if i % 2 else documents[key] for i, key in enumerate(chosen)]
+        mine, theirs = cluster.index(changed), one.index(changed)
+        assert (mine.added, mine.updated, mine.unchanged) == (theirs.added, theirs.updated, theirs.unchanged)
+        gone = chosen[::3]
+        assert cluster.remove(gone).removed == one.remove(gone).removed == len(gone)
+    assert len(cluster) == len(one)
+    for rank in ("wmd", "pwmd:weights=tfidf+0.4*bm25"):
+        try:
+            expected = one.search("ant bee elk", rank=rank)
+        except NoKnownWords:
+            continue
+        _check_same(cluster.search("ant bee elk", rank=rank), expected)
+
+
+def test_few_more_problems_are_solved_than_in_one_collection(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    solved = [
+        (cluster.search(query, rank="wmd", k=5).counts.solved, one.search(query, rank="wmd", k=5).counts.solved)
+        for query in ("ant bee cat", "elk fox", "lark gnu", "hen dog ibis")
+    ]
+    assert sum(mine for mine, _ in solved) <= 1.5 * sum(theirs for _, theirs in solved)
+
+
+def test_a_budget_ends_a_search_with_an_honest_error(make_cluster: MakeCluster) -> None:
+    documents = _documents(60)
+    cluster = make_cluster(documents)
+    full = cluster.search("ant bee cat dog", rank="wmd", k=5)
+    short = cluster.search("ant bee cat dog", rank="wmd", k=5, budget=1e-6)
+    assert len(short.hits) == 5
+    assert short.hits[-1].distance - full.hits[-1].distance <= short.largest_error + 1e-9
+    stopped = cluster.search("ant bee cat dog", rank="wmd", k=5, stop=lambda: True)
+    assert len(stopped.hits) == 5
+
+
+def test_candidates_are_chosen_in_each_shard(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    found = cluster.search("ant bee cat", rank="wmd", k=3, depth=5)
+    best = [hit.distance for hit in one.search("ant bee cat", rank="wmd", k=3).hits]
+    assert all(hit.distance >= least - 1e-9 for hit, least in zip(found.hits, best, strict=True))
+    assert found.counts.candidates <= 15
+    proven = cluster.search("ant bee cat", rank="wmd", k=3, depth=5, exact=True)
+    assert proven.certified
+    assert [hit.distance for hit in proven.hits] == pytest.approx(best)
+
+
+def test_a_shard_that_is_lost_is_asked_again(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(30))
+    expected = cluster.search("ant bee", k=4)
+    shards = cast(LocalShards, cluster.shards)
+    for later in range(1, 12):
+        shards.restart_at = {shards.calls + later: "s2"}
+        _check_same(cluster.search("ant bee", k=4), expected)
+        cluster.refresh()
+
+
+def test_a_missing_shard_is_named_and_nothing_is_certified(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(30))
+    shards = cast(LocalShards, cluster.shards)
+    shards.killed = {"s2"}
+    cluster.refresh()
+    found = cluster.search("ant bee", rank="wmd", k=4)
+    assert (found.missing_shards, found.certified, found.scope) == (("s2",), False, "shards")
+    assert found.largest_error == pytest.approx(found.hits[-1].distance)
+    shards.killed = {"s1", "s2", "s3"}
+    cluster.refresh()
+    with pytest.raises(CollectionError, match="the shard s1, s2, s3 cannot be reached"):
+        cluster.search("ant bee")
+    shards.killed = set()
+    cluster.refresh()
+    assert cluster.search("ant bee", k=4).certified
+
+
+def test_another_process_changes_a_shard(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(10))
+    other = Cluster.open(cluster.path)
+    assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].distance > 0
+    other.index([document("new", "kiwi")])
+    assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].distance > 0  # as of the first search
+    cluster.refresh()
+    assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].key == "new"
+
+
+def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for rank in ("wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"):
+        for key in ("d1", "d2", "d3", "d4"):
+            mine, theirs = cluster.explain("ant bee cat", key, rank=rank), one.explain("ant bee cat", key, rank=rank)
+            assert mine.distance == pytest.approx(theirs.distance, abs=1e-9)
+            assert mine.total == pytest.approx(theirs.total, abs=1e-9)
+            own, other = (each.why_not("ant bee cat", key, rank=rank, k=2) for each in (cluster, one))
+            assert own.stage == other.stage
+            assert own.kth == pytest.approx(other.kth, abs=1e-9)
+            assert own.bounds == pytest.approx(other.bounds, abs=1e-9)
+    with pytest.raises(UnknownKey, match="no document with the key 'nobody'"):
+        cluster.explain("ant", "nobody")
+
+
+def test_many_queries_are_answered_in_order(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    queries = ["ant bee", "of the", "gnu", "", "elk fox lark"]
+    for mine, theirs in zip(cluster.search_many(queries, k=3), one.search_many(queries, k=3), strict=True):
+        assert (mine.problem is None) == (theirs.problem is None)
+        assert [_value(hit) for hit in mine.hits] == pytest.approx([_value(hit) for hit in theirs.hits], abs=1e-9)
+    found = list(cluster.similar_many(["d1", "nobody"], k=2))
+    assert len(found[0].hits) == 2
+    assert found[1].problem == "the collection has no document with the key 'nobody'"
+
+
+def test_words_that_no_shard_knows_are_reported(make_cluster: MakeCluster) -> None:
+    with pytest.raises(NoKnownWords, match="no word that the collection has a vector for"):
+        make_cluster(_documents(10)).search("nothing known", rank="wmd")
+
+
+@pytest.mark.parametrize("rank", ["lsi:dim=2", "wmd:proximity=gaussian", "translation", "vector"])
+def test_rankings_that_shards_cannot_compute_are_refused(rank: str, make_cluster: MakeCluster) -> None:
+    with pytest.raises(UsageError, match="shards cannot rank by"):
+        make_cluster(_documents(4)).search("ant", rank=rank)
+
+
+def test_rejections_go_to_the_caller_and_a_strict_run_writes_nothing(make_cluster: MakeCluster) -> None:
+    cluster, seen = make_cluster([]), list[Rejection]()
+    bad = Rejection("file.jsonl", 3, "no text")
+    changes = cluster.index([document("a", "ant"), bad], rejected=seen.append)
+    assert (changes.added, changes.rejected, seen) == (1, 1, [bad])
+    with pytest.raises(RecordError, match=r"file.jsonl:3: no text; nothing was written"):
+        cluster.index([*_documents(3), bad], strict=True)
+    assert len(cluster) == 1
+
+
+def test_an_error_of_the_records_ends_the_run_in_all_shards(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(3))
+
+    def broken() -> Any:
+        yield document("new", "ant")
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        cluster.index(broken())
+    assert cluster.index(_documents(3)).unchanged == 5  # no lock is left
+
+
+def test_pruning_removes_what_is_no_longer_there(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(20))
+    changes = cluster.index(_documents(16), prune=True)
+    assert (changes.removed, changes.unchanged) == (4, 18)
+    with pytest.raises(PruneRefused, match=r"s\d: nothing was changed"):
+        cluster.index([], prune=True)
+    planned = list[tuple[str, str]]()
+    cluster.index([document("d0", "ant")], dry_run=True, changed=lambda kind, key: planned.append((kind, key)))
+    assert planned == [("updated", "d0")]
+    assert len(cluster) == 18
+
+
+def test_removal_is_refused_as_in_one_collection(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(9))
+    with pytest.raises(UnknownKey, match="nothing was removed: no document has the key 'x'"):
+        cluster.remove(["d1", "x"])
+    with pytest.raises(UsageError, match="nothing was removed: all 11 documents pass the filter"):
+        cluster.remove(where=["label!=green"])
+    assert cluster.remove(where=["label=red"], dry_run=True).removed == cluster.remove(where=["label=red"]).removed
+    assert "d1" not in {hit.key for hit in cluster.search("ant bee cat dog elk", k=20).hits}
+
+
+def test_shards_are_added_dropped_and_moved_while_others_search(
+    make_cluster: MakeCluster, factory: CollectionFactory
+) -> None:
+    documents = _documents(40)
+    cluster = make_cluster(documents, 2)
+    expected = cluster.search("ant bee cat", k=8)
+    moved = cluster.add_shard(ShardPlace("s3", str(factory.path())))
+    assert 5 < moved < 25
+    _check_same(cluster.search("ant bee cat", k=8), expected)
+    assert cluster.index(documents).unchanged == 42
+    target = factory.path()
+    copy(cluster.file.place_of(cluster.file.shard("s1")), target)
+    cluster.move_shard(ShardPlace("s1", str(target)))
+    _check_same(cluster.search("ant bee cat", k=8), expected)
+    with pytest.raises(CollectionError, match="is not a copy of the current state of the shard s2"):
+        cluster.move_shard(ShardPlace("s2", str(target)))
+    cluster.refresh()
+    assert cluster.drop_shard("s2") > 0
+    again = Cluster.open(cluster.path)
+    assert [shard.name for shard in again.file.shards] == ["s1", "s3"]
+    _check_same(again.search("ant bee cat", k=8), expected)
+    assert again.index(documents).unchanged == 42
+    for shard in again.file.shards:
+        assert not check(Path(again.file.place_of(shard))).sentences()
+
+
+def test_a_document_that_is_in_two_shards_is_one_hit(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(30), 2)
+    expected = cluster.search("ant bee cat", rank="wmd", k=5)
+    keys = [hit.key for hit in expected.hits[:2]]
+    for key in keys:  # as an interrupted move leaves them
+        described = cluster.describe(key)
+        for shard in cluster.file.shards:
+            with Collection.open(cluster.file.place_of(shard)) as one:
+                one.index([described.document])
+    cluster.refresh()
+    found = cluster.search("ant bee cat", rank="wmd", k=5)
+    assert [hit.distance for hit in found.hits] == pytest.approx([hit.distance for hit in expected.hits])
+    assert cluster.balance() == len(keys)
+    assert len(cluster) == 32
+
+
+def test_shards_with_different_vectors_are_refused(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
+    cluster = make_cluster(_documents(4), 2)
+    other = factory.path()
+    Collection.create(other, factory.settings(normalize=True)).close()
+    file = cluster.file.with_shard(ShardPlace("odd", str(other)))
+    file.write()
+    with pytest.raises(CollectionError, match="have different word vectors"):
+        Cluster.open(file.path).search("ant")
+
+
+def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for options in ({"k": 7}, {"within": 0.4}, {"k": 5, "rank": "pwmd:gamma=0.5,weights=tfidf"}):
+        mine, theirs = (each.pairs(**options) for each in (cluster, one))
+        assert [pair.distance for pair in mine.pairs] == pytest.approx([pair.distance for pair in theirs.pairs])
+        assert {frozenset(pair.keys) for pair in mine.pairs if pair.distance < mine.pairs[-1].distance - 1e-9} <= {
+            frozenset(pair.keys) for pair in theirs.pairs
+        }
+        assert (mine.compared, mine.ranked_by) == (theirs.compared, theirs.ranked_by)
+    with pytest.raises(UsageError, match="leave --where out"):
+        cluster.pairs(k=3, where=["label=red"])
+
+
+def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection], tmp_path: Path) -> None:
+    cluster, one = both
+    qrels = tmp_path / "qrels"
+    qrels.write_text("".join(f"d{i} 0 d{(i * 7 + 3) % 50} 1\n" for i in range(12)))
+    names = ("bm25", "wmd", "pwmd:weights=tfidf+0.4*bm25+0.2*prior:field=votes")
+    tables = [
+        evaluate_retrieval(each.path, str(qrels), methods=names, measures=("map", "p@5")) for each in (cluster, one)
+    ]
+    for mine, theirs in zip(tables[0].rows, tables[1].rows, strict=True):
+        assert {name: mine[name] for name in ("map", "p@5")} == pytest.approx(
+            {name: theirs[name] for name in ("map", "p@5")},
+            abs=0.001,  # documents of equal distance have another order
+        )
+
+
+def test_trained_vectors_are_refused(make_cluster: MakeCluster) -> None:
+    with pytest.raises(UsageError, match="shards need word vectors of a file"):
+        make_cluster([], embedding="train")
+
+
+def test_a_second_creation_is_refused(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
+    cluster = make_cluster([])
+    with pytest.raises(CollectionError, match="describes shards already"):
+        Cluster.create(cluster.file, factory.settings())
+
+
+def test_a_command_for_one_collection_names_the_mend(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster([])
+    with pytest.raises(CollectionError, match="describes shards, which cannot be used together here"):
+        Collection.open(cluster.path)
