@@ -118,11 +118,11 @@ def _order(documents: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArra
     if not len(documents):
         return np.empty(0, np.int64)
     rows = np.cumsum(np.diff(documents, prepend=documents[0]) != 0, dtype=np.int64)
-    bits = [int(array.max(initial=0) + 1).bit_length() for array in (rows, words, ranks)]
+    bits = [(int(array.max(initial=0)) + 1).bit_length() for array in (rows, words, ranks)]
     if sum(bits) > _KEY_BITS:
         return np.lexsort((ranks, words, rows))
     # Parts are ordered by word: a stable sort only merges the runs of each document.
-    return np.argsort((rows << bits[1] | words) << bits[2] | (ranks + 1), kind="stable")
+    return np.argsort((rows << bits[1] | words) << bits[2] | (ranks.astype(np.int64) + 1), kind="stable")
 
 
 def _merge_equal(counts: PartCounts) -> PartCounts:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.segment import assemble, concatenated
+from moverank.indexer.snapshot.segment import _order, assemble, concatenated
 from moverank.indexer.store import CountedPart
 from moverank.rerank.bags.weights import PartCounts
 
@@ -62,3 +62,14 @@ def test_parts_are_summed_over_known_words(
 def test_a_segment_may_be_empty() -> None:
     ids, counts = concatenated([])
     assert (len(ids), len(counts), counts.starts.tolist()) == (0, 0, [0])
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(0, 30), st.sampled_from([1, 40]))
+def test_entries_are_ordered_by_document_word_and_rank(largest: int, size: int, documents: int) -> None:
+    rng = np.random.default_rng(largest)
+    ids = np.sort(rng.integers(0, documents, size)) * 2**40
+    words, ranks = rng.integers(0, 3, size).astype(np.int32), rng.integers(-1, 2, size).astype(np.int32)
+    words[ranks == 0] = largest
+    ranks[words == 1] = largest
+    expected = np.lexsort((ranks, words, ids))
+    np.testing.assert_array_equal(_order(ids, words, ranks), expected)
