@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -22,7 +22,7 @@ from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes
 _SHARE = 10  # at most about one part in so many of the time is spent on opening new states
-_ATTEMPTS = 3  # to answer a request, if the connection to the database is lost each time
+_ATTEMPTS = 5  # to answer a request, if the connection to the database is lost each time
 _UPKEEP = 256  # changed documents after which training and compaction may be due
 
 _Answer = TypeVar("_Answer")
@@ -69,11 +69,13 @@ class ServedCollection:
         Raises Problem as `current`, and ConnectionLost if there is no connection.
         """
         for _ in range(_ATTEMPTS - 1):
-            try:
-                with self.current() as view:
-                    return work(view)
-            except ConnectionLost:
-                self.refresh()
+            with suppress(ConnectionLost):
+                return self._answered(work)
+        return self._answered(work)
+
+    def _answered(self, work: Callable[[ServedView], _Answer]) -> _Answer:
+        if self._lost:
+            self.refresh()
         with self.current() as view:
             return work(view)
 
@@ -138,13 +140,12 @@ class ServedCollection:
         before = self._view
         if before and (revision, settings) == (before.revision, before.stored_settings) and not self._lost:
             return
-        self._lost = False
         view = ServedView.open(self._store, self.directory, before.embedding if before else None)
         if view is None:
             return
         view.warm()
         with self._swap:
-            self._view = view
+            self._view, self._lost = view, False
         if before:
             before.replaced()
             del before

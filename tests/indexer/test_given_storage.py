@@ -1,6 +1,7 @@
 """Vectors are truth: interruptions lose none, damage is found and mended, exports, copies and migrations keep them."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -127,8 +128,8 @@ def test_a_damaged_snapshot_is_rebuilt(collection: Collection, name: str) -> Non
 
 @pytest.mark.sqlite("PostgreSQL enforces foreign keys")
 def test_an_orphaned_vector_is_found(collection: Collection) -> None:
-    _execute(collection, "PRAGMA foreign_keys = OFF")
-    _execute(collection, "INSERT INTO vectors VALUES (999, :vector)", bytes(20))
+    with closing(sqlite3.connect(collection.path / "collection.db")) as connection, connection:
+        connection.execute("INSERT INTO vectors VALUES (999, zeroblob(20))")
     assert any("vectors belongs to no document" in sentence for sentence in check(collection.path).sentences())
 
 
