@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.shared_options import (
@@ -164,6 +163,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance: which word moved where, and at what cost."""
+    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
@@ -222,6 +222,8 @@ def _searchable(
         name = None if index == DEFAULT_INDEX else collection_name(index)
         yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
+    from moverank.indexer.cluster.opening import open_index
+
     with open_index(index) as collection:
         _prepare(collection, options)
         yield collection

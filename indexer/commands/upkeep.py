@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.commands.completion import complete_key, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, committing, interruptible
 from moverank.indexer.commands.shared_options import (
@@ -47,6 +46,7 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents by key, or those of --source that pass --where; if any key is unknown, nothing is removed."""
+    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.output import print_changes, print_object
     from moverank.indexer.formatters.progress_bars import Bars
@@ -131,6 +131,7 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show sizes, settings and revision."""
+    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import info_view, print_view, sources_view

@@ -5,12 +5,13 @@ together is found from the samples of each.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.store import Reader
+if TYPE_CHECKING:  # it would load SQLAlchemy
+    from moverank.indexer.store import Reader
 
 SAMPLE = 256
 """Number of documents in a sample: the typical distance of a query and mutual proximity are estimated from it."""
@@ -32,13 +33,13 @@ class ContentSample(NamedTuple):
         return cls(np.array([id_ for id_, _ in rows], np.int64), np.array(numbers, np.float64))
 
     @classmethod
-    def stored(cls, reader: Reader) -> "ContentSample":
+    def stored(cls, reader: "Reader") -> "ContentSample":
         """Return what a snapshot of the state of `reader` keeps."""
         return cls.of(reader.least_digests(_SPARE * SAMPLE))
 
     @classmethod
     def current(
-        cls, reader: Reader, since: int, before: "ContentSample | None", gone: NDArray[np.int64]
+        cls, reader: "Reader", since: int, before: "ContentSample | None", gone: NDArray[np.int64]
     ) -> "ContentSample":
         """Return the sample of the state of `reader`; `before` is that of the revision `since`, None if unknown.
 

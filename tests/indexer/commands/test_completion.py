@@ -61,7 +61,17 @@ def test_sources_are_those_of_the_collection(complete: Complete, call: Call, col
 
 
 def test_topics_and_commands(complete: Complete) -> None:
-    assert complete("help", "s") == ["safety", "search", "serve", "server", "settings", "show", "similar", "sources"]
+    assert complete("help", "s") == [
+        "safety",
+        "search",
+        "serve",
+        "server",
+        "settings",
+        "shards",
+        "show",
+        "similar",
+        "sources",
+    ]
 
 
 @pytest.mark.sqlite("damages the file")

@@ -65,7 +65,7 @@ def test_shards_are_listed_added_dropped_and_balanced(call: Call, indexed: Path,
         (("shards", "create", "-i", "{new}", "--place", "x"), "2 shards need as many places, not 1"),
         (("shards", "add", "s1", "-i", "{file}"), "has a shard 's1' already"),
         (("search", "cat", "-i", "{new}"), "make it with `moverank shards create"),
-        (("check", "-i", "{file}"), "describes shards"),
+        (("list", "-i", "{file}"), "describes shards"),
         (("search", "cat", "-i", "{file}", "--rank", "lsi"), "shards cannot rank by lsi"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gensim.models import KeyedVectors
 from gensim.models.fasttext import save_facebook_model
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -75,9 +75,11 @@ def test_binary_rows_are_read_back(
     tmp_path: Path, rows: dict[str, list[float]], newline: bool, normalize: bool
 ) -> None:
     path = tmp_path / "v.bin"
+    expected = np.array(list(rows.values()), np.float32)
+    # The bytes of one number can be the end of a line of text, as those of 659619 are "0\\n!I".
+    assume(expected.shape[1] > 1 or b"\n" not in expected.tobytes())
     path.write_bytes(_binary(rows, newline=newline))
     embedding = import_vectors(str(path), tmp_path / "out", normalize=normalize)
-    expected = np.array(list(rows.values()), np.float32)
     if normalize:
         lengths = np.linalg.norm(expected.astype(float), axis=1, keepdims=True)
         expected = (expected / np.where(lengths > 0, lengths, 1)).astype(np.float32)
