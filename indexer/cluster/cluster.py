@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -77,6 +78,8 @@ class Cluster:
             )
         if file.path.exists():
             raise CollectionError(f"{file.path} describes shards already: choose another name")
+        if Path(settings.embedding).exists():  # the processes of the shards have another working directory
+            settings = replace(settings, embedding=str(Path(settings.embedding).absolute()))
         made = cls(file, wait)
         try:
             for number, shard in enumerate(file.shards, start=1):
@@ -353,7 +356,7 @@ class Cluster:
 
         Searches go on meanwhile; those of other processes see the shard when they open the collection again.
         """
-        with self._changing(shard_names=False):
+        with self._changing():
             if shard.name in self.file.names:
                 raise UsageError(f"{self.path} has a shard {shard.name!r} already: choose another name")
             like = self.file.place_of(self.file.shards[0])
@@ -406,12 +409,11 @@ class Cluster:
         self.shards.add(file, shard)
 
     @contextmanager
-    def _changing(self, *, shard_names: bool = True) -> Iterator[Changer]:
+    def _changing(self) -> Iterator[Changer]:
         """Hold the lock of all writers of this collection; the file may have been changed before."""
         self.directory.mkdir(exist_ok=True)
         with locked(self.directory, self.wait):
-            file = ClusterFile.read(self.path)
-            if shard_names and file.names != self.file.names:
+            if ClusterFile.read(self.path).shards != self.file.shards:
                 raise CollectionError(f"{self.path} was changed meanwhile: run the same command again")
             yield Changer(self._coordinator, self.file.names, self.wait)
         self.refresh()

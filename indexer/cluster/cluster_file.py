@@ -110,6 +110,11 @@ def new_shards(path: Path, number: int, places: Sequence[str]) -> tuple[ShardPla
     )
 
 
+def typed_place(place: str) -> str:
+    """Return a place that was typed, where a relative path is one below the working directory, not that of the file."""
+    return place if is_url(place) else str(Path(place).absolute())
+
+
 def default_place(path: Path, name: str) -> str:
     """Return a directory for a shard, relative to the file."""
     return f"{path.stem}.shards/{name}.index"

@@ -46,12 +46,16 @@ class ShardLost(CollectionError):  # noqa: N818 - named after what happened
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """States of shards that are searched together, with common `statistics`; `tables` are those that these have."""
+    """States of shards that are searched together, with common `statistics`; `tables` are those that these have.
+
+    `missing` are the shards that cannot be reached.
+    """
 
     id: str
     states: Mapping[str, ShardState]
     tables: frozenset[TableKey]
     statistics: Any
+    missing: tuple[str, ...]
 
 
 class Coordinator:
@@ -61,8 +65,7 @@ class Coordinator:
         self._shards, self._lock = shards, Lock()
         self._version: Version | None = None
         self._checked = False  # whether it is that of the current states
-        self._counted: dict[tuple[str, int], dict[TableKey, TermTable]] = {}
-        self._missing: tuple[str, ...] = ()
+        self._counted: dict[tuple[str, str], dict[TableKey, TermTable]] = {}
 
     def call(self, shard: str, method: str, *arguments: Any, **named: Any) -> Any:
         """Return the result of one call of a shard; raises its error, and ShardLost if it cannot be reached."""
@@ -114,7 +117,6 @@ class Coordinator:
             if len(found) == len(names) or time.monotonic() > until:
                 break
             time.sleep(0.2)
-        self._missing = tuple(name for name in names if name not in found)
         if not found:
             raise ShardLost(names)
         _check_alike(found)
@@ -138,7 +140,8 @@ class Coordinator:
                     version = last
                 else:
                     shared = self._shards.shared(self._statistics(states, keys))
-                    version = Version(uuid4().hex, states, keys, shared)
+                    missing = tuple(name for name in self._shards.names if name not in states)
+                    version = Version(uuid4().hex, states, keys, shared, missing)
                 self._adopt(version)
             except (StaleState, ShardLost):
                 continue
@@ -152,12 +155,12 @@ class Coordinator:
 
     def _statistics(self, states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> SharedStatistics:
         """Count the terms of all shards; those of shards that have not changed are known."""
-        own = {name: self._counted.get((name, state.revision), {}) for name, state in states.items()}
+        own = {name: self._counted.get((name, state.token), {}) for name, state in states.items()}
         needed = {name: keys - tables.keys() for name, tables in own.items()}
         calls = {n: Call.of("tables", states[n].revision, missing) for n, missing in needed.items() if missing}
         for name, tables in self.call_all(calls).items():
             own[name] = own[name] | tables
-        self._counted = {(name, state.revision): own[name] for name, state in states.items()}
+        self._counted = {(name, state.token): own[name] for name, state in states.items()}
         documents = sum(state.documents for state in states.values())
         tables = {key: TermTable.merged(own[name][key] for name in states) for key in keys}
         return SharedStatistics(documents, tables)
@@ -196,14 +199,14 @@ class Coordinator:
 
     def _search(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
         """Search one version; a document that is being moved is in two shards: then for so many more hits."""
-        ranking = self._once(version, request, options)
-        copies = len(ranking.hits) - len({hit.key for hit in ranking.hits})
-        if copies:
-            more = self._once(version, request, replace(options, k=options.k + copies))
-            first = {hit.key: hit for hit in reversed(more.hits)}
-            hits = tuple(hit for hit in more.hits if first[hit.key] is hit)
-            ranking = replace(more, hits=hits[: options.k])
-        return ranking
+        wanted = options.k
+        while True:
+            ranking = self._once(version, request, replace(options, k=wanted))
+            first = {hit.key: hit for hit in reversed(ranking.hits)}
+            if len(first) >= options.k or len(ranking.hits) < wanted:
+                hits = tuple(hit for hit in ranking.hits if first[hit.key] is hit)
+                return replace(ranking, hits=hits[: options.k])
+            wanted += options.k - len(first)
 
     def _once(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
         began, name = time.monotonic(), uuid4().hex
@@ -217,7 +220,7 @@ class Coordinator:
             self.tell(version.states, "end", name)
             raise
         seconds = time.monotonic() - began
-        return merged_ranking(found, merged, hits, options.k, within, self._missing, seconds)
+        return merged_ranking(found, merged, hits, options.k, within, version.missing, seconds)
 
     def explain(
         self, request: Request, options: SearchOptions, explain: ExplainRequest, keys: set[TableKey]

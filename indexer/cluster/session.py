@@ -13,7 +13,7 @@ from moverank.rerank.errors import RerankError
 
 _Floats = NDArray[np.float64]
 
-_PATIENCE = 120.0  # seconds after which the process that asked must have died
+_PATIENCE = 600.0  # seconds after which the process that asked must have died
 
 
 class _Ended(Exception):  # noqa: N818 - named after what happened
@@ -33,7 +33,7 @@ class Session:
         try:
             self._messages.put(work(self))
         except _Ended:
-            return
+            self._messages.put(Failure(CollectionError("a shard waited too long for the others")))
         except (IndexerError, RerankError, OSError) as error:
             self._messages.put(Failure(error))
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer

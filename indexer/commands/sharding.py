@@ -69,7 +69,7 @@ def create(
 ) -> None:
     """Create empty shards with the same settings and word vectors, and the file that describes them."""
     from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards
+    from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards, typed_place
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.readers.stop_word_file import choose_stop_words
@@ -79,7 +79,7 @@ def create(
     encoder, words = (first_stage, first_stage_option, None), (stop_words, title_weight)
     choices = indexing.settings_chosen(embedding, None, normalize, weights, gamma, encoder, faiss, words, rank)
     defaults: dict[str, Any] = {"title_weight": TITLE_WEIGHT, "stop_words": choose_stop_words(None)}
-    described = ClusterFile(file, new_shards(file, shards, place or []), address)
+    described = ClusterFile(file, new_shards(file, shards, [typed_place(one) for one in place or ()]), address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:
         Cluster.create(
             described, Settings(**defaults | choices), trust_pickle=trust_pickle, wait=wait, progress=bars
@@ -119,12 +119,13 @@ def add(
 ) -> None:
     """Add a shard, and move the documents that belong there to it; searches go on."""
     from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.cluster.cluster_file import ShardPlace, default_place
+    from moverank.indexer.cluster.cluster_file import ShardPlace, default_place, typed_place
     from moverank.indexer.formatters.progress_bars import Bars
 
     began = perf_counter()
     with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
-        moved = cluster.add_shard(ShardPlace(name, place or default_place(file, name), node), progress=bars)
+        chosen = typed_place(place) if place else default_place(file, name)
+        moved = cluster.add_shard(ShardPlace(name, chosen, node), progress=bars)
     _print_moved(moved, began, as_json=as_json)
 
 
@@ -150,10 +151,10 @@ def move(
 ) -> None:
     """Let a shard be at another place, where a copy of it is; searches go on."""
     from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.cluster.cluster_file import ShardPlace
+    from moverank.indexer.cluster.cluster_file import ShardPlace, typed_place
 
     with Cluster.open(file, wait=wait) as cluster, interruptible(NOTHING_CHANGED):
-        cluster.move_shard(ShardPlace(name, place, node))
+        cluster.move_shard(ShardPlace(name, typed_place(place), node))
     typer.echo(f"the shard {name} is in {place} now")
 
 
