@@ -5,13 +5,14 @@ import shutil
 import stat
 import subprocess
 import sys
-import tarfile
 import venv
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from tests.golden.unpacking import unpack
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("rerank", "indexer", "migrations")
@@ -153,8 +154,7 @@ def test_modules_of_the_user_do_no_harm(environment: Path, foreign_modules: Path
     """Opening a collection of an earlier schema runs the migrations, too."""
     python, command = environment / "bin" / "python", environment / "bin" / "moverank"
     shadowed = {"PYTHONPATH": str(foreign_modules)}
-    with tarfile.open(ROOT / "tests" / "golden" / "collection-0.1.0.tar.xz") as archive:
-        archive.extractall(foreign_modules, filter="data")
+    unpack(ROOT / "tests" / "golden" / "collection-0.1.0.tar.xz", foreign_modules)
     assert run(command, "--version", cwd=foreign_modules, variables=shadowed).startswith("moverank ")
     hits = run(command, "search", "ant bee cat", "-i", "golden", "--json", cwd=foreign_modules, variables=shadowed)
     assert '"key"' in hits

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.benchmarks.common import ROOT, Run, run_process
+from tests.golden.unpacking import SAFELY
 
 NOW = "now"
 
@@ -24,7 +25,7 @@ def versions(revision: str) -> Iterator[dict[str, Path]]:
         sys.exit(archive.stderr.decode())
     with TemporaryDirectory() as directory:
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
-            files.extractall(directory, filter="data")
+            files.extractall(directory, **SAFELY)
         yield {revision: Path(directory), NOW: ROOT}
 
 

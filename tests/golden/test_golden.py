@@ -1,7 +1,6 @@
 """A collection of an earlier release opens, gives the same results, and can be changed."""
 
 import json
-import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from moverank import Collection
 from moverank.indexer.maintenance import check
 from tests.golden.make import DIRECTORY, QUERIES, results
+from tests.golden.unpacking import unpack
 from tests.indexer.commands.program import Call, program
 from tests.indexer.world import document
 from tests.postgres_store import database_in
@@ -32,8 +32,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def _unpacked(archive: Path, directory: Path) -> Path:
-    with tarfile.open(archive) as packed:
-        packed.extractall(directory, filter="data")
+    unpack(archive, directory)
     return directory / "golden"
 
 

@@ -13,7 +13,6 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from moverank import Collection, Document, Part
@@ -27,6 +26,8 @@ from moverank.indexer.store import Store
 from tests.contracts.documentation import PAGES, examples
 from tests.contracts.example_files import write_files
 from tests.indexer.world import WORDS, CollectionFactory, document, random_documents
+
+psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
 
 Make = Callable[..., Collection]
 QUERY = "ant bee cat"
