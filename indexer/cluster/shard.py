@@ -163,6 +163,21 @@ class Shard(ShardContents):
                 running.session.end()
             running.version.opened.release()
 
+    def close(self) -> None:
+        """End all searches, and close the collection."""
+        for name in list(self._running):
+            self.end(name)
+        with self._lock:
+            versions, self._versions = self._versions, {}
+            opened, self._opened, store, self._store = self._opened, None, self._store, None
+        for version in versions.values():
+            version.opened.release()
+        if opened:
+            opened.replaced()
+            opened.release()
+        if store:
+            store.close()
+
     def _session(self, name: str) -> Session:
         running = self._running.get(name)
         if running is None or running.session is None:

@@ -1,6 +1,7 @@
 """Collections in shards over the synthetic vocabulary."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tests.indexer.cluster.local_shards import LocalShards
 from tests.indexer.world import CollectionFactory
 
 MakeCluster = Callable[..., Cluster]
+Open = Callable[[Path], Cluster]
 
 
 @pytest.fixture
@@ -22,13 +24,31 @@ def local(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def make_cluster(factory: CollectionFactory) -> MakeCluster:
+def make_cluster(factory: CollectionFactory) -> Iterator[MakeCluster]:
     """Make collections in `number` shards with settings by name, and index documents in them."""
+    made: list[Cluster] = []
 
     def make(documents: Iterable[Document], number: int = 3, **choices: Any) -> Cluster:
         path = factory.path().with_suffix(".toml")
         cluster = Cluster.create(ClusterFile(path, new_shards(path, number, [])), factory.settings(**choices))
+        made.append(cluster)
         cluster.index(documents)
         return cluster
 
-    return make
+    yield make
+    for cluster in made:
+        cluster.close()
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Open collections in shards again, as other processes do."""
+    made: list[Cluster] = []
+
+    def again(path: Path) -> Cluster:
+        made.append(Cluster.open(path))
+        return made[-1]
+
+    yield again
+    for cluster in made:
+        cluster.close()

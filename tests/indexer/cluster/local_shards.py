@@ -31,10 +31,11 @@ class LocalShards:
         self._shards[shard.name] = Shard(self._places[shard.name])
 
     def drop(self, name: str) -> None:
-        del self._shards[name]
+        self._shards.pop(name).close()
 
     def restart(self, name: str) -> None:
         """Forget all that the process of a shard knew."""
+        self._shards[name].close()
         self._shards[name] = Shard(self._places[name])
 
     def shared(self, value: Any) -> Any:
@@ -64,4 +65,5 @@ class LocalShards:
         pass
 
     def close(self) -> None:
-        pass
+        for shard in self._shards.values():
+            shard.close()

@@ -19,9 +19,18 @@ from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.copying import copy
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
-from tests.indexer.cluster.conftest import MakeCluster
+from tests.indexer.cluster.conftest import MakeCluster, Open
 from tests.indexer.cluster.local_shards import LocalShards
-from tests.indexer.world import NO_VECTOR, WORDS, CollectionFactory, Twin, check_exact, document, snapshot_above
+from tests.indexer.world import (
+    NO_VECTOR,
+    WORDS,
+    CollectionFactory,
+    MakeCollection,
+    Twin,
+    check_exact,
+    document,
+    snapshot_above,
+)
 
 pytestmark = pytest.mark.usefixtures("local")
 
@@ -77,16 +86,16 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
 
 @pytest.fixture(params=["tail", "snapshot and tail"])
 def both(
-    request: pytest.FixtureRequest, factory: CollectionFactory, make_cluster: MakeCluster, monkeypatch: Any
+    request: pytest.FixtureRequest, make_collection: MakeCollection, make_cluster: MakeCluster, monkeypatch: Any
 ) -> tuple[Cluster, Collection]:
     """Return the same documents in shards and in one collection."""
     documents = _documents(60)
     if request.param == "tail":
-        cluster, one = make_cluster(documents), factory.empty()
+        cluster, one = make_cluster(documents), make_collection()
         one.index(documents)
         return cluster, one
     snapshot_above(monkeypatch, 0)
-    cluster, one = make_cluster([*documents[:40], document("gone", "ant bee")]), factory.empty()
+    cluster, one = make_cluster([*documents[:40], document("gone", "ant bee")]), make_collection()
     one.index([*documents[:40], document("gone", "ant bee")])
     snapshot_above(monkeypatch, 99)
     for each in (cluster, one):
@@ -116,10 +125,10 @@ def test_distances_are_those_of_brute_force(make_cluster: MakeCluster) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 @given(data=st.data())
 def test_any_changes_leave_what_one_collection_has(
-    data: st.DataObject, factory: CollectionFactory, make_cluster: MakeCluster
+    data: st.DataObject, make_collection: MakeCollection, make_cluster: MakeCluster
 ) -> None:
     documents = {each.key: each for each in _documents(12, seed=9)}
-    cluster, one = make_cluster([], data.draw(st.integers(1, 4))), factory.empty()
+    cluster, one = make_cluster([], data.draw(st.integers(1, 4))), make_collection()
     for _ in range(data.draw(st.integers(1, 4))):
         chosen = data.draw(st.lists(st.sampled_from(sorted(documents)), unique=True))
         texts = data.draw(st.sampled_from(["ant bee", "cat cat dog", "zorp", "lark quux elk"]))
@@ -195,9 +204,9 @@ def test_a_missing_shard_is_named_and_nothing_is_certified(make_cluster: MakeClu
     assert cluster.search("ant bee", k=4).certified
 
 
-def test_another_process_changes_a_shard(make_cluster: MakeCluster) -> None:
+def test_another_process_changes_a_shard(make_cluster: MakeCluster, opened: Open) -> None:
     cluster = make_cluster(_documents(10))
-    other = Cluster.open(cluster.path)
+    other = opened(cluster.path)
     assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].distance > 0
     other.index([document("new", "kiwi")])
     assert cluster.search("kiwi kiwi", rank="wmd", k=1).hits[0].distance > 0  # as of the first search
@@ -287,7 +296,7 @@ def test_removal_is_refused_as_in_one_collection(make_cluster: MakeCluster) -> N
 
 
 def test_shards_are_added_dropped_and_moved_while_others_search(
-    make_cluster: MakeCluster, factory: CollectionFactory
+    make_cluster: MakeCluster, factory: CollectionFactory, opened: Open
 ) -> None:
     documents = _documents(40)
     cluster = make_cluster(documents, 2)
@@ -304,7 +313,7 @@ def test_shards_are_added_dropped_and_moved_while_others_search(
         cluster.move_shard(ShardPlace("s2", str(target)))
     cluster.refresh()
     assert cluster.drop_shard("s2") > 0
-    again = Cluster.open(cluster.path)
+    again = opened(cluster.path)
     assert [shard.name for shard in again.file.shards] == ["s1", "s3"]
     _check_same(again.search("ant bee cat", k=8), expected)
     assert again.index(documents).unchanged == 42
@@ -328,14 +337,16 @@ def test_a_document_that_is_in_two_shards_is_one_hit(make_cluster: MakeCluster) 
     assert len(cluster) == 32
 
 
-def test_shards_with_different_vectors_are_refused(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
+def test_shards_with_different_vectors_are_refused(
+    make_cluster: MakeCluster, factory: CollectionFactory, opened: Open
+) -> None:
     cluster = make_cluster(_documents(4), 2)
     other = factory.path()
     Collection.create(other, factory.settings(normalize=True)).close()
     file = cluster.file.with_shard(ShardPlace("odd", str(other)))
     file.write()
     with pytest.raises(CollectionError, match="have different word vectors"):
-        Cluster.open(file.path).search("ant")
+        opened(file.path).search("ant")
 
 
 def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
