@@ -2,6 +2,8 @@
 
 import logging
 import os
+import signal
+import threading
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
@@ -14,6 +16,9 @@ from moverank.rerank.errors import RerankError
 
 _CALLS = 64  # that an actor runs at a time: most of them wait for other shards
 _STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here
+
+
+_USERS: set[int] = set()  # objects of this process that use Ray
 
 
 class Lost:
@@ -40,6 +45,7 @@ class RayShards:
 
     def __init__(self, file: ClusterFile) -> None:
         self._ray, self._started = _connected(file.address)
+        _USERS.add(id(self))
         self._remains = bool(file.address)  # actors outlive this process
         self._actors = {shard.name: self._actor(file, shard) for shard in file.shards}
 
@@ -47,6 +53,8 @@ class RayShards:
         place = file.place_of(shard)
         options: dict[str, Any] = {"num_cpus": 0, "max_restarts": -1, "max_concurrency": _CALLS}
         if shard.node:
+            if f"node:{shard.node}" not in self._ray.cluster_resources():
+                raise CollectionError(f"the Ray cluster has no machine {shard.node}, where the shard {shard.name} is")
             options["resources"] = {f"node:{shard.node}": 0.001}
         if self._remains:
             digest = blake2b(place.encode(errors="surrogatepass"), digest_size=8).hexdigest()
@@ -70,18 +78,22 @@ class RayShards:
         """Return a reference to a large value, for which it is sent to each machine once."""
         return self._ray.put(value)
 
-    def ask(self, calls: Mapping[str, Call]) -> dict[str, Any]:
-        """Call methods of several shards at a time; return the result of each, a `Failure` or a `Lost`."""
+    def ask(self, calls: Mapping[str, Call], seconds: float | None = None) -> dict[str, Any]:
+        """Call methods of several shards at a time; return the result of each, a `Failure` or a `Lost`.
+
+        The latter, too, if it takes longer than so many `seconds`.
+        """
         waiting = {
             name: self._actors[name].call.remote(call.method, *call.arguments, **call.named)
             for name, call in calls.items()
         }
-        return {name: self._answer(reference) for name, reference in waiting.items()}
+        return {name: self._answer(reference, seconds) for name, reference in waiting.items()}
 
-    def _answer(self, reference: Any) -> Any:
+    def _answer(self, reference: Any, seconds: float | None = None) -> Any:
+        errors = self._ray.exceptions
         try:
-            return self._ray.get(reference)
-        except (self._ray.exceptions.RayActorError, self._ray.exceptions.OwnerDiedError):
+            return self._ray.get(reference, timeout=seconds)
+        except (errors.RayActorError, errors.OwnerDiedError, errors.GetTimeoutError):
             return Lost()
         except self._ray.exceptions.RayTaskError as error:
             return Failure(CollectionError(f"a shard failed: {error.cause}"))
@@ -100,7 +112,8 @@ class RayShards:
         """End the actors unless they outlive this process, and disconnect unless it was connected before."""
         if not self._remains:
             self.stop()
-        if self._started:
+        _USERS.discard(id(self))
+        if self._started and not _USERS:
             self._ray.shutdown()
 
 
@@ -118,6 +131,7 @@ def _connected(address: str) -> tuple[Any, bool]:
         raise CollectionError("shards need Ray: python -m pip install 'moverank[ray]'") from error
     if ray.is_initialized():
         return ray, False
+    handler = signal.getsignal(signal.SIGTERM)
     own: dict[str, Any] = {"include_dashboard": False, "object_store_memory": _STORE_BYTES, "num_cpus": os.cpu_count()}
     try:
         ray.init(
@@ -129,4 +143,6 @@ def _connected(address: str) -> tuple[Any, bool]:
         )
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         raise CollectionError(f"the Ray cluster at {address or 'this machine'} cannot be used: {error}") from error
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # Ray's own prints a stack
     return ray, True

@@ -52,7 +52,11 @@ class Changer:
         except BaseException:
             self._coordinator.tell(self._names, "abort_feed", name)
             raise
-        results: dict[str, FeedResult] = self._all("end_feed", name)
+        try:
+            results: dict[str, FeedResult] = self._all("end_feed", name)
+        except RecordError as error:  # found by one shard while it wrote
+            reason = str(error).partition("; nothing was written")[0]
+            raise RecordError(f"{reason}; its shard wrote nothing, others did: the run is strict") from error
         return self._numbered(_summed(results, faults, rejected, changed))
 
     def _numbered(self, changes: Changes) -> Changes:
@@ -117,10 +121,11 @@ class Changer:
             {shard: Call.of("remove", self._wait, **chosen) for shard, chosen in calls.items()}
         )
 
-    def balance(self, names: Sequence[str], progress: Progress) -> int:
+    def balance(self, names: Sequence[str], progress: Progress, *, leaving: str = "") -> int:
         """Move documents to the shards `names` that their keys belong to now, and return how many were moved.
 
-        A document is stored in its new shard before it is removed from its old one. Interrupted moves are completed.
+        A document is stored in its new shard before it is removed from its old one. Interrupted moves are completed:
+        what the new shard has already is not older, except than in the shard that is `leaving`, which owns its keys.
         """
         strangers: dict[str, dict[str, list[str]]] = {
             shard: self._coordinator.call(shard, "strangers", shard, list(names)) for shard in self._names
@@ -130,18 +135,25 @@ class Changer:
         for shard, targets in strangers.items():
             for target, keys in targets.items():
                 for some in batches(keys, _BATCH):
-                    self._move(shard, target, some)
+                    self._move(shard, target, some, newer=shard == leaving)
                     moved += len(some)
                     progress("Moving", moved, total, "documents")
         return total
 
-    def _move(self, shard: str, target: str, keys: list[str]) -> None:
-        name = uuid4().hex
-        documents = self._coordinator.call(shard, "documents", keys)
-        options: dict[str, Any] = {"upkeep": False}
-        self._coordinator.call(target, "begin_feed", name, options, listed=False, wait=self._wait)
-        self._coordinator.call(target, "feed", name, documents)
-        self._coordinator.call(target, "end_feed", name)
+    def _move(self, shard: str, target: str, keys: list[str], *, newer: bool) -> None:
+        """Move documents; `newer`: replace those that the target has."""
+        there = set() if newer else set(self._coordinator.call(target, "known", keys))
+        name, missing = uuid4().hex, [key for key in keys if key not in there]
+        if missing:
+            documents = self._coordinator.call(shard, "documents", missing)
+            options: dict[str, Any] = {"upkeep": False, "strict": True}
+            try:
+                self._coordinator.call(target, "begin_feed", name, options, listed=False, wait=self._wait)
+                self._coordinator.call(target, "feed", name, documents)
+                self._coordinator.call(target, "end_feed", name)
+            except BaseException:
+                self._coordinator.tell((target,), "abort_feed", name)
+                raise
         self._coordinator.call(shard, "remove", self._wait, keys=keys, upkeep=False)
 
     def _all(self, method: str, *arguments: Any, **named: Any) -> dict[str, Any]:

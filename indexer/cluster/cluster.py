@@ -48,7 +48,7 @@ class Cluster:
     def __init__(self, file: ClusterFile, wait: float = 0.0) -> None:
         self.path, self.wait, self.file = file.path, wait, file
         self.shards = RayShards(file)
-        self._coordinator = Coordinator(self.shards)
+        self._coordinator = Coordinator(self.shards, self._reload)
         self._settings: Settings | None = None
 
     @classmethod
@@ -71,6 +71,7 @@ class Cluster:
         The word vectors must be imported ones: each shard would train its own. `progress` is called after each shard.
         """
         check_choices(settings)
+        file.checked()
         if settings.embedding in TRAINED:
             raise UsageError(
                 "shards need word vectors of a file, --embedding: trained on the texts of one shard, they would differ "
@@ -109,9 +110,22 @@ class Cluster:
     @property
     def settings(self) -> Settings:
         """Return the settings, which all shards have."""
-        if self._settings is None:
-            self._settings = self._coordinator.settings()
-        return self._settings
+        known = self._settings
+        if known is None:
+            self._settings = known = self._coordinator.settings()
+        return known
+
+    def _reload(self) -> None:
+        """Start and leave shards as the file describes them now: another process may have added one, or moved it."""
+        if not self.path.exists():  # it is being created
+            return
+        file = ClusterFile.read(self.path)
+        before, now = set(self.file.shards), set(file.shards)
+        for shard in before - now:
+            self.shards.drop(shard.name)
+        for shard in sorted(now - before, key=lambda one: one.name):
+            self.shards.add(file, shard)
+        self.file = file
 
     def __len__(self) -> int:
         """Return the number of documents."""
@@ -121,6 +135,10 @@ class Cluster:
     def revision(self) -> tuple[int, ...]:
         """Return the number of the last committed change of each shard."""
         return tuple(state.revision for state in self._coordinator.states().values())
+
+    def changed(self) -> bool:
+        """Return whether there are other states, or other shards, than those which are searched."""
+        return ClusterFile.read(self.path).shards != self.file.shards or not self._coordinator.is_current()
 
     def refresh(self) -> None:
         """Let the next search see the current state of every shard."""
@@ -354,18 +372,21 @@ class Cluster:
     def add_shard(self, shard: ShardPlace, *, progress: Progress = silent) -> int:
         """Add an empty shard, and move to it the documents that belong there; return how many these are.
 
-        Searches go on meanwhile; those of other processes see the shard when they open the collection again.
+        Searches go on meanwhile; other processes find the shard in the file when they see new states.
         """
         with self._changing():
             if shard.name in self.file.names:
                 raise UsageError(f"{self.path} has a shard {shard.name!r} already: choose another name")
             like = self.file.place_of(self.file.shards[0])
-            file = self.file.with_shard(shard)
-            settings = self.settings
+            file, settings = self.file.with_shard(shard), self.settings
             self.shards.add(file, shard)
-            if not self._coordinator.call(shard.name, "exists"):
-                self._coordinator.call(shard.name, "create", settings, like, trust_pickle=False)
-            file.write()
+            try:
+                if not self._coordinator.call(shard.name, "exists"):
+                    self._coordinator.call(shard.name, "create", settings, like, trust_pickle=False)
+                file.write()
+            except BaseException:
+                self.shards.drop(shard.name)
+                raise
             self.file = file
         return self.balance(progress=progress)
 
@@ -381,7 +402,7 @@ class Cluster:
             rest = self.file.without(name)
             if not rest.shards:
                 raise UsageError(f"{self.path} has no other shard that could hold the documents of {name}")
-            moved = changer.balance(rest.names, progress)
+            moved = changer.balance(rest.names, progress, leaving=name)
             rest.write()
             self.file = rest
             self.shards.drop(name)
@@ -413,8 +434,7 @@ class Cluster:
         """Hold the lock of all writers of this collection; the file may have been changed before."""
         self.directory.mkdir(exist_ok=True)
         with locked(self.directory, self.wait):
-            if ClusterFile.read(self.path).shards != self.file.shards:
-                raise CollectionError(f"{self.path} was changed meanwhile: run the same command again")
+            self._reload()
             yield Changer(self._coordinator, self.file.names, self.wait)
         self.refresh()
 

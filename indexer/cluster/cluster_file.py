@@ -1,6 +1,7 @@
 """The file that describes a collection in shards, such as `cluster.toml`."""
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import write_text
-from moverank.indexer.files.location import is_url
+from moverank.indexer.files.location import is_cluster, is_url
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
 _KEYS = {"place", "node"}
@@ -59,7 +60,25 @@ class ClusterFile:
         address = content.get("address", "")
         if not isinstance(address, str):
             raise UsageError(f"{path}: address must be a text, not {address!r}")
-        return cls(path, tuple(_shard(path, name, values) for name, values in shards.items()), address)
+        unknown = sorted(content.keys() - {"shards", "address"})
+        if unknown:
+            raise UsageError(f"{path} has an unknown key {unknown[0]!r}: choose address and shards")
+        return cls(path, tuple(_shard(path, name, values) for name, values in shards.items()), address).checked()
+
+    def checked(self) -> "ClusterFile":
+        """Return the description; UsageError for a name without the ending, and for two shards at one place."""
+        if not is_cluster(self.path):
+            raise UsageError(f"a file that describes shards ends with .toml: {self.path}.toml")
+        seen: dict[str, str] = {}
+        for shard in self.shards:
+            place = self.place_of(shard)
+            place = place if is_url(place) else os.path.realpath(place)
+            if place in seen:
+                raise UsageError(
+                    f"{self.path}: the shards {seen[place]} and {shard.name} have the same place, {shard.place}"
+                )
+            seen[place] = shard.name
+        return self
 
     def write(self) -> None:
         """Replace the file atomically."""
@@ -85,7 +104,7 @@ class ClusterFile:
         if not _NAME.fullmatch(shard.name):
             raise UsageError(f"the name of a shard has letters, digits, - and _, not {shard.name!r}")
         others = tuple(own for own in self.shards if own.name != shard.name)
-        return replace(self, shards=tuple(sorted((*others, shard), key=lambda own: own.name)))
+        return replace(self, shards=tuple(sorted((*others, shard), key=lambda own: own.name))).checked()
 
     def without(self, name: str) -> "ClusterFile":
         """Return the description without a shard."""
@@ -123,12 +142,14 @@ def default_place(path: Path, name: str) -> str:
 def _shard(path: Path, name: str, values: object) -> ShardPlace:
     if not _NAME.fullmatch(name):
         raise UsageError(f"{path}: the name of a shard has letters, digits, - and _, not {name!r}")
-    if not isinstance(values, Mapping) or not isinstance(values.get("place"), str):
+    if not isinstance(values, Mapping) or not isinstance(values.get("place"), str) or not values["place"].strip():
         raise UsageError(f'{path}: the shard {name} needs a place, a directory or a URL: place = "{name}.index"')
     unknown = sorted(set(values) - _KEYS)
     if unknown:
         raise UsageError(f"{path}: the shard {name} has an unknown key {unknown[0]!r}: choose {', '.join(_KEYS)}")
-    known: dict[str, Any] = {key: str(values[key]) for key in _KEYS & set(values)}
+    if not isinstance(values.get("node", ""), str):
+        raise UsageError(f"{path}: the node of the shard {name} must be a text, not {values['node']!r}")
+    known: dict[str, Any] = {key: values[key] for key in _KEYS & set(values)}
     return ShardPlace(name, **known)
 
 

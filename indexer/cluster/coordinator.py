@@ -16,6 +16,7 @@ from moverank.indexer.cluster.merging import Merged, merged_ranking, replies_to
 from moverank.indexer.cluster.messages import Call, Explained, ExplainRequest, Failure, Found, Message, ShardState
 from moverank.indexer.cluster.shard import StaleState
 from moverank.indexer.errors import CollectionError, UnknownKey
+from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.query import PortableQuery
@@ -31,6 +32,8 @@ _log = logging.getLogger("moverank")
 
 _PATIENCE = 120.0  # seconds for which a search is repeated if processes end again and again
 _RESTART = 20.0  # seconds that a lost shard is waited for
+_ROUNDS = 5
+_STARTED = 120.0  # seconds after which a process that is started must answer
 
 
 _Answer = TypeVar("_Answer")
@@ -59,10 +62,10 @@ class Version:
 
 
 class Coordinator:
-    """Asks `shards`; may be called by several threads at a time."""
+    """Calls `shards`; may be used by several threads at a time. `reload` reads which shards there are."""
 
-    def __init__(self, shards: RayShards) -> None:
-        self._shards, self._lock = shards, Lock()
+    def __init__(self, shards: RayShards, reload: Callable[[], None] = lambda: None) -> None:
+        self._shards, self._lock, self._reload = shards, Lock(), reload
         self._version: Version | None = None
         self._checked = False  # whether it is that of the current states
         self._counted: dict[tuple[str, str], dict[TableKey, TermTable]] = {}
@@ -88,39 +91,52 @@ class Coordinator:
 
     def settings(self) -> Settings:
         """Return the settings, which all shards have."""
-        states = self._states()
+        states = self.states()
         return Settings.restored(dict(next(iter(states.values())).settings))
 
-    def states(self) -> dict[str, ShardState]:
-        """Return the current states of the shards that can be reached."""
-        return self._states()
+    def is_current(self) -> bool:
+        """Return whether the version that is searched is that of the current states."""
+        version = self._version
+        return version is not None and dict(version.states) == self.states()
 
     def refresh(self) -> None:
         """Let the next search see the current states of all shards."""
         with self._lock:
             self._checked = False
 
-    def _states(self) -> dict[str, ShardState]:
-        """Open the current states; lost shards are waited for, and left out if they do not come back."""
+    def states(self) -> dict[str, ShardState]:
+        """Open the current states of the shards that can be reached, all of one moment.
+
+        Lost shards are waited for, and left out if they do not come back. The shards are called until nothing has
+        changed between two calls, so that a document that is being moved is in one of them; at most some times, as
+        others may write all the time.
+        """
         names, until = tuple(self._shards.names), time.monotonic() + _RESTART
-        found, waiting = dict[str, ShardState](), set[str]()
+        before, warned, rounds = None, set[str](), 0
         while True:
-            answers = self._shards.ask({name: Call("state") for name in names if name not in found})
-            for name, answer in answers.items():
-                if isinstance(answer, Failure):
-                    raise answer.error
-                if isinstance(answer, ShardState):
-                    found[name] = answer
-                elif name not in waiting:
-                    waiting.add(name)
-                    _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
-            if len(found) == len(names) or time.monotonic() > until:
+            found = self._answered(names)
+            lost = set(names) - found.keys()
+            for name in sorted(lost - warned):
+                _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
+            warned |= lost
+            rounds += not lost
+            if (found == before or rounds > _ROUNDS) and (not lost or time.monotonic() > until):
                 break
-            time.sleep(0.2)
+            if lost:
+                time.sleep(0.2)
+            before = found
         if not found:
             raise ShardLost(names)
         _check_alike(found)
-        return {name: found[name] for name in names if name in found}
+        return found
+
+    def _answered(self, names: tuple[str, ...]) -> dict[str, ShardState]:
+        """Return the states of the shards that answer; raises the error of one that fails."""
+        answers = self._shards.ask(dict.fromkeys(names, Call("state")), _STARTED)
+        for answer in answers.values():
+            if isinstance(answer, Failure):
+                raise answer.error
+        return {name: answer for name, answer in answers.items() if isinstance(answer, ShardState)}
 
     def version(self, keys: set[TableKey]) -> Version:
         """Return the version that searches use, with at least the tables `keys`."""
@@ -134,14 +150,15 @@ class Coordinator:
         """Return the version of the current states: the last one, if only processes were started again since."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
-            states, last = self._states(), self._version
+            self._reload()
+            states, last = self.states(), self._version
+            missing = tuple(name for name in self._shards.names if name not in states)
             try:
-                if last and last.states == states and keys <= last.tables:
+                if last and (last.states, last.missing) == (states, missing) and keys <= last.tables:
                     version = last
                 else:
                     shared = self._shards.shared(self._statistics(states, keys))
-                    missing = tuple(name for name in self._shards.names if name not in states)
-                    version = Version(uuid4().hex, states, keys, shared, missing)
+                    version = Version(_id_of(states, keys), states, keys, shared, missing)
                 self._adopt(version)
             except (StaleState, ShardLost):
                 continue
@@ -264,6 +281,13 @@ class Coordinator:
     def _hits(self, name: str, found: Mapping[str, Found], merged: Merged) -> tuple[Hit, ...]:
         calls = {shard: Call.of("hits", name, merged.positions_in(shard)) for shard in found}
         return merged.in_order(self.call_all(calls))
+
+
+def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:
+    """Return the same name for the same states and tables, so that several processes share a version."""
+    tokens = sorted((name, state.revision, state.token) for name, state in states.items())
+    settings = sorted((name, repr(sorted(state.settings.items(), key=str))) for name, state in states.items())
+    return checksum(repr((tokens, settings, sorted(keys, key=repr))).encode())
 
 
 def _check_words(found: Mapping[str, Found]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import Full, Queue
+from queue import Empty, Full, Queue
 from threading import Thread
 from typing import Any
 
@@ -62,7 +62,10 @@ class Feed:
 
     def _records(self) -> Iterator[Document | Rejection]:
         while True:
-            batch = self._batches.get(timeout=_PATIENCE)
+            try:
+                batch = self._batches.get(timeout=_PATIENCE)
+            except Empty:
+                raise _Aborted(f"no document came for {_PATIENCE:.0f} s: the run was ended") from None
             if isinstance(batch, _Aborted):
                 raise batch
             if batch is None:

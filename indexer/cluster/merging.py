@@ -104,7 +104,7 @@ def _error(
 ) -> tuple[float, bool]:
     """Return how much better a missing document may be, and whether no document is left out of the comparison.
 
-    A distance is 0 or more, and so is every total of a sum: a missing shard may have k documents at 0.
+    A missing shard may have k documents at a distance of 0. For a scorer nothing is known: the error is 0 then.
     """
     last = float(values[-1]) if len(values) == k else within
     floors = [own.floor for own in found.values()]
@@ -115,5 +115,5 @@ def _error(
     if len(values) == k:
         return largest_error(values, bounds, k), complete
     if np.isinf(within):
-        return 0.0, complete
+        return (float(values[-1]) if missing and len(values) else 0.0), complete
     return max(0.0, within - float(bounds.min(initial=within))), complete

@@ -1,7 +1,9 @@
 """One shard: a collection that one process holds for searches and changes by others."""
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 
 import numpy as np
@@ -10,8 +12,8 @@ from numpy.typing import NDArray
 from moverank.indexer.cluster.messages import Explained, ExplainRequest, Found, Message, Reply, ShardState
 from moverank.indexer.cluster.session import Session
 from moverank.indexer.cluster.shard_contents import ShardContents
-from moverank.indexer.errors import CollectionError
-from moverank.indexer.files.location import collection_directory
+from moverank.indexer.errors import CollectionError, NoCollection
+from moverank.indexer.files.location import collection_directory, shown
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.maintenance.opened_view import OpenedView
 from moverank.indexer.options import SearchOptions
@@ -29,7 +31,8 @@ from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit
 from moverank.rerank.words.embedding import Embedding
 
-_VERSIONS = 2  # that are kept: searches that began before a change end on the state before
+_VERSIONS = 4  # that are kept: searches that began before a change end on the state before
+_FORGOTTEN = 3600.0  # seconds
 
 
 class StaleState(CollectionError):  # noqa: N818 - named after what it is
@@ -50,7 +53,7 @@ class _Running:
     """A search that has begun; its outcome is kept until its hits are read."""
 
     def __init__(self, version: _Version, options: SearchOptions) -> None:
-        self.version, self.options = version, options
+        self.version, self.options, self.began = version, options, time.monotonic()
         self.session: Session | None = None
         self.query: Query | None = None
         self.outcome: Outcome | None = None
@@ -72,7 +75,7 @@ class Shard(ShardContents):
         """Open the committed state unless it is open, and return it; CollectionError if there is no collection."""
         with self._lock:
             if self._store is None:
-                self._store, _, self._embedding = open_collection(self.directory)
+                self._store, self._embedding = _opened_store(self.directory)
             self._store.reopen_if_changed()
             with self._store.reading() as reader:
                 now = _state_of(reader, ready=False)
@@ -93,41 +96,63 @@ class Shard(ShardContents):
     def tables(self, revision: int, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
         """Count terms in the state `revision`; StaleState if that is not open."""
         opened = self._current(revision)
-        with opened.database:
-            return counted_terms(opened.view, keys)
+        try:
+            with opened.database:
+                return counted_terms(opened.view, keys)
+        finally:
+            opened.release()
 
     def adopt(self, version: str, revision: int, statistics: SharedStatistics) -> None:
-        """Search the state `revision` by the statistics of all shards under the name `version`."""
-        adopted = _Version(self._current(revision), statistics)
-        adopted.opened.acquire()
+        """Search the state `revision` by the statistics of all shards under the name `version`, unless it does."""
+        if version in self._versions:
+            return
+        opened = self._current(revision)
+        try:
+            adopted = _Version(opened, statistics)
+        except BaseException:
+            opened.release()
+            raise
         with self._lock:
-            dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS or None]]
-            self._versions[version] = adopted
+            dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS]]
+            if version in self._versions:  # adopted by another thread meanwhile
+                dropped.append(adopted)
+            else:
+                self._versions[version] = adopted
         for old in dropped:
             old.opened.release()
 
     def _current(self, revision: int) -> OpenedView:
-        opened = self._opened
-        if opened is None or opened.revision != revision:
-            raise StaleState(f"{self.directory} was changed meanwhile")
-        return opened
+        """Return the state `revision`, which the caller releases; StaleState if it is not open."""
+        with self._lock:
+            opened = self._opened
+            if opened is None or opened.revision != revision:
+                raise StaleState(f"{self.directory} was changed meanwhile")
+            opened.acquire()
+            return opened
 
     def _adopted(self, version: str) -> _Version:
-        found = self._versions.get(version)
-        if found is None:
-            raise StaleState(f"{self.directory} was opened again")
-        return found
+        """Return a version, whose state the caller releases; StaleState if it is not there."""
+        with self._lock:
+            found = self._versions.get(version)
+            if found is None:
+                raise StaleState(f"{self.directory} was opened again")
+            found.opened.acquire()
+            return found
 
     def portable(self, version: str, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in all shards; see `Searcher.portable`."""
-        return self._adopted(version).searcher.portable(key, options)
+        found = self._adopted(version)
+        try:
+            return found.searcher.portable(key, options)
+        finally:
+            found.opened.release()
 
     def begin(
         self, version: str, name: str, request: Request, options: SearchOptions, explain: ExplainRequest | None = None
     ) -> Message:
         """Begin the search called `name`, or an explanation of one document, and return its first message."""
+        self._end_forgotten()
         running = _Running(self._adopted(version), options)
-        running.version.opened.acquire()
         self._running[name] = running
         running.session = Session(
             lambda session: (
@@ -178,11 +203,27 @@ class Shard(ShardContents):
         if store:
             store.close()
 
+    def _end_forgotten(self) -> None:
+        """End searches that nobody has continued for long: the process that began them must have ended."""
+        for name, running in list(self._running.items()):
+            if time.monotonic() - running.began > _FORGOTTEN:
+                self.end(name)
+
     def _session(self, name: str) -> Session:
         running = self._running.get(name)
         if running is None or running.session is None:
             raise StaleState("the search is not known here")
         return running.session
+
+
+def _opened_store(directory: Path) -> tuple[Store, Embedding | None]:
+    try:
+        store, _, embedding = open_collection(directory)
+    except NoCollection as error:
+        raise NoCollection(
+            f"there is no shard in {shown(directory)}: put a backup of it there, or take it out of the file of shards"
+        ) from error
+    return store, embedding
 
 
 def _explain(running: _Running, request: Request, session: Session, explain: ExplainRequest) -> Explained:

@@ -15,6 +15,7 @@ from moverank.indexer.cluster.whole_corpus import ShardCorpus, WordVectorsOf
 from moverank.indexer.collection import Collection
 from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes, Document
+from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.stored_form import restored
@@ -52,10 +53,15 @@ class ShardContents:
 
     def feed(self, name: str, batch: Batch) -> None:
         """Index some documents."""
+        if name not in self._feeds:
+            raise CollectionError(
+                f"the process of {self.directory.name} was started again meanwhile: run the same command again"
+            )
         self._feeds[name].put(batch)
 
     def end_feed(self, name: str) -> FeedResult | Failure:
         """Wait until all documents are stored, and return the result."""
+        self.feed(name, ())
         return self._feeds.pop(name).finished()
 
     def abort_feed(self, name: str) -> None:

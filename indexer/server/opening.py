@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from moverank.indexer.cluster.cluster_file import ClusterFile
-from moverank.indexer.errors import CollectionError, UsageError
+from moverank.indexer.errors import UsageError
 from moverank.indexer.files.location import is_cluster
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.server.limits import Limits
@@ -31,7 +31,7 @@ def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, Ser
         for name, place in places.items():
             kind = ServedShards if is_cluster(place) else ServedCollection
             opened[name] = kind(name, place, limits)
-    except (CollectionError, OSError):
+    except BaseException:
         for one in opened.values():
             one.close()
         raise

@@ -11,7 +11,7 @@ from typing import Any
 from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.contents import Description
 from moverank.indexer.documents import Changes, Document
-from moverank.indexer.errors import IndexerError, UnknownKey
+from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranked_texts import QueryText
@@ -123,8 +123,12 @@ class ServedShards:
     def __init__(self, name: str, path: Path, limits: Limits) -> None:
         self.name, self._limits = name, limits
         self._cluster = Cluster.open(path, wait=10.0)
-        self._cluster.prepare()
-        self._state = _State(self._cluster)
+        try:
+            self._cluster.prepare()
+            self._state = _State(self._cluster)
+        except BaseException:
+            self._cluster.close()
+            raise
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"moverank-write-{name}")
         self._writing, self._lock = 0, Lock()
         self._changed, self._closed = Event(), Event()
@@ -171,10 +175,10 @@ class ServedShards:
             self._changed.wait(_POLL)
             self._changed.clear()
             try:
-                if not self._closed.is_set() and sum(self._cluster.revision) != self._state.revision:
+                if not self._closed.is_set() and self._cluster.changed():
                     self._cluster.refresh()
                     self._state = _State(self._cluster)
-            except IndexerError as error:
+            except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next look may succeed
                 _log.warning("%s: the last state is still served: %s", self.name, error)
 
     def close(self) -> None:

@@ -38,10 +38,15 @@ class LocalShards:
         self._shards[name].close()
         self._shards[name] = Shard(self._places[name])
 
+    def users(self, name: str) -> int:
+        """Return how many use the state that a shard has opened last."""
+        opened = self._shards[name]._opened  # noqa: SLF001 - what is tested
+        return opened._users if opened else 0  # noqa: SLF001
+
     def shared(self, value: Any) -> Any:
         return value
 
-    def ask(self, calls: Mapping[str, Call]) -> dict[str, Any]:
+    def ask(self, calls: Mapping[str, Call], _seconds: float | None = None) -> dict[str, Any]:
         self.calls += 1
         lost = self.restart_at.pop(self.calls, None)
         if lost:

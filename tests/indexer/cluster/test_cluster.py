@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from moverank import Collection, Document
 from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.cluster.cluster_file import ShardPlace
+from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
@@ -309,8 +310,10 @@ def test_shards_are_added_dropped_and_moved_while_others_search(
     copy(cluster.file.place_of(cluster.file.shard("s1")), target)
     cluster.move_shard(ShardPlace("s1", str(target)))
     _check_same(cluster.search("ant bee cat", k=8), expected)
+    other = factory.path()
+    copy(target, other)
     with pytest.raises(CollectionError, match="is not a copy of the current state of the shard s2"):
-        cluster.move_shard(ShardPlace("s2", str(target)))
+        cluster.move_shard(ShardPlace("s2", str(other)))
     cluster.refresh()
     assert cluster.drop_shard("s2") > 0
     again = opened(cluster.path)
@@ -335,6 +338,47 @@ def test_a_document_that_is_in_two_shards_is_one_hit(make_cluster: MakeCluster) 
     assert [hit.distance for hit in found.hits] == pytest.approx([hit.distance for hit in expected.hits])
     assert cluster.balance() == len(keys)
     assert len(cluster) == 32
+
+
+def test_a_shard_at_the_place_of_another_is_refused(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(20), 2)
+    with pytest.raises(UsageError, match="s1 and s9 have the same place"):
+        cluster.add_shard(ShardPlace("s9", cluster.file.shards[0].place))
+    assert len(cluster) == 22
+
+
+def test_balancing_keeps_the_newer_document(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(20), 2)
+    key = next(key for key in (f"d{i}" for i in range(20)) if shard_of(key, ["s1", "s2"]) == "s2")
+    with Collection.open(cluster.file.place_of(cluster.file.shard("s1"))) as other:
+        other.index([document(key, "ant")])  # an old copy, which an interrupted move has left
+    cluster.index([document(key, "kiwi lark")])
+    assert cluster.balance() == 1
+    assert cluster.describe(key).document.parts[0].text == "kiwi lark"
+    assert len(cluster) == 22
+
+
+def test_a_shard_that_another_process_adds_is_searched(make_cluster: MakeCluster, opened: Open, tmp_path: Path) -> None:
+    cluster = make_cluster(_documents(40), 2)
+    expected = cluster.search("ant bee", k=40)
+    opened(cluster.path).add_shard(ShardPlace("s3", str(tmp_path / "third")))
+    assert len(cluster.search("ant bee", k=40).hits) == len(expected.hits)
+    cluster.refresh()
+    _check_same(cluster.search("ant bee", k=40), expected)
+    opened(cluster.path).drop_shard("s1")
+    cluster.refresh()
+    _check_same(cluster.search("ant bee", k=40), expected)
+
+
+def test_views_are_closed_when_others_take_their_place(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(10), 1)
+    shards = cast(LocalShards, cluster.shards)
+    for i in range(8):
+        cluster.index([document(f"new{i}", "ant bee")])
+        cluster.search("ant", k=2)
+        cluster.refresh()
+        cluster.search("ant", k=2)
+    assert shards.users("s1") == 2  # the state that is open, and its version
 
 
 def test_shards_with_different_vectors_are_refused(

@@ -62,6 +62,7 @@ def test_shards_are_listed_added_dropped_and_balanced(call: Call, indexed: Path,
     [
         (("shards", "create", "-i", "{file}", "--shards", "2"), "describes shards already"),
         (("shards", "create", "-i", "{new}", "--shards", "2"), "shards need word vectors of a file"),
+        (("shards", "create", "-i", "{new}.txt", "--embedding", "{file}"), "ends with .toml"),
         (("shards", "create", "-i", "{new}", "--place", "x"), "2 shards need as many places, not 1"),
         (("shards", "add", "s1", "-i", "{file}"), "has a shard 's1' already"),
         (("search", "cat", "-i", "{new}"), "make it with `moverank shards create"),
@@ -80,4 +81,4 @@ def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], message: str, c
 def test_a_shard_whose_place_is_gone_is_an_error(call: Call, indexed: Path) -> None:
     content = indexed.read_text().replace("s2.index", "gone.index")
     indexed.write_text(content)
-    assert "there is no collection in" in call("search", "cat", "-i", indexed).sentence
+    assert "there is no shard in" in call("search", "cat", "-i", indexed).sentence
