@@ -1,4 +1,7 @@
-"""A collection in shards: the same methods as `Collection`, as far as shards can answer them."""
+"""A collection in shards: the same methods as `Collection`, as far as shards can answer them.
+
+Over 250 lines: it is a face of the library, and its methods call other modules.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

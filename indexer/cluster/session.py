@@ -21,7 +21,7 @@ class _Ended(Exception):  # noqa: N818 - named after what happened
 
 
 class Session:
-    """Runs `work` with this object as its `Peers`; `first`, then `proceed` return what it has to say."""
+    """Runs `work` with this object as its `Peers`; `first` and `proceed` return its messages."""
 
     def __init__(self, work: "Callable[[Session], Found | Explained]") -> None:
         self._messages, self._replies = SimpleQueue[Message](), SimpleQueue[Reply | None]()
@@ -49,7 +49,7 @@ class Session:
         return self._messages.get()
 
     def end(self) -> None:
-        """End the search: nobody waits for it any more."""
+        """End the search: its result is not needed."""
         self.stopped = True
         self._replies.put(None)
 

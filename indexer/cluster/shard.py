@@ -1,4 +1,7 @@
-"""One shard: a collection that one process holds for searches and changes by others."""
+"""One shard: a collection that one process holds for searches and changes by others.
+
+Over 250 lines: states, versions and running searches are counted together, under one lock.
+"""
 
 import time
 from collections.abc import Iterable, Sequence
