@@ -306,6 +306,7 @@ def test_copies(make: Make, schema_url: str, tmp_path: Path, caplog: pytest.LogC
         assert check(back).sentences() == ()
 
 
+@pytest.mark.sqlite("a directory is one of the choices")
 def test_wrong_choices_are_one_sentence(
     schema_url: str, factory: CollectionFactory, tmp_path: Path, make: Make
 ) -> None:
