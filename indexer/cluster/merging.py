@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.cluster.messages import Bounding, Found, Gathering, Message, Reply
+from moverank.indexer.search.certificate import certificate
 from moverank.indexer.search.ordering import best_first
-from moverank.rerank.ranking import Hit, Ranking, StageCounts, largest_error
+from moverank.rerank.ranking import Hit, Ranking, StageCounts
 
 
 def replies_to(messages: Mapping[str, Message], k: int) -> dict[str, Reply]:
@@ -74,13 +75,17 @@ def merged_ranking(
 
     Nothing is known of the documents of `missing` shards.
     """
-    error, complete = _error(found, merged.values, k, within, missing)
-    certified = complete and error == 0.0
     some = next(own for own in found.values() if own.problem is None)
+    # Nothing is known of missing documents but that no distance or sum is negative.
+    unknown = -np.inf if some.scored else 0.0
+    floor = min([*(own.floor for own in found.values()), *([unknown] if missing else [])])
+    unsolved_bounds = np.concatenate([own.unsolved_bounds for own in found.values()])
+    proven, error = certificate(merged.values, unsolved_bounds, floor, k, within)
+    certified = proven and not missing
     scope: Literal["collection", "candidates", "shards"] = "collection"
     if missing:
         scope = "shards"
-    elif not certified and any(np.isfinite(own.floor) or own.floor < 0 for own in found.values()):
+    elif not certified and floor < np.inf:
         scope = "candidates"
     ignored = [set(own.ignored_words or ()) for own in found.values() if own.problem is None]
     return Ranking(
@@ -97,23 +102,3 @@ def merged_ranking(
         else tuple(word for word in some.ignored_words if all(word in own for own in ignored)),
         missing_shards=tuple(missing),
     )
-
-
-def _error(
-    found: Mapping[str, Found], values: NDArray[np.float64], k: int, within: float, missing: Sequence[str]
-) -> tuple[float, bool]:
-    """Return how much better a missing document may be, and whether no document is left out of the comparison.
-
-    A missing shard may have k documents at a distance of 0. For a scorer nothing is known: the error is 0 then.
-    """
-    last = float(values[-1]) if len(values) == k else within
-    floors = [own.floor for own in found.values()]
-    complete = not missing and all(floor >= last if np.isfinite(last) else np.isinf(floor) for floor in floors)
-    known = [own.unsolved_bounds for own in found.values()]
-    known += [np.full(k, max(0.0, floor)) for floor in [*floors, *([0.0] * len(missing))] if np.isfinite(floor)]
-    bounds = np.concatenate([np.empty(0), *known])
-    if len(values) == k:
-        return largest_error(values, bounds, k), complete
-    if np.isinf(within):
-        return (float(values[-1]) if missing and len(values) else 0.0), complete
-    return max(0.0, within - float(bounds.min(initial=within))), complete

@@ -67,14 +67,15 @@ class Bounding:
 class Found:
     """The best documents of one shard by their `values` (m,), best first, and what its search proved.
 
-    `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks other documents; see `Outcome`. `problem`: the
-    query has no word that this shard knows.
+    `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks other documents; see `Outcome`. `scored`: the
+    values are negated scores. `problem`: the query has no word that this shard knows.
     """
 
     values: _Floats
     counts: StageCounts = field(default_factory=StageCounts)
     unsolved_bounds: _Floats = field(default_factory=lambda: np.empty(0))
     floor: float = np.inf
+    scored: bool = False
     ranked_by: str = ""
     unknown_words: tuple[str, ...] | None = None
     ignored_words: tuple[str, ...] | None = None

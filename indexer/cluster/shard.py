@@ -259,6 +259,7 @@ def _search(running: _Running, request: Request, session: Session) -> Found:
         outcome.counts,
         outcome.unsolved_bounds,
         outcome.floor,
+        outcome.scores is not None,
         str(running.query.ranking),
         words.unknown,
         words.ignored,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.certificate import Certificate, certificate
 from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.peers import ALONE
@@ -18,7 +19,7 @@ from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import View
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.partial_order import Places
-from moverank.rerank.ranking import StageCounts, largest_error
+from moverank.rerank.ranking import StageCounts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +53,10 @@ class _Found:
         few = int(np.searchsorted(self.values, limit, side="right"))
         return replace(self, ids=self.ids[:few], values=self.values[:few], components=self.components[:few])
 
+    def certificate(self, floor: float, query: Query) -> Certificate:
+        """Return what is proven about these; the value of no document that was not compared is below `floor`."""
+        return certificate(self.values, self.unsolved_bounds, floor, query.k, query.within)
+
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
 
@@ -70,15 +75,14 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     else:
         some, floor = candidates(view, query, chosen)
         found, floor = rank(some), _bounded(floor, query)
-        if query.prove and not _proven(found.within(query.within), floor, query):
+        if query.prove and not found.within(query.within).certificate(floor, query).proven:
             rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
             found = found.merged(rank(rest, found), query.k)
             floor = np.inf
     if weights is not None:
         found = found.merged(loose, query.k)
     found = found.within(query.within)
-    proven = _proven(found, floor, query)
-    error = 0.0 if proven else _error(found, floor, query)
+    proven, error = found.certificate(floor, query)
     scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
     proof = (proven, scope, found.counts, error, time.monotonic() - began)
     others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
@@ -98,24 +102,6 @@ def _bounded(floor: float, query: Query) -> float:
 
 def _over(deadline: float, stop: Callable[[], bool]) -> bool:
     return time.monotonic() > deadline or stop()
-
-
-def _proven(found: _Found, floor: float, query: Query) -> bool:
-    """Return whether no other document can be better than the last hit; the value of none is below `floor`."""
-    full = len(found.values) == query.k
-    complete = np.isinf(floor) or (floor >= found.values[-1] if full else floor > query.within)
-    return bool(complete and _error(found, np.inf, query) == 0.0)
-
-
-def _error(found: _Found, floor: float, query: Query) -> float:
-    """Return how much farther the last hit may be than the true one, or, with few hits, how near a missing one may be.
-
-    The latter is measured from the largest distance of a hit.
-    """
-    unsolved_bounds = np.append(found.unsolved_bounds, np.full(query.k if np.isfinite(floor) else 0, floor))
-    if len(found.values) == query.k or np.isinf(query.within):
-        return largest_error(found.values, unsolved_bounds, query.k)
-    return max(0.0, query.within - float(unsolved_bounds.min(initial=query.within)))
 
 
 def _best(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_term import PRIOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.certificate import certificate
 from moverank.indexer.search.known_parts import NO_DOCUMENT, known_parts, names_of, offsets, related_ids
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
@@ -27,13 +28,13 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     if np.isfinite(query.within):  # of a scorer that is a distance
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
-    whole = chosen is None and bool(np.isinf(view.floor))
-    scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
-    seconds, floor = time.monotonic() - began, np.inf if whole else -np.inf
-    if SCORERS[scorer.name].ascending:
-        return Outcome(ids, -nearness, whole, scope, counts, 0.0, seconds, floor=floor)
-    no_distances = np.full(len(ids), np.nan)
-    return Outcome(ids, no_distances, whole, scope, counts, 0.0, seconds, nearness, floor=floor)
+    ascending = SCORERS[scorer.name].ascending
+    floor = _floor(view, chosen, 0.0 if ascending else -np.inf)
+    proven, error = certificate(-nearness, np.empty(0), floor, query.k, query.within)
+    proof = (proven, _scope(proven=proven), counts, error, time.monotonic() - began)
+    if ascending:
+        return Outcome(ids, -nearness, *proof, floor=floor)
+    return Outcome(ids, np.full(len(ids), np.nan), *proof, scores=nearness, floor=floor)
 
 
 def search_by_known_sum(view: View, query: Query) -> Outcome:
@@ -60,10 +61,10 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
     shown = {names[term]: nothing for term in query.ranking.terms}
     shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
-    whole = chosen is None and bool(np.isinf(view.floor))
-    scope: Literal["collection", "candidates"] = "collection" if whole else "candidates"
-    proof = (whole, scope, StageCounts(candidates=len(ids)), 0.0, time.monotonic() - began)
-    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown, floor=np.inf if whole else -np.inf)
+    floor = _floor(view, chosen, 0.0)
+    proven, error = certificate(totals, np.empty(0), floor, query.k, query.within)
+    proof = (proven, _scope(proven=proven), StageCounts(candidates=len(ids)), error, time.monotonic() - began)
+    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown, floor=floor)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
@@ -73,3 +74,12 @@ def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
         return None
     rows, _ = candidates(view, query, chosen)
     return np.concatenate([part.segment.ids[some] for part, some in zip(view.segments, rows, strict=True)])
+
+
+def _floor(view: View, chosen: NDArray[np.int64] | None, least: float) -> float:
+    """Return a lower bound of what ranks documents that were not compared: `least`, inf if there are none."""
+    return np.inf if chosen is None and view.floor == np.inf else least
+
+
+def _scope(*, proven: bool) -> Literal["collection", "candidates"]:
+    return "collection" if proven else "candidates"

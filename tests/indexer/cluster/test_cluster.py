@@ -178,6 +178,25 @@ def test_candidates_are_chosen_in_each_shard(both: tuple[Cluster, Collection]) -
     assert [hit.distance for hit in proven.hits] == pytest.approx(best)
 
 
+@pytest.mark.parametrize("rank", ["bm25", "pl2", "tfidf"])
+def test_few_hits_among_candidates_of_a_scorer_prove_nothing(
+    rank: str, make_cluster: MakeCluster, make_collection: MakeCollection
+) -> None:
+    common = [document(f"d{i}", f"lark {'gnu ' * 3}") for i in range(2)]
+    rare = [document(f"e{i}", f"lark {'ant bee cat ' * 9}") for i in range(9)]
+    others = [document(f"o{i}", "gnu hen") for i in range(40)]
+    documents = [*common, *rare, *others]
+    cluster, one = make_cluster(documents), make_collection()
+    one.index(documents)
+    options: dict[str, Any] = {"rank": rank, "k": 9, "depth": 9}
+    found, whole = cluster.search("lark gnu gnu", **options), one.search("lark gnu gnu", **options | {"depth": None})
+    assert len(whole.hits) == 9
+    few = cluster.search("lark", **options)
+    assert len(few.hits) < 9
+    for ranking in (found, few, one.search("lark", **options)):
+        assert (ranking.certified, ranking.scope) == (False, "candidates")
+
+
 def test_a_shard_that_is_lost_is_asked_again(make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(30))
     expected = cluster.search("ant bee", k=4)
