@@ -108,7 +108,7 @@ class Coordinator:
             self._checked = False
 
     def states(self) -> dict[str, ShardState]:
-        """Open the current states of the shards that can be reached, all of one moment.
+        """Return the committed states of the shards that can be reached, all of one moment.
 
         Lost shards are waited for, and left out if they do not come back. The shards are called until nothing has
         changed between two calls, so that a document that is being moved is in one of them; at most some times, as
@@ -169,15 +169,15 @@ class Coordinator:
         raise CollectionError("the shards are being changed all the time by other processes: try again")
 
     def _adopt(self, version: Version) -> None:
-        """Let all shards search the states of a version; nothing happens in those that do already."""
+        """Let all shards open and search the states of a version; nothing happens in those that do already."""
         shared, states = version.statistics, version.states.items()
-        self.call_all({name: Call.of("adopt", version.id, own.revision, shared) for name, own in states})
+        self.call_all({name: Call.of("adopt", version.id, own, shared) for name, own in states})
 
     def _statistics(self, states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> SharedStatistics:
         """Count the terms of all shards; those of shards that have not changed are known."""
         own = {name: self._counted.get((name, state.token), {}) for name, state in states.items()}
         needed = {name: keys - tables.keys() for name, tables in own.items()}
-        calls = {n: Call.of("tables", states[n].revision, missing) for n, missing in needed.items() if missing}
+        calls = {n: Call.of("tables", states[n], missing) for n, missing in needed.items() if missing}
         for name, tables in self.call_all(calls).items():
             own[name] = own[name] | tables
         self._counted = {(name, state.token): own[name] for name, state in states.items()}
@@ -304,7 +304,7 @@ def _check_alike(states: Mapping[str, ShardState]) -> None:
     """Raise CollectionError for shards with other settings or word vectors than the first, or without any."""
     first, *_ = states
     for name, state in states.items():
-        if FINGERPRINT not in state.settings or not state.ready:
+        if FINGERPRINT not in state.settings:
             raise CollectionError(f"the shard {name} has no word vectors: shards need those of a file, --embedding")
         if state.settings[FINGERPRINT] != states[first].settings[FINGERPRINT]:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")

@@ -36,16 +36,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """The committed state of a shard: `revision` and its `token`, `documents`, and stored `settings`.
-
-    `ready` is False while there are no word vectors.
-    """
+    """The committed state of a shard: `revision` and its `token`, `documents`, and stored `settings`."""
 
     revision: int
     token: str
     documents: int
     settings: Mapping[str, Any]
-    ready: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from moverank.indexer.search.shared_statistics import (
     counted_terms,
     with_statistics,
 )
-from moverank.indexer.store import Reader, Store
+from moverank.indexer.store import Store
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit
 from moverank.rerank.words.embedding import Embedding
@@ -72,44 +72,27 @@ class Shard(ShardContents):
         self._opened: OpenedView | None = None
         self._versions: dict[str, _Version] = {}
         self._running: dict[str, _Running] = {}
-        self._lock = Lock()
+        self._lock, self._opening, self._reading = Lock(), Lock(), Lock()
 
     def state(self) -> ShardState:
-        """Open the committed state unless it is open, and return it; CollectionError if there is no collection."""
-        with self._lock:
-            if self._store is None:
-                self._store, self._embedding = _opened_store(self.directory)
-            self._store.reopen_if_changed()
-            with self._store.reading() as reader:
-                now = _state_of(reader, ready=False)
-            if self._opened is None or not _same(self._opened, now):
-                self._open(self._store)
-            return replace(now, ready=self._opened is not None)
+        """Return the committed state, which need not be the open one; CollectionError if there is no collection."""
+        with self._reading:
+            return _state_of(self._current_store())
 
-    def _open(self, store: Store) -> None:
-        before, self._opened = self._opened, None
-        self._opened = OpenedView.open(store, self.directory, self._embedding)
-        if self._opened:
-            self._embedding = self._opened.embedding
-            self._opened.acquire()
-        if before:
-            before.replaced()
-            before.release()
-
-    def tables(self, revision: int, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
-        """Count terms in the state `revision`; StaleState if that is not open."""
-        opened = self._current(revision)
+    def tables(self, state: ShardState, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
+        """Count terms in a committed state, which is opened; StaleState if there is a later one."""
+        opened = self._current(state)
         try:
             with opened.database:
                 return counted_terms(opened.view, keys)
         finally:
             opened.release()
 
-    def adopt(self, version: str, revision: int, statistics: SharedStatistics) -> None:
-        """Search the state `revision` by the statistics of all shards under the name `version`, unless it does."""
+    def adopt(self, version: str, state: ShardState, statistics: SharedStatistics) -> None:
+        """Search a committed state by the statistics of all shards under the name `version`, unless it does."""
         if version in self._versions:
             return
-        opened = self._current(revision)
+        opened = self._current(state)
         try:
             adopted = _Version(opened, statistics)
         except BaseException:
@@ -124,14 +107,45 @@ class Shard(ShardContents):
         for old in dropped:
             old.opened.release()
 
-    def _current(self, revision: int) -> OpenedView:
-        """Return the state `revision`, which the caller releases; StaleState if it is not open."""
-        with self._lock:
-            opened = self._opened
-            if opened is None or opened.revision != revision:
-                raise StaleState(f"{self.directory} was changed meanwhile")
+    def _current(self, state: ShardState) -> OpenedView:
+        """Return a committed state, which the caller releases, opened unless it is; StaleState if there is a later one.
+
+        Searches of earlier states go on while it is opened.
+        """
+        with self._opening:
+            if self._opened is None or not _same(self._opened, state):
+                if self.state() != state:
+                    raise self._stale()
+                self._open()
+            with self._lock:
+                opened = self._opened
+                if opened is None or not _same(opened, state):
+                    raise self._stale()
+                opened.acquire()
+                return opened
+
+    def _stale(self) -> StaleState:
+        return StaleState(f"{self.directory} was changed meanwhile")
+
+    def _open(self) -> None:
+        """Open the committed state in the place of the one before."""
+        with self._reading:
+            store = self._current_store()
+        opened = OpenedView.open(store, self.directory, self._embedding)
+        if opened:
+            self._embedding = opened.embedding
             opened.acquire()
-            return opened
+        with self._lock:
+            before, self._opened = self._opened, opened
+        if before:
+            before.replaced()
+            before.release()
+
+    def _current_store(self) -> Store:
+        if self._store is None:
+            self._store, self._embedding = _opened_store(self.directory)
+        self._store.reopen_if_changed()
+        return self._store
 
     def _adopted(self, version: str) -> _Version:
         """Return a version, whose state the caller releases; StaleState if it is not there."""
@@ -278,9 +292,10 @@ def _chosen(outcome: Outcome, rows: NDArray[np.int64]) -> Outcome:
     )
 
 
-def _state_of(reader: Reader, *, ready: bool) -> ShardState:
-    revision = reader.revision()
-    return ShardState(revision, reader.token(revision) or "", reader.document_count(), reader.settings(), ready)
+def _state_of(store: Store) -> ShardState:
+    with store.reading() as reader:
+        revision = reader.revision()
+        return ShardState(revision, reader.token(revision) or "", reader.document_count(), reader.settings())
 
 
 def _same(opened: OpenedView, now: ShardState) -> bool:

@@ -177,6 +177,7 @@ class ServedShards:
             try:
                 if not self._closed.is_set() and self._cluster.changed():
                     self._cluster.refresh()
+                    self._cluster.prepare()
                     self._state = _State(self._cluster)
             except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next look may succeed
                 _log.warning("%s: the last state is still served: %s", self.name, error)

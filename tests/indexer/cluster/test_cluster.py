@@ -400,6 +400,21 @@ def test_views_are_closed_when_others_take_their_place(make_cluster: MakeCluster
     assert shards.users("s1") == 2  # the state that is open, and its version
 
 
+def test_only_searches_open_states(make_cluster: MakeCluster, opened: Open) -> None:
+    path = make_cluster(_documents(10), 2).path
+    cluster = opened(path)
+    shards = cast(LocalShards, cluster.shards)
+    cluster.index([document("new", "ant bee")])
+    assert len(cluster) == 13
+    assert len(cluster.revision) == 2
+    assert cluster.changed()
+    assert not cluster.count(["label=nothing"])
+    assert [shards.users(name) for name in shards.names] == [0, 0]
+    assert cluster.search("ant bee", k=1).hits[0].key == "new"
+    assert [shards.users(name) for name in shards.names] == [2, 2]
+    assert not cluster.changed()
+
+
 def test_shards_with_different_vectors_are_refused(
     make_cluster: MakeCluster, factory: CollectionFactory, opened: Open
 ) -> None:
