@@ -80,7 +80,11 @@ def known_parts(view: View, query: Query) -> list[KnownPart]:
         elif term.name == PRIOR:
             options = dict(term.options)
             parts.append(_prior(query, query.priors[options["field"]], term, options.get("scale", "log")))
-    return [replace(part, largest=span(query.peers, 0.0, float(part.costs.max(initial=0.0)))[1]) for part in parts]
+    if not parts:
+        return []
+    own = np.array([part.costs.max(initial=0.0) for part in parts])
+    largest = query.peers.gathered(own).reshape(-1, len(parts)).max(axis=0)
+    return [replace(part, largest=float(cost)) for part, cost in zip(parts, largest, strict=True)]
 
 
 def _typical_of(view: View, query: Query, ids: NDArray[np.int64], distances: _Floats) -> float:
@@ -98,20 +102,9 @@ def sample_median(view: View, query: Query, ids: NDArray[np.int64], distances: _
     if content is not None:
         order = np.argsort(content.ids)
         digests = content.digests[order][np.searchsorted(content.ids[order], ids)]
-        both = query.peers.gathered(np.append(digests, distances))
-        digests, distances = _joined_pairs(both, query.peers.gathered(np.array([float(len(ids))])))
-        distances = distances[np.argsort(digests, kind="stable")[:SAMPLE]]
+        pairs = query.peers.gathered(np.column_stack([digests, distances]).ravel()).reshape(-1, 2)
+        distances = pairs[np.argsort(pairs[:, 0], kind="stable")[:SAMPLE], 1]
     return rounded_median(distances)
-
-
-def _joined_pairs(joined: _Floats, sizes: _Floats) -> tuple[_Floats, _Floats]:
-    """Return both halves, each joined, of arrays (2 * size,) of several shards that are `joined`."""
-    first, second, start = [np.empty(0)], [np.empty(0)], 0
-    for size in sizes.astype(np.int64).tolist():
-        first.append(joined[start : start + size])
-        second.append(joined[start + size : start + 2 * size])
-        start += 2 * size
-    return np.concatenate(first), np.concatenate(second)
 
 
 def rounded_median(distances: _Floats) -> float:

@@ -156,6 +156,18 @@ def test_few_more_problems_are_solved_than_in_one_collection(both: tuple[Cluster
     assert sum(mine for mine, _ in solved) <= 1.5 * sum(theirs for _, theirs in solved)
 
 
+@pytest.mark.parametrize(
+    ("rank", "rounds"), [("wmd", 5), ("bm25", 2), ("tfidf+0.5*bm25+0.1*pl2", 5), (RANKINGS[11], 9)]
+)
+def test_a_search_takes_few_rounds_of_messages(rank: str, rounds: int, make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(60))
+    shards = cast(LocalShards, cluster.shards)
+    cluster.search("ant bee", k=3, rank=rank)
+    before = shards.calls
+    cluster.search("elk fox gnu", k=3, rank=rank)
+    assert shards.calls - before == rounds
+
+
 def test_a_budget_ends_a_search_with_an_honest_error(make_cluster: MakeCluster) -> None:
     documents = _documents(60)
     cluster = make_cluster(documents)
