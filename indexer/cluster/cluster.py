@@ -30,6 +30,7 @@ from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.reranking.pairs_of_texts import pairs_of_texts
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.pairs import Pairs, pair_options
+from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Entry, StoredSource
@@ -157,11 +158,7 @@ class Cluster:
     def _tables(self, options: SearchOptions) -> set[TableKey]:
         """Return the statistics that a search needs of all shards; UsageError if shards cannot rank so."""
         ranking = checked_ranking(resolve(options.ranking, options.gamma, self.settings.ranking), self.settings)
-        tables = needed_tables([ranking])
-        joined = self.settings.joined_scorer()
-        if joined is None and options.depth is not None and ranking.scorers:
-            joined = ranking.scorers[0].scorer
-        return tables | ({(ranking.gamma, joined.stem)} if joined else set())
+        return needed_tables(ranking, joined_scorer(options, ranking, self.settings))
 
     def search(self, query: QueryText, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a text or a record; see `Collection.search`.

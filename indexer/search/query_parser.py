@@ -71,16 +71,9 @@ class QueryParser:
             within=inf if options.max_distance is None else options.max_distance,
             budget=options.budget,
             stop=options.stop or never_stop,
-            joined=self._joined(options, ranking),
+            joined=joined_scorer(options, ranking, own),
             priors={field: self._prior(field) for field in prior_fields([ranking])},
         )
-
-    def _joined(self, options: SearchOptions, ranking: RankingSpec) -> ScorerChoice | None:
-        """Return the scorer whose best documents are candidates, too: that of the collection, or that of a sum."""
-        own = self._settings.joined_scorer()
-        if own is None and options.depth is not None and ranking.single_scorer is None and ranking.scorers:
-            return ranking.scorers[0].scorer
-        return own
 
     def _prior(self, field: str) -> Prior:
         """Return the values of a numeric field, read once."""
@@ -219,6 +212,14 @@ class QueryParser:
             if row < len(part.segment.ids) and part.segment.ids[row] == id_ and part.live[row]:
                 return part, row
         raise NoKnownWords("that document has no word with a vector: it cannot be compared")
+
+
+def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settings) -> ScorerChoice | None:
+    """Return the scorer whose best documents are candidates, too: that of the collection, or that of a sum."""
+    own = settings.joined_scorer()
+    if own is None and options.depth is not None and ranking.single_scorer is None and ranking.scorers:
+        return ranking.scorers[0].scorer
+    return own
 
 
 def parsed_or_error(parse: Callable[[_Item], _Parsed], item: _Item) -> _Parsed | str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.ranking_term import ScorerChoice
 from moverank.indexer.search.view import LazyFrequencies, View
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.rerank.bags.weights import inverse_document_frequency
@@ -84,16 +85,13 @@ class SharedStatistics:
         return inverse_document_frequency(counted.document_frequencies, self.documents)
 
 
-def needed_tables(rankings: Iterable[RankingSpec], joined: bool = False) -> set[TableKey]:
-    """Return the tables that searches by some rankings need; `joined`: with candidates of a scorer."""
-    needed = set[TableKey]()
-    for ranking in rankings:
-        if ranking.weights == "tfidf":
-            needed.add(WORDS)
-        for term in ranking.scorers:
-            needed.add((term.gamma or 0.0, term.scorer.stem if term.scorer else None))
-        if joined:
-            needed.add((ranking.gamma, None))
+def needed_tables(ranking: RankingSpec, joined: ScorerChoice | None) -> set[TableKey]:
+    """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags."""
+    needed = {(term.gamma or 0.0, term.scorer.stem) for term in ranking.scorers if term.scorer}
+    if ranking.weights == "tfidf":
+        needed.add(WORDS)
+    if joined:
+        needed.add((ranking.gamma, joined.stem))
     return needed
 
 

@@ -179,6 +179,14 @@ def test_a_budget_ends_a_search_with_an_honest_error(make_cluster: MakeCluster) 
     assert len(stopped.hits) == 5
 
 
+def test_candidates_of_a_sum_are_also_those_of_its_scorer(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    options: dict[str, Any] = {"rank": "pwmd:gamma=0.5+0.4*bm25:stem=english", "k": 3}
+    found, whole = cluster.search("ant bee cat", depth=5, **options), one.search("ant bee cat", **options | {"k": 99})
+    totals = {hit.key: hit.total for hit in whole.hits}
+    assert [hit.total for hit in found.hits] == pytest.approx([totals[hit.key] for hit in found.hits], abs=1e-9)
+
+
 def test_candidates_are_chosen_in_each_shard(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     found = cluster.search("ant bee cat", rank="wmd", k=3, depth=5)
