@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from moverank.indexer.cluster.batches import batches
 from moverank.indexer.cluster.coordinator import Coordinator
 from moverank.indexer.cluster.feed import FeedResult
 from moverank.indexer.cluster.messages import Call
@@ -15,6 +14,7 @@ from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UnknownKey, UsageError
 from moverank.indexer.options import Where
 from moverank.indexer.progress import Progress
+from moverank.rerank.runtime.batches import batches
 
 _BATCH = 256  # documents sent to a shard at a time
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from moverank.indexer.cluster.batches import batches
 from moverank.indexer.cluster.feed import Batch, Feed, FeedResult
 from moverank.indexer.cluster.messages import Failure
 from moverank.indexer.cluster.routing import shard_of
@@ -25,6 +24,7 @@ from moverank.indexer.search.priors import prior_of
 from moverank.indexer.search.query import Prior
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Entry, StoredSource, exists
+from moverank.rerank.runtime.batches import batches
 
 _KEYS = 5000
 

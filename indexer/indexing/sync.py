@@ -4,7 +4,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -28,6 +27,7 @@ from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, Writer
+from moverank.rerank.runtime.batches import batches
 
 BATCH = 2000
 
@@ -249,6 +249,5 @@ class Sync:
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """Split the stream into batches without repeated keys: the last document with a key is kept."""
-    iterator = iter(documents)
-    while batch := list(islice(iterator, BATCH)):
+    for batch in batches(documents, BATCH):
         yield list({document.key: document for document in batch}.values())

@@ -1,7 +1,7 @@
 """Counts the words of texts for the store; every word of a collection has a permanent id."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.indexing.distinct_words import sorted_pairs
 from moverank.indexer.store import Reader, StoredWord, Writer
+from moverank.rerank.runtime.batches import batches
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
@@ -109,8 +110,7 @@ class WordCounter:
         first = len(self._ids)
         new = self._numbers.since(first)
         if not self._complete and len(new) * _LOOKUP > reader.word_count(unused=True):
-            stored = reader.all_words()
-            while some := list(islice(stored, _READ)):
+            for some in batches(reader.all_words(), _READ):
                 self._remember(some)
             self._complete = True
         elif not self._complete:

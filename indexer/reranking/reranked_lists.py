@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -13,6 +12,7 @@ from moverank.indexer.readers.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.whole_ranking import Candidate, in_old_order
 from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.batches import batches
 
 _BATCH = 64  # lists that are ranked together
 _NO_QUERY = "there is no text of this query: give it by --queries"
@@ -45,8 +45,7 @@ class ListReranker:
 
     def rank(self, lists: Iterable[CandidateList]) -> Iterator[tuple[CandidateList, Ranking]]:
         """Yield the ranking of each list, in order; one that cannot be ranked keeps its order, and has a problem."""
-        remaining = iter(lists)
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in batches(lists, _BATCH):
             good = [one for one in batch if not self._problem(one)]
             stored, texts = ([one for one in good if (one.documents is None) == is_key] for is_key in (True, False))
             rankings = {True: self._rank_stored(stored), False: iter(self._rank_texts(texts))}

@@ -15,6 +15,7 @@ from moverank.indexer.snapshot.database_stage import current_record
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_tokens import KNOWN
 from moverank.indexer.store import CountedPart, Reader
+from moverank.rerank.runtime.batches import batches
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
@@ -84,8 +85,7 @@ def _in_database(reader: Reader, since: int) -> Coverage:
 def counted(parts: Iterable[CountedPart], known: NDArray[np.bool_]) -> Coverage:
     """Count the words of `parts`; `known` (t,) is True at the ids of words with a vector."""
     total = Coverage(0, 0)
-    remaining = iter(parts)
-    while some := list(islice(remaining, _CHUNK)):
+    for some in batches(parts, _CHUNK):
         words = np.frombuffer(b"".join(part.words for part in some), "<i4")
         counts = np.frombuffer(b"".join(part.counts for part in some), "<i4").astype(np.int64)
         total = Coverage(total.words + int(counts.sum()), total.known + int(counts[known[words]].sum()))

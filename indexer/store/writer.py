@@ -1,7 +1,6 @@
 """Write queries to the database."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from secrets import token_hex
 from typing import Any
 
@@ -25,6 +24,7 @@ from moverank.indexer.store.schema import (
     WORDS,
 )
 from moverank.indexer.store.stage_writer import StageWriter
+from moverank.rerank.runtime.batches import batches
 
 _ROWS = 2000  # copied at a time
 
@@ -133,8 +133,7 @@ class Writer(Reader, StageWriter):
         """Insert all rows of another collection but its files, with their ids, into empty tables."""
         for table in METADATA.sorted_tables:
             if table is not FILES:
-                remaining = source.rows(table)
-                while rows := list(islice(remaining, _ROWS)):
+                for rows in batches(source.rows(table), _ROWS):
                     self._insert(table, [dict(row._mapping) for row in rows])  # noqa: SLF001 - it has no other name
         if self.shared:
             for table in (SOURCES, DOCUMENTS, PARTS):
