@@ -9,10 +9,9 @@ from hashlib import blake2b
 from typing import Any
 
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.cluster.messages import Call, Failure
+from moverank.indexer.cluster.messages import Call, Failure, failure_of
 from moverank.indexer.cluster.shard import Shard
-from moverank.indexer.errors import CollectionError, IndexerError
-from moverank.rerank.errors import RerankError
+from moverank.indexer.errors import CollectionError
 
 _CALLS = 64  # that an actor runs at a time: most of them wait for other shards
 _STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here
@@ -26,14 +25,14 @@ class Lost:
 
 
 class _ShardActor(Shard):
-    """A shard in a process of its own; errors of this package are answers."""
+    """A shard in a process of its own; errors are answers."""
 
     def call(self, method: str, *arguments: Any, **named: Any) -> Any:
         """Return the result of a method, or its failure."""
         try:
             return getattr(self, method)(*arguments, **named)
-        except (IndexerError, RerankError, OSError) as error:
-            return Failure(error)
+        except Exception as error:  # noqa: BLE001 - the other side waits for an answer
+            return failure_of(error)
 
     def process(self) -> int:
         """Return the number of the actor's process."""

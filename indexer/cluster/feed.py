@@ -7,11 +7,10 @@ from queue import Empty, Full, Queue
 from threading import Thread
 from typing import Any
 
-from moverank.indexer.cluster.messages import Failure
+from moverank.indexer.cluster.messages import Failure, failure_of
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, IndexerError, PruneRefused
-from moverank.rerank.errors import RerankError
+from moverank.indexer.errors import CollectionError, PruneRefused
 
 Batch = Sequence[Document | Rejection]
 
@@ -55,10 +54,8 @@ class Feed:
             self._result = FeedResult(changes, rejected, changed)
         except PruneRefused as error:
             self._result = FeedResult(error.changes, rejected, changed, str(error))
-        except (IndexerError, RerankError, OSError) as error:
-            self._result = Failure(error)
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer
-            self._result = Failure(CollectionError(f"a shard failed: {type(error).__name__}: {error}"))
+            self._result = failure_of(error)
 
     def _records(self) -> Iterator[Document | Rejection]:
         while True:

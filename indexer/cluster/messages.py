@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import StageCounts
 
 _Floats = NDArray[np.float64]
@@ -29,9 +31,16 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call failed with an `error` of this package."""
+    """A call failed with an `error` of this package, or of the system."""
 
     error: Exception
+
+
+def failure_of(error: Exception) -> Failure:
+    """Return the answer of a call that raised `error`: the other side gets one of this package, or of the system."""
+    if isinstance(error, IndexerError | RerankError | OSError):
+        return Failure(error)
+    return Failure(CollectionError(f"a shard failed: {type(error).__name__}: {error}"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.cluster.messages import Bounding, Explained, Failure, Found, Gathering, Message, Reply
-from moverank.indexer.errors import CollectionError, IndexerError
-from moverank.rerank.errors import RerankError
+from moverank.indexer.cluster.messages import Bounding, Explained, Failure, Found, Gathering, Message, Reply, failure_of
+from moverank.indexer.errors import CollectionError
 
 _Floats = NDArray[np.float64]
 
@@ -34,10 +33,8 @@ class Session:
             self._messages.put(work(self))
         except _Ended:
             self._messages.put(Failure(CollectionError("a shard waited too long for the others")))
-        except (IndexerError, RerankError, OSError) as error:
-            self._messages.put(Failure(error))
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer
-            self._messages.put(Failure(CollectionError(f"a shard failed: {type(error).__name__}: {error}")))
+            self._messages.put(failure_of(error))
 
     def first(self) -> Message:
         """Return the first message."""
