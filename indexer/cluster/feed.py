@@ -69,11 +69,8 @@ class Feed:
                 return
             yield from batch
 
-    def put(self, batch: Batch) -> None:
-        """Add documents; returns at once if the run has failed: its result says so."""
-        self._put(batch)
-
-    def _put(self, item: Batch | _Aborted | None) -> None:
+    def put(self, item: Batch | _Aborted | None) -> None:
+        """Add documents, or the end of them; returns at once if the run has failed: its result says so."""
         while self._thread.is_alive():
             try:
                 self._batches.put(item, timeout=0.2)
@@ -83,11 +80,11 @@ class Feed:
 
     def finished(self) -> FeedResult | Failure:
         """Return the result, once all documents are stored."""
-        self._put(None)
+        self.put(None)
         self._thread.join()
         return self._result or Failure(CollectionError("a shard ended without a result"))
 
     def abort(self) -> None:
         """End the run; what it has committed is kept."""
-        self._put(_Aborted("the run was ended"))
+        self.put(_Aborted("the run was ended"))
         self._thread.join()

@@ -53,22 +53,27 @@ class ShardContents:
 
     def feed(self, name: str, batch: Batch) -> None:
         """Index some documents."""
-        if name not in self._feeds:
-            raise CollectionError(
-                f"the process of {self.directory.name} was started again meanwhile: run the same command again"
-            )
-        self._feeds[name].put(batch)
+        self._feed(name).put(batch)
 
     def end_feed(self, name: str) -> FeedResult | Failure:
         """Wait until all documents are stored, and return the result."""
-        self.feed(name, ())
-        return self._feeds.pop(name).finished()
+        feed = self._feed(name)
+        del self._feeds[name]
+        return feed.finished()
 
     def abort_feed(self, name: str) -> None:
         """End a run early; nothing happens if it has ended."""
         feed = self._feeds.pop(name, None)
         if feed:
             feed.abort()
+
+    def _feed(self, name: str) -> Feed:
+        feed = self._feeds.get(name)
+        if feed is None:
+            raise CollectionError(
+                f"the process of {self.directory.name} was started again meanwhile: run the same command again"
+            )
+        return feed
 
     def remove(self, wait: float, **selection: Any) -> Changes:
         """Remove documents; see `Collection.remove`."""
