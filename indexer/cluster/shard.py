@@ -113,13 +113,13 @@ class Shard(ShardContents):
         Searches of earlier states go on while it is opened.
         """
         with self._opening:
-            if self._opened is None or not _same(self._opened, state):
+            if self._opened is None or not self._opened.shows(state.revision, state.settings):
                 if self.state() != state:
                     raise self._stale()
                 self._open()
             with self._lock:
                 opened = self._opened
-                if opened is None or not _same(opened, state):
+                if opened is None or not opened.shows(state.revision, state.settings):
                     raise self._stale()
                 opened.acquire()
                 return opened
@@ -296,7 +296,3 @@ def _state_of(store: Store) -> ShardState:
     with store.reading() as reader:
         revision = reader.revision()
         return ShardState(revision, reader.token(revision) or "", reader.document_count(), reader.settings())
-
-
-def _same(opened: OpenedView, now: ShardState) -> bool:
-    return (opened.revision, opened.stored_settings) == (now.revision, now.settings)

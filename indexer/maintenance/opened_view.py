@@ -1,9 +1,10 @@
 """One opened state of a collection, which many threads read at a time; it is closed after the last of them."""
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
-from typing import Self
+from typing import Any, Self
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.indexing.collection_vectors import current_vectors
@@ -49,6 +50,10 @@ class OpenedView:
                     opened.enter_context(single_threaded_blas())  # restored BLAS threads would busy-wait
                     return cls(reader, view, settings, embedding, opened.pop_all())
         raise CollectionError("the collection is being changed all the time by other processes: try again")
+
+    def shows(self, revision: int, settings: Mapping[str, Any]) -> bool:
+        """Return whether this is the state of a revision with these stored settings, which change without one, too."""
+        return (self.revision, self.stored_settings) == (revision, settings)
 
     def acquire(self) -> None:
         """Keep the state open until `release`."""

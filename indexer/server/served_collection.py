@@ -16,6 +16,7 @@ from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_view import ServedView
+from moverank.indexer.server.waiting_writes import WaitingWrites
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.store import database_errors
 from moverank.rerank.errors import RerankError
@@ -38,7 +39,7 @@ class ServedCollection:
     """
 
     def __init__(self, name: str, directory: Path, limits: Limits) -> None:
-        self.name, self.directory, self._limits = name, directory, limits
+        self.name, self.directory = name, directory
         self._store, _, embedding = open_collection(directory)
         self._view = ServedView.open(self._store, directory, embedding)
         if self._view:
@@ -46,7 +47,7 @@ class ServedCollection:
         self._swap, self._changed, self._closed = Lock(), Event(), Event()
         self._refreshing = Lock()
         self._writer = WriterProcess(directory)
-        self._writing, self._write_lock = 0, Lock()
+        self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
         self._lost = False  # the connection of the view, whose database is a server
         self._changes = 0  # documents since the last upkeep
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
@@ -55,7 +56,7 @@ class ServedCollection:
     @property
     def waiting_writes(self) -> int:
         """Return the number of changes that run or wait."""
-        return self._writing
+        return self._writes.count
 
     @property
     def revision(self) -> int:
@@ -99,18 +100,13 @@ class ServedCollection:
 
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after those that wait already; Problem 503 if too many do."""
-        with self._write_lock:
-            if self._writing >= self._limits.writes:
-                raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
-            self._writing += 1
-        running = self._writer.submit(change)
+        running = self._writes.add(lambda: self._writer.submit(change))
         running.add_done_callback(self._written)
         return running
 
     def _written(self, change: "Future[Changes]") -> None:
         """Follow a change; training and compaction come after many, or if nothing can be searched yet."""
         with self._write_lock:
-            self._writing -= 1
             if not change.exception():
                 done = change.result()
                 self._changes += done.added + done.updated + done.removed
@@ -138,7 +134,7 @@ class ServedCollection:
         with self._store.reading() as reader:
             revision, settings = reader.revision(), reader.settings()
         before = self._view
-        if before and (revision, settings) == (before.revision, before.stored_settings) and not self._lost:
+        if before and before.shows(revision, settings) and not self._lost:
             return
         view = ServedView.open(self._store, self.directory, before.embedding if before else None)
         if view is None:

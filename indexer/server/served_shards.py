@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import Any
 
 from moverank.indexer.cluster.cluster import Cluster
@@ -20,6 +20,7 @@ from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served import Answer, State
+from moverank.indexer.server.waiting_writes import WaitingWrites
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Entry
@@ -121,7 +122,7 @@ class ServedShards:
     """The collection that the file at `path` describes, called `name` by clients. Raises CollectionError."""
 
     def __init__(self, name: str, path: Path, limits: Limits) -> None:
-        self.name, self._limits = name, limits
+        self.name, self._writes = name, WaitingWrites(limits.writes)
         self._cluster = Cluster.open(path, wait=10.0)
         try:
             self._cluster.prepare()
@@ -130,7 +131,6 @@ class ServedShards:
             self._cluster.close()
             raise
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"moverank-write-{name}")
-        self._writing, self._lock = 0, Lock()
         self._changed, self._closed = Event(), Event()
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
@@ -138,7 +138,7 @@ class ServedShards:
     @property
     def waiting_writes(self) -> int:
         """Return the number of changes that run or wait."""
-        return self._writing
+        return self._writes.count
 
     @property
     def revision(self) -> int:
@@ -156,18 +156,9 @@ class ServedShards:
 
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after those that wait already; Problem 503 if too many do."""
-        with self._lock:
-            if self._writing >= self._limits.writes:
-                raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
-            self._writing += 1
-        running = self._writer.submit(change, self._cluster)
-        running.add_done_callback(self._written)
+        running = self._writes.add(lambda: self._writer.submit(change, self._cluster))
+        running.add_done_callback(lambda _: self._changed.set())
         return running
-
-    def _written(self, _: "Future[Changes]") -> None:
-        with self._lock:
-            self._writing -= 1
-        self._changed.set()
 
     def _follow(self) -> None:
         """Search the new states of shards after each change, here or by another process."""
