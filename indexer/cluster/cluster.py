@@ -178,10 +178,8 @@ class Cluster:
     ) -> Explanation:
         """Return the exact distance of a text or record from the document `key`, and its flows; see `Collection`."""
         options = SearchOptions(gamma=gamma, rank=rank)
-        found = self._coordinator.explain(query, options, ExplainRequest(key), self._tables(options))
-        if not isinstance(found, Explanation):
-            raise TypeError
-        return found
+        request, tables = ExplainRequest(key), self._tables(options)
+        return self._coordinator.explain(query, options, request, tables, lambda found: found.explanation)
 
     def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`; see `Collection.why_not`."""
@@ -190,10 +188,7 @@ class Cluster:
         last = ranking.hits[-1] if len(ranking.hits) == chosen.k else None
         kth = float("inf") if last is None else last.distance if last.total is None else last.total
         request = ExplainRequest(key, kth, key in [hit.key for hit in ranking.hits])
-        found = self._coordinator.explain(query, chosen, request, self._tables(chosen))
-        if not isinstance(found, WhyNot):
-            raise TypeError
-        return found
+        return self._coordinator.explain(query, chosen, request, self._tables(chosen), lambda found: found.why_not)
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any

@@ -26,8 +26,6 @@ from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
 from moverank.indexer.settings import Settings
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
 
@@ -94,8 +92,7 @@ class Coordinator:
 
     def settings(self) -> Settings:
         """Return the settings, which all shards have."""
-        states = self.states()
-        return Settings.restored(dict(next(iter(states.values())).settings))
+        return next(iter(self.states().values())).settings
 
     def is_current(self) -> bool:
         """Return whether the version that is searched is that of the current states."""
@@ -243,11 +240,19 @@ class Coordinator:
         return merged_ranking(found, merged, hits, options.k, within, version.missing, seconds)
 
     def explain(
-        self, request: Request, options: SearchOptions, explain: ExplainRequest, keys: set[TableKey]
-    ) -> Explanation | WhyNot:
-        """Explain a document of one of the shards for a text or a record; UnknownKey if none has it."""
+        self,
+        request: Request,
+        options: SearchOptions,
+        explain: ExplainRequest,
+        keys: set[TableKey],
+        choose: Callable[[Explained], _Answer | None],
+    ) -> _Answer:
+        """Explain a document of one of the shards for a text or a record; UnknownKey if none has it.
 
-        def explained(version: Version) -> Explanation | WhyNot:
+        `choose` takes what was requested from the message of a shard, None if it has not the document.
+        """
+
+        def explained(version: Version) -> _Answer:
             name = uuid4().hex
             call = Call.of("begin", version.id, name, request, replace(options, stop=None), explain)
             try:
@@ -255,7 +260,8 @@ class Coordinator:
             finally:
                 self.tell(version.states, "end", name)
             for message in messages.values():
-                if isinstance(message, Explained) and (found := message.explanation or message.why_not):
+                found = choose(message) if isinstance(message, Explained) else None
+                if found is not None:
                     return found
             raise UnknownKey(f"the collection has no document with the key {explain.key!r}")
 
@@ -289,7 +295,7 @@ class Coordinator:
 def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:
     """Return the same name for the same states and tables, so that several processes share a version."""
     tokens = sorted((name, state.revision, state.token) for name, state in states.items())
-    settings = sorted((name, repr(sorted(state.settings.items(), key=str))) for name, state in states.items())
+    settings = sorted((name, repr(sorted(state.stored.items(), key=str))) for name, state in states.items())
     return checksum(repr((tokens, settings, sorted(keys, key=repr))).encode())
 
 
@@ -304,13 +310,9 @@ def _check_alike(states: Mapping[str, ShardState]) -> None:
     """Raise CollectionError for shards with other settings or word vectors than the first, or without any."""
     first, *_ = states
     for name, state in states.items():
-        if FINGERPRINT not in state.settings:
+        if FINGERPRINT not in state.stored:
             raise CollectionError(f"the shard {name} has no word vectors: shards need those of a file, --embedding")
-        if state.settings[FINGERPRINT] != states[first].settings[FINGERPRINT]:
+        if state.stored[FINGERPRINT] != states[first].stored[FINGERPRINT]:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")
-        if _own(state) != _own(states[first]):
+        if state.settings != states[first].settings:
             raise CollectionError(f"the shards {first} and {name} have different settings: make them alike")
-
-
-def _own(state: ShardState) -> Settings:
-    return Settings.restored(dict(state.settings))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.indexer.settings import Settings
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import RerankError
@@ -45,12 +46,17 @@ def failure_of(error: Exception) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """The committed state of a shard: `revision` and its `token`, `documents`, and stored `settings`."""
+    """The committed state of a shard: `revision` and its `token`, `documents`, and the `stored` settings."""
 
     revision: int
     token: str
     documents: int
-    settings: Mapping[str, Any]
+    stored: Mapping[str, Any]
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings."""
+        return Settings.restored(dict(self.stored))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

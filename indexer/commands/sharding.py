@@ -1,8 +1,9 @@
 """The commands `shards ...`: a collection in shards."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,10 @@ from moverank.indexer.commands.shared_options import (
     Wait,
     Weights,
 )
+from moverank.indexer.progress import Progress
+
+if TYPE_CHECKING:
+    from moverank.indexer.cluster.cluster import Cluster
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
 SAME = (indexing.index, indexing.threads, searching.search, searching.similar, searching.explain, upkeep.remove)
@@ -118,27 +123,16 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a shard, and move the documents that belong there to it; searches go on."""
-    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.cluster.cluster_file import ShardPlace, default_place, typed_place
-    from moverank.indexer.formatters.progress_bars import Bars
 
-    began = perf_counter()
-    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
-        chosen = typed_place(place) if place else default_place(file, name)
-        moved = cluster.add_shard(ShardPlace(name, chosen, node), progress=bars)
-    _print_moved(moved, began, as_json=as_json)
+    shard = ShardPlace(name, typed_place(place) if place else default_place(file, name), node)
+    _move_documents(lambda cluster, bars: cluster.add_shard(shard, progress=bars), file, wait, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank shards drop s5 -i forum.toml`")
 def drop(name: Name, file: File = DEFAULT_FILE, wait: Wait = 0.0, as_json: Json = False) -> None:
     """Move all documents of a shard to the others, and take it out of the file; its place is left, empty."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.formatters.progress_bars import Bars
-
-    began = perf_counter()
-    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
-        moved = cluster.drop_shard(name, progress=bars)
-    _print_moved(moved, began, as_json=as_json)
+    _move_documents(lambda cluster, bars: cluster.drop_shard(name, progress=bars), file, wait, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank copy forum.shards/s2.index /fast/s2.index`, then `... move s2 /fast/s2.index`")
@@ -161,13 +155,7 @@ def move(
 @app.command(epilog="Example: `moverank shards balance -i forum.toml`")
 def balance(file: File = DEFAULT_FILE, wait: Wait = 0.0, as_json: Json = False) -> None:
     """Move documents to the shards that they belong to, after an interrupted `add` or `drop`."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.formatters.progress_bars import Bars
-
-    began = perf_counter()
-    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
-        moved = cluster.balance(progress=bars)
-    _print_moved(moved, began, as_json=as_json)
+    _move_documents(lambda cluster, bars: cluster.balance(progress=bars), file, wait, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank shards stop -i forum.toml`")
@@ -179,9 +167,15 @@ def stop(file: File = DEFAULT_FILE) -> None:
         cluster.stop()
 
 
-def _print_moved(moved: int, began: float, *, as_json: bool) -> None:
+def _move_documents(change: "Callable[[Cluster, Progress], int]", file: Path, wait: float, *, as_json: bool) -> None:
+    """Print how many documents `change` moved."""
+    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.progress_bars import Bars
 
+    began = perf_counter()
+    with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:
+        moved = change(cluster, bars)
     if as_json:
         print_object({"moved": moved})
     else:
