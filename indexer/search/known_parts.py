@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_term import COSINE, PRIOR, VECTOR, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
 from moverank.indexer.search.peers import span
+from moverank.indexer.search.priors import without_numbers
 from moverank.indexer.search.query import Prior, Query
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
@@ -160,11 +161,16 @@ def _by_vectors(view: View, query: Query, term: Term) -> KnownPart:
 
 
 def _prior(query: Query, prior: Prior, term: Term, scale: str) -> KnownPart:
-    """Return the part of given numbers: 0 for the largest, 1 for the smallest and for documents without one."""
+    """Return the part of given numbers: 0 for the largest, 1 for the smallest and for documents without one.
+
+    Raises UsageError if no document of any shard has a number in the field.
+    """
     values = prior.values
     if scale == "log":
         values = np.sign(values) * np.log1p(np.abs(values))
     low, high = span(query.peers, float(values.min(initial=np.inf)), float(values.max(initial=-np.inf)))
+    if low > high and term.name == PRIOR:
+        raise without_numbers(dict(term.options)["field"])
     costs = (high - values) / (high - low) if high > low else np.ones(len(values))
     # One more, which is no document: the largest cost is 1 even if it is not among the values.
     ids = np.append(prior.ids, NO_DOCUMENT)

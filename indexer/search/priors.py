@@ -21,8 +21,13 @@ def read_prior(reader: Reader, name: str) -> Prior:
     """Return the numbers in the field `name`; UsageError if no document has one."""
     found = prior_of(reader, name)
     if found is None:
-        raise UsageError(f"no document has a number in the field {name!r}")
+        raise without_numbers(name)
     return found
+
+
+def without_numbers(name: str) -> UsageError:
+    """Return the error of a ranking by a field in which no document has a number."""
+    return UsageError(f"no document has a number in the field {name!r}")
 
 
 def prior_of(reader: Reader, name: str) -> Prior | None:

@@ -95,6 +95,11 @@ class Prior:
     ids: NDArray[np.int64]
     values: NDArray[np.float64]
 
+    @classmethod
+    def none(cls) -> "Prior":
+        """Return no values."""
+        return cls(np.empty(0, np.int64), np.empty(0))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:

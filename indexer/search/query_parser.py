@@ -18,7 +18,7 @@ from moverank.indexer.ranking_term import VECTOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
 from moverank.indexer.search.ignored_words import ignored_words
-from moverank.indexer.search.priors import prior_fields, read_prior
+from moverank.indexer.search.priors import prior_fields, prior_of, without_numbers
 from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
 from moverank.indexer.search.view import LiveSegment, View
@@ -47,8 +47,11 @@ class QueryParser:
         self._priors: dict[str, Prior] = {}
         self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
 
-    def resolve(self, options: SearchOptions) -> Query:
-        """Return a query without words; UsageError for options that are invalid or contradict each other."""
+    def resolve(self, options: SearchOptions, *, sharded: bool = False) -> Query:
+        """Return a query without words; UsageError for options that are invalid or contradict each other.
+
+        `sharded`: numbers of a field that no document has here may be in another shard.
+        """
         _check(options)
         ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
         scorer = ranking.single_scorer
@@ -72,14 +75,17 @@ class QueryParser:
             budget=options.budget,
             stop=options.stop or never_stop,
             joined=joined_scorer(options, ranking, own),
-            priors={field: self._prior(field) for field in prior_fields([ranking])},
+            priors={field: self._prior(field, sharded=sharded) for field in prior_fields([ranking])},
         )
 
-    def _prior(self, field: str) -> Prior:
-        """Return the values of a numeric field, read once."""
+    def _prior(self, field: str, *, sharded: bool) -> Prior:
+        """Return the values of a numeric field, read once; UsageError if there are none, unless in other shards."""
         if field not in self._priors:
-            self._priors[field] = read_prior(self._reader, field)
-        return self._priors[field]
+            self._priors[field] = prior_of(self._reader, field) or Prior.none()
+        prior = self._priors[field]
+        if not len(prior.ids) and not sharded:
+            raise without_numbers(field)
+        return prior
 
     def _matching(self, where: Where) -> NDArray[np.int64]:
         """Return the ids of the documents that pass a filter; those of recent filters are kept, as long as the view."""

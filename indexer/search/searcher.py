@@ -216,7 +216,7 @@ class Searcher:
     def query(self, request: Request, options: SearchOptions, peers: Peers) -> Query:
         """Return the query for a text, a record, or the words of a document, searched together with `peers`."""
         with self.database:
-            query = replace(self._parser.resolve(options), peers=peers)
+            query = replace(self._parser.resolve(options, sharded=True), peers=peers)
             if isinstance(request, PortableQuery):
                 return self._parser.portable(request, query)
             return self._parser.text(request, query)
@@ -224,7 +224,7 @@ class Searcher:
     def portable(self, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in other collections."""
         with self.database:
-            query = self._parser.similar(key, self._parser.resolve(options))
+            query = self._parser.similar(key, self._parser.resolve(options, sharded=True))
         return PortableQuery(key, query.words, query.vector)
 
     def answer(self, query: Query) -> Outcome:

@@ -291,6 +291,22 @@ def test_rankings_that_shards_cannot_compute_are_refused(rank: str, make_cluster
         make_cluster(_documents(4)).search("ant", rank=rank)
 
 
+def test_numbers_that_only_one_shard_has_count_for_all(
+    make_cluster: MakeCluster, make_collection: MakeCollection
+) -> None:
+    documents = [*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})]
+    cluster, one = make_cluster(documents), make_collection()
+    one.index(documents)
+    for rank in ("wmd+0.3*prior:field=likes", "bm25+prior:field=likes"):
+        _check_same(cluster.search("ant bee", rank=rank, k=5), one.search("ant bee", rank=rank, k=5))
+        _check_same(cluster.similar("d3", rank=rank, k=5), one.similar("d3", rank=rank, k=5))
+        explained = cluster.explain("ant bee", "d4", rank=rank)
+        assert explained.total == pytest.approx(one.explain("ant bee", "d4", rank=rank).total)
+    for each in (cluster, one):
+        with pytest.raises(UsageError, match="no document has a number in the field 'likings'"):
+            each.search("ant bee", rank="wmd+prior:field=likings")
+
+
 def test_rejections_go_to_the_caller_and_a_strict_run_writes_nothing(make_cluster: MakeCluster) -> None:
     cluster, seen = make_cluster([]), list[Rejection]()
     bad = Rejection("file.jsonl", 3, "no text")
