@@ -46,7 +46,13 @@ class RayShards:
         self._ray, self._started = _connected(file.address)
         _USERS.add(id(self))
         self._remains = bool(file.address)  # actors outlive this process
-        self._actors = {shard.name: self._actor(file, shard) for shard in file.shards}
+        self._actors: dict[str, Any] = {}
+        try:
+            for shard in file.shards:
+                self.add(file, shard)
+        except BaseException:
+            self.close()
+            raise
 
     def _actor(self, file: ClusterFile, shard: ShardPlace) -> Any:
         place = file.place_of(shard)
@@ -70,8 +76,10 @@ class RayShards:
         self._actors[shard.name] = self._actor(file, shard)
 
     def drop(self, name: str) -> None:
-        """End the actor of a shard."""
-        self._ray.kill(self._actors.pop(name))
+        """End the actor of a shard; nothing happens if another thread has dropped it."""
+        actor = self._actors.pop(name, None)
+        if actor is not None:
+            self._ray.kill(actor)
 
     def shared(self, value: Any) -> Any:
         """Return a reference to a large value, for which it is sent to each machine once."""
@@ -82,11 +90,13 @@ class RayShards:
 
         The latter, too, if it takes longer than so many `seconds`.
         """
+        actors = dict(self._actors)  # another thread may add and drop some
         waiting = {
-            name: self._actors[name].call.remote(call.method, *call.arguments, **call.named)
+            name: actors[name].call.remote(call.method, *call.arguments, **call.named)
             for name, call in calls.items()
+            if name in actors
         }
-        return {name: self._answer(reference, seconds) for name, reference in waiting.items()}
+        return {name: self._answer(waiting[name], seconds) if name in waiting else Lost() for name in calls}
 
     def _answer(self, reference: Any, seconds: float | None = None) -> Any:
         errors = self._ray.exceptions
@@ -99,7 +109,7 @@ class RayShards:
 
     def processes(self) -> dict[str, Any]:
         """Return the number of the process of each actor, or `Lost`."""
-        waiting = {name: actor.process.remote() for name, actor in self._actors.items()}
+        waiting = {name: actor.process.remote() for name, actor in dict(self._actors).items()}
         return {name: self._answer(reference) for name, reference in waiting.items()}
 
     def stop(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,7 +54,6 @@ class Cluster:
         self.path, self.wait, self.file = file.path, wait, file
         self.shards = RayShards(file)
         self._coordinator = Coordinator(self.shards, self._reload)
-        self._settings: Settings | None = None
 
     @classmethod
     def open(cls, path: str | Path, *, wait: float = 0.0) -> Self:
@@ -114,10 +114,7 @@ class Cluster:
     @property
     def settings(self) -> Settings:
         """Return the settings, which all shards have."""
-        known = self._settings
-        if known is None:
-            self._settings = known = self._coordinator.settings()
-        return known
+        return self._coordinator.settings()
 
     def _reload(self) -> None:
         """Start and leave shards as the file describes them now: another process may have added one, or moved it."""
@@ -146,7 +143,6 @@ class Cluster:
 
     def refresh(self) -> None:
         """Let the next search see the current state of every shard."""
-        self._settings = None
         self._coordinator.refresh()
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
@@ -166,19 +162,19 @@ class Cluster:
         `Ranking.missing_shards` names those that did not answer; the ranking is then not certified.
         """
         chosen = SearchOptions.of(options, _without_vector(fields))
-        return self._coordinator.search(query, chosen, self._tables(chosen))
+        return self._coordinator.search(query, chosen, partial(self._tables, chosen))
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
         chosen = SearchOptions.of(options, fields)
-        return self._coordinator.similar(key, self._owners(key), chosen, self._tables(chosen))
+        return self._coordinator.similar(key, self._owners(key), chosen, partial(self._tables, chosen))
 
     def explain(
         self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None
     ) -> Explanation:
         """Return the exact distance of a text or record from the document `key`, and its flows; see `Collection`."""
         options = SearchOptions(gamma=gamma, rank=rank)
-        request, tables = ExplainRequest(key), self._tables(options)
+        request, tables = ExplainRequest(key), partial(self._tables, options)
         return self._coordinator.explain(query, options, request, tables, lambda found: found.explanation)
 
     def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
@@ -188,7 +184,9 @@ class Cluster:
         last = ranking.hits[-1] if len(ranking.hits) == chosen.k else None
         kth = float("inf") if last is None else last.distance if last.total is None else last.total
         request = ExplainRequest(key, kth, key in [hit.key for hit in ranking.hits])
-        return self._coordinator.explain(query, chosen, request, self._tables(chosen), lambda found: found.why_not)
+        return self._coordinator.explain(
+            query, chosen, request, partial(self._tables, chosen), lambda found: found.why_not
+        )
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
@@ -378,6 +376,7 @@ class Cluster:
             try:
                 if not self._coordinator.call(shard.name, "exists"):
                     self._coordinator.call(shard.name, "create", settings, like, trust_pickle=False)
+                self._coordinator.states()  # raises CollectionError if what is there is not like the others
                 file.write()
             except BaseException:
                 self.shards.drop(shard.name)
@@ -392,8 +391,8 @@ class Cluster:
 
     def drop_shard(self, name: str, *, progress: Progress = silent) -> int:
         """Move all documents of a shard to the others, then take it out of the file; return how many were moved."""
-        self.file.shard(name)
         with self._changing() as changer:
+            self.file.shard(name)
             rest = self.file.without(name)
             if not rest.shards:
                 raise UsageError(f"{self.path} has no other shard that could hold the documents of {name}")
@@ -401,13 +400,12 @@ class Cluster:
             rest.write()
             self.file = rest
             self.shards.drop(name)
-            self.refresh()
         return moved
 
     def move_shard(self, shard: ShardPlace) -> None:
         """Let a shard be at another place, which a copy of it has: `moverank copy` makes one."""
-        before = self.file.shard(shard.name)
         with self._changing():
+            before = self.file.shard(shard.name)
             stored = self._coordinator.call(shard.name, "state")
             file = self.file.with_shard(shard)
             self._replace(file, shard)
@@ -430,13 +428,15 @@ class Cluster:
         self.directory.mkdir(exist_ok=True)
         with locked(self.directory, self.wait):
             self._reload()
-            yield Changer(self._coordinator, self.file.names, self.wait)
-        self.refresh()
+            try:
+                yield Changer(self._coordinator, self.file.names, self.wait)
+            finally:  # some shards may have committed before another failed
+                self.refresh()
 
 
 def _check_copy(stored: ShardState, copied: ShardState, place: str, shard: ShardPlace) -> None:
     """Raise CollectionError unless the new place of a shard has the state that is stored at its `place`."""
-    if (copied.revision, copied.token) != (stored.revision, stored.token):
+    if (copied.revision, copied.token, copied.settings) != (stored.revision, stored.token, stored.settings):
         raise CollectionError(
             f"{shard.place} is not a copy of the current state of the shard {shard.name}: make one with "
             f"`moverank copy {place} {shard.place}`"

@@ -39,6 +39,9 @@ _STARTED = 120.0  # seconds after which a process that is started must answer
 
 _Answer = TypeVar("_Answer")
 
+Keys = Callable[[], set[TableKey]]
+"""Returns the tables that a search needs by the current settings, which may change while it is repeated."""
+
 
 class ShardLost(CollectionError):  # noqa: N818 - named after what happened
     """The process of a shard has ended: it is started again."""
@@ -69,6 +72,7 @@ class Coordinator:
         self._shards, self._lock, self._reload = shards, Lock(), reload
         self._version: Version | None = None
         self._checked = False  # whether it is that of the current states
+        self._settings: Settings | None = None  # of the current states, or of the version
         self._counted: dict[tuple[str, str], dict[TableKey, TermTable]] = {}
 
     def call(self, shard: str, method: str, *arguments: Any, **named: Any) -> Any:
@@ -91,8 +95,11 @@ class Coordinator:
         self._shards.ask(dict.fromkeys(names, Call(method, arguments)))
 
     def settings(self) -> Settings:
-        """Return the settings, which all shards have."""
-        return next(iter(self.states().values())).settings
+        """Return the settings, which all shards have, as of the last refresh."""
+        known = self._settings
+        if known is None:
+            self._settings = known = next(iter(self.states().values())).settings
+        return known
 
     def is_current(self) -> bool:
         """Return whether the version that is searched is that of the current states."""
@@ -102,7 +109,7 @@ class Coordinator:
     def refresh(self) -> None:
         """Let the next search see the current states of all shards."""
         with self._lock:
-            self._checked = False
+            self._checked, self._settings = False, None
 
     def states(self) -> dict[str, ShardState]:
         """Return the committed states of the shards that can be reached, all of one moment.
@@ -152,6 +159,7 @@ class Coordinator:
         while time.monotonic() < until:
             self._reload()
             states, last = self.states(), self._version
+            self._settings = next(iter(states.values())).settings
             missing = tuple(name for name in self._shards.names if name not in states)
             try:
                 if last and (last.states, last.missing) == (states, missing) and keys <= last.tables:
@@ -182,11 +190,11 @@ class Coordinator:
         tables = {key: TermTable.merged(own[name][key] for name in states) for key in keys}
         return SharedStatistics(documents, tables)
 
-    def search(self, request: Request, options: SearchOptions, keys: set[TableKey]) -> Ranking:
+    def search(self, request: Request, options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for a text, a record, or the words of a document; `keys` are the tables that it needs."""
         return self._repeated(lambda version: self._search(version, request, options), keys)
 
-    def similar(self, key: str, owners: list[str], options: SearchOptions, keys: set[TableKey]) -> Ranking:
+    def similar(self, key: str, owners: list[str], options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for the document `key`, which is in one of `owners`, the likeliest first."""
 
         def search(version: Version) -> Ranking:
@@ -203,12 +211,12 @@ class Coordinator:
                     return found
         raise UnknownKey(f"the collection has no document with the key {key!r}")
 
-    def _repeated(self, search: Callable[[Version], _Answer], keys: set[TableKey]) -> _Answer:
+    def _repeated(self, search: Callable[[Version], _Answer], keys: Keys) -> _Answer:
         """Search, and search again in a new version if a shard was lost or changed."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:
-                return search(self.version(keys))
+                return search(self.version(keys()))
             except (StaleState, ShardLost):
                 self.refresh()
                 if time.monotonic() > until:
@@ -244,7 +252,7 @@ class Coordinator:
         request: Request,
         options: SearchOptions,
         explain: ExplainRequest,
-        keys: set[TableKey],
+        keys: Keys,
         choose: Callable[[Explained], _Answer | None],
     ) -> _Answer:
         """Explain a document of one of the shards for a text or a record; UnknownKey if none has it.

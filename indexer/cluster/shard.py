@@ -188,7 +188,7 @@ class Shard(ShardContents):
 
     def hits(self, name: str, positions: Sequence[int]) -> list[Hit]:
         """Return hits of a search by their positions in what it found, and end it."""
-        running = self._running[name]
+        running = self._begun(name)
         try:
             if running.query is None or running.outcome is None:
                 return []
@@ -226,11 +226,18 @@ class Shard(ShardContents):
             if time.monotonic() - running.began > _FORGOTTEN:
                 self.end(name)
 
-    def _session(self, name: str) -> Session:
+    def _begun(self, name: str) -> _Running:
+        """Return a search; StaleState if it is not known, as after a restart of the process."""
         running = self._running.get(name)
-        if running is None or running.session is None:
+        if running is None:
             raise StaleState("the search is not known here")
-        return running.session
+        return running
+
+    def _session(self, name: str) -> Session:
+        session = self._begun(name).session
+        if session is None:
+            raise StaleState("the search is not known here")
+        return session
 
 
 def _opened_store(directory: Path) -> tuple[Store, Embedding | None]:

@@ -103,8 +103,8 @@ class _State:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.settings: Settings = cluster.settings
-        revisions, self.documents = cluster.revision, len(cluster)
-        self.revision = sum(revisions)
+        self.revisions, self.documents = cluster.revision, len(cluster)
+        self.revision = sum(self.revisions)
         self.searcher = _Searcher(cluster)
 
     @property
@@ -166,12 +166,19 @@ class ServedShards:
             self._changed.wait(_POLL)
             self._changed.clear()
             try:
-                if not self._closed.is_set() and self._cluster.changed():
-                    self._cluster.refresh()
-                    self._cluster.prepare()
-                    self._state = _State(self._cluster)
+                if not self._closed.is_set():
+                    self._look()
             except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next look may succeed
                 _log.warning("%s: the last state is still served: %s", self.name, error)
+
+    def _look(self) -> None:
+        """Search the new states, if there are any; a search after a change here may have opened them before."""
+        changed = self._cluster.changed()
+        if changed:
+            self._cluster.refresh()
+            self._cluster.prepare()
+        if changed or self._cluster.revision != self._state.revisions:
+            self._state = _State(self._cluster)
 
     def close(self) -> None:
         """End the changes that wait, then disconnect from the shards."""

@@ -21,6 +21,7 @@ class LocalShards:
         self.killed: set[str] = set()
         self.calls = 0
         self.restart_at: dict[int, str] = {}
+        self.idle = False  # processes end between calls: none of these is lost
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,6 +52,7 @@ class LocalShards:
         lost = self.restart_at.pop(self.calls, None)
         if lost:
             self.restart(lost)
+        lost = None if self.idle else lost
         return {name: self._answer(name, call, lost) for name, call in calls.items()}
 
     def _answer(self, name: str, call: Call, lost: str | None) -> Any:

@@ -4,13 +4,17 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
 from moverank import Collection, Document
+from moverank.indexer.cluster import actors
+from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace, new_shards
+from moverank.indexer.errors import CollectionError
 from tests.indexer.cluster.conftest import MakeCluster
 from tests.indexer.cluster.running_ray import RAYS_OWN_WARNINGS, running_ray
 from tests.indexer.world import WORDS, CollectionFactory, random_documents
@@ -97,6 +101,14 @@ def test_a_process_is_killed_while_documents_are_indexed(make_cluster: MakeClust
         cluster.index(documents)
         assert len(cluster) == 400
         assert cluster.search("ant bee", k=3).certified
+
+
+def test_nothing_stays_open_if_a_shard_cannot_be_started(tmp_path: Path) -> None:
+    before = set(actors._USERS)  # noqa: SLF001 - who keeps Ray running
+    places = ShardPlace("s1", "s1.index"), ShardPlace("s2", "s2.index", "198.51.100.7")
+    with pytest.raises(CollectionError, match=r"no machine 198\.51\.100\.7"):
+        RayShards(ClusterFile(tmp_path / "forum.toml", places))
+    assert before == actors._USERS  # noqa: SLF001
 
 
 def test_actors_of_a_running_ray_outlive_the_command(factory: CollectionFactory, make_cluster: MakeCluster) -> None:

@@ -217,10 +217,12 @@ def test_few_hits_among_candidates_of_a_scorer_prove_nothing(
         assert (ranking.certified, ranking.scope) == (False, "candidates")
 
 
-def test_a_shard_that_is_lost_is_asked_again(make_cluster: MakeCluster) -> None:
+@pytest.mark.parametrize("idle", [False, True])
+def test_a_shard_that_is_lost_is_asked_again(idle: bool, make_cluster: MakeCluster) -> None:
     cluster = make_cluster(_documents(30))
     expected = cluster.search("ant bee", k=4)
     shards = cast(LocalShards, cluster.shards)
+    shards.idle = idle
     for later in range(1, 12):
         shards.restart_at = {shards.calls + later: "s2"}
         _check_same(cluster.search("ant bee", k=4), expected)
@@ -461,6 +463,53 @@ def test_shards_with_different_vectors_are_refused(
     file.write()
     with pytest.raises(CollectionError, match="have different word vectors"):
         opened(file.path).search("ant")
+
+
+def test_a_place_with_other_settings_is_no_shard(make_cluster: MakeCluster, factory: CollectionFactory) -> None:
+    cluster = make_cluster(_documents(9), 2)
+    before = cluster.path.read_text(encoding="utf-8")
+    for choices, reason in (({"normalize": True}, "word vectors"), ({"gamma": 0.5}, "settings")):
+        other = factory.path()
+        Collection.create(other, factory.settings(**choices)).close()
+        with pytest.raises(CollectionError, match=f"have different {reason}"):
+            cluster.add_shard(ShardPlace("odd", str(other)))
+    copied = factory.path()
+    copy(cluster.file.place_of(cluster.file.shard("s1")), copied)
+    with Collection.open(copied) as one:
+        one.change_settings(gamma=0.5)
+    with pytest.raises(CollectionError, match="is not a copy of the current state of the shard s1"):
+        cluster.move_shard(ShardPlace("s1", str(copied)))
+    assert cluster.path.read_text(encoding="utf-8") == before
+    assert cluster.search("ant bee", k=3).certified
+
+
+def test_changed_settings_are_those_of_the_next_version(make_cluster: MakeCluster, opened: Open) -> None:
+    path = make_cluster(_documents(30), 2).path
+    cluster, other = opened(path), opened(path)
+    assert cluster.search("ant bee", k=3).certified
+    other.change_settings(weights="tfidf")
+    cast(LocalShards, cluster.shards).restart("s1")
+    _check_same(cluster.search("ant bee", k=3), other.search("ant bee", k=3))
+
+
+def test_what_one_shard_committed_is_searched_though_another_failed(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(9), 2)
+    assert len(cluster.search("ant bee", rank="wmd", k=99).hits) == 10
+    shards = cast(LocalShards, cluster.shards)
+    new = [document(f"new{i}", "ant bee") for i in range(20)]
+    ask = shards.ask
+
+    def failing(calls: Any, seconds: float | None = None) -> dict[str, Any]:
+        if "end_feed" in [call.method for call in calls.values()]:
+            shards.restart_at = {shards.calls + 1: "s2"}
+        return ask(calls, seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "ask", failing)
+        with pytest.raises(CollectionError, match="the shard s2 cannot be reached"):
+            cluster.index(new)
+    mine = [one for one in new if shard_of(one.key, cluster.file.names) == "s1"]
+    assert len(cluster.search("ant bee", rank="wmd", k=99).hits) == 10 + len(mine)
 
 
 def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
