@@ -14,7 +14,7 @@ from typing import Any, Self
 from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.changing import Changer
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.cluster.coordinator import Coordinator
+from moverank.indexer.cluster.coordinator import Coordinator, fields_of
 from moverank.indexer.cluster.messages import ExplainRequest, ShardState
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.shard_rankings import checked_ranking
@@ -275,12 +275,18 @@ class Cluster:
 
     def count(self, where: Where | None) -> int:
         """Return the number of documents that pass a filter."""
-        return sum(self._coordinator.call(name, "count", where) for name in self.file.names)
+        fields = self._fields(where)
+        return sum(self._coordinator.call(name, "count", where, fields) for name in self.file.names)
+
+    def _fields(self, where: Where | None) -> frozenset[str]:
+        """Return the fields that documents of any shard have, none without a filter."""
+        return fields_of(self._coordinator.states()) if where else frozenset()
 
     def entries(self, where: Where | None, limit: int | None, first: int) -> Iterator[Entry]:
         """Iterate over `limit` documents that pass a filter, after the `first` ones, shard by shard, without texts."""
+        fields = self._fields(where)
         for name in self.file.names:
-            found, here = self._coordinator.call(name, "entries", where, limit, first)
+            found, here = self._coordinator.call(name, "entries", where, limit, first, fields)
             first = max(0, first - here)
             limit = None if limit is None else limit - len(found)
             yield from found

@@ -188,7 +188,7 @@ class Coordinator:
         self._counted = {(name, state.token): own[name] for name, state in states.items()}
         documents = sum(state.documents for state in states.values())
         tables = {key: TermTable.merged(own[name][key] for name in states) for key in keys}
-        return SharedStatistics(documents, tables)
+        return SharedStatistics(documents, tables, fields_of(states))
 
     def search(self, request: Request, options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for a text, a record, or the words of a document; `keys` are the tables that it needs."""
@@ -298,6 +298,11 @@ class Coordinator:
     def _hits(self, name: str, found: Mapping[str, Found], merged: Merged) -> tuple[Hit, ...]:
         calls = {shard: Call.of("hits", name, merged.positions_in(shard)) for shard in found}
         return merged.in_order(self.call_all(calls))
+
+
+def fields_of(states: Mapping[str, ShardState]) -> frozenset[str]:
+    """Return the names of the fields that documents of any shard have."""
+    return frozenset(name for state in states.values() for name in state.fields)
 
 
 def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:

@@ -46,12 +46,16 @@ def failure_of(error: Exception) -> Failure:
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """The committed state of a shard: `revision` and its `token`, `documents`, and the `stored` settings."""
+    """The committed state of a shard: `revision` and its `token`, `documents`, and the `stored` settings.
+
+    `fields` are the names of those that its documents have.
+    """
 
     revision: int
     token: str
     documents: int
     stored: Mapping[str, Any]
+    fields: tuple[str, ...]
 
     @property
     def settings(self) -> Settings:

@@ -49,7 +49,9 @@ class _Version:
         self.opened = opened
         with opened.database:
             view = with_statistics(opened.view, statistics)
-        self.searcher = Searcher(opened.reader, view, opened.settings, opened.embedding, opened.database)
+        self.searcher = Searcher(
+            opened.reader, view, opened.settings, opened.embedding, opened.database, statistics.fields
+        )
 
 
 class _Running:
@@ -302,4 +304,5 @@ def _chosen(outcome: Outcome, rows: NDArray[np.int64]) -> Outcome:
 def _state_of(store: Store) -> ShardState:
     with store.reading() as reader:
         revision = reader.revision()
-        return ShardState(revision, reader.token(revision) or "", reader.document_count(), reader.settings())
+        facts = reader.document_count(), reader.settings(), tuple(reader.field_names())
+        return ShardState(revision, reader.token(revision) or "", *facts)

@@ -1,6 +1,6 @@
 """The documents of one shard: what others add, remove and read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from moverank.indexer.cluster.messages import Failure
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.whole_corpus import ShardCorpus, WordVectorsOf
 from moverank.indexer.collection import Collection
-from moverank.indexer.contents import Description
+from moverank.indexer.contents import Contents, Description
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory
@@ -101,14 +101,17 @@ class ShardContents:
             found = reader.known(list(keys))
             return [key for key in keys if key in found]
 
-    def count(self, where: Where | None) -> int:
-        """Return the number of documents that pass a filter."""
-        with Collection.open(self.directory) as collection, collection.contents(where) as contents:
-            return len(contents)
+    def count(self, where: Where | None, fields: Iterable[str]) -> int:
+        """Return the number of documents that pass a filter; `fields` are those of documents of all shards."""
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            return len(Contents(reader, where, fields))
 
-    def entries(self, where: Where | None, limit: int | None, first: int) -> tuple[list[Entry], int]:
-        """Return `limit` documents that pass a filter, after the `first` ones, and how many do."""
-        with Collection.open(self.directory) as collection, collection.contents(where) as contents:
+    def entries(
+        self, where: Where | None, limit: int | None, first: int, fields: Iterable[str]
+    ) -> tuple[list[Entry], int]:
+        """Return `limit` documents that pass a filter, after the `first` ones, and how many do; see `count`."""
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            contents = Contents(reader, where, fields)
             return list(contents.entries(limit, first)), len(contents)
 
     def describe(self, key: str) -> Description:
@@ -134,11 +137,12 @@ class ShardContents:
             found = corpus_vocabulary(words, collection.embedding)
             return WordVectorsOf(found.known, found.vectors, collection.embedding.fingerprint)
 
-    def strangers(self, own: str, names: Sequence[str], where: Where | None = None) -> dict[str, list[str]]:
+    def strangers(self, own: str, names: Sequence[str]) -> dict[str, list[str]]:
         """Return the keys of the documents that belong to other shards than this one, `own`, by shard."""
         keys: dict[str, list[str]] = {}
         with Collection.open(self.directory) as collection:
-            for key in collection.keys(where):
+            stored = collection.keys()
+            for key in stored:
                 if (owner := shard_of(key, names)) != own:
                     keys.setdefault(owner, []).append(key)
         return keys

@@ -1,6 +1,6 @@
 """The documents of one state of a collection that pass a filter, read in batches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -22,10 +22,11 @@ class Contents:
     """The documents that `reader` sees and that pass the filter `where`, in the order in which they were first added.
 
     Only their ids are held in memory. All methods but `get` and `describe` raise UsageError for an invalid filter.
+    Documents in other shards have the fields `elsewhere`.
     """
 
-    def __init__(self, reader: Reader, where: Where | None = None) -> None:
-        self._reader, self._where = reader, where
+    def __init__(self, reader: Reader, where: Where | None = None, elsewhere: Iterable[str] = ()) -> None:
+        self._reader, self._where, self._elsewhere = reader, where, elsewhere
 
     @property
     def total(self) -> int:
@@ -74,7 +75,7 @@ class Contents:
 
     @cached_property
     def _ids(self) -> NDArray[np.int64]:
-        return matching_ids(self._reader, self._where)
+        return matching_ids(self._reader, self._where, self._elsewhere)
 
     def _batches(self, size: int, limit: int | None = None, first: int = 0) -> Iterator[list[int]]:
         ids = self._ids[first : None if limit is None else first + limit]

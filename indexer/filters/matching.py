@@ -1,5 +1,7 @@
 """The documents of a collection that pass a filter."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,32 +13,33 @@ from moverank.indexer.store import FieldTest, Reader
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
 
 
-def matching_ids(reader: Reader, where: Where | None) -> NDArray[np.int64]:
+def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a filter; None or no condition: of all documents.
 
-    For the errors see `field_tests`.
+    For `elsewhere` and the errors see `field_tests`.
     """
     ids: NDArray[np.int64] | None = None
-    for test in field_tests(reader, where) if where else ():
+    for test in field_tests(reader, where, elsewhere) if where else ():
         found = _passing(reader, test)
         ids = found if ids is None else np.intersect1d(ids, found, assume_unique=True)
     return _all_ids(reader) if ids is None else ids
 
 
-def field_tests(reader: Reader, where: Where) -> tuple[FieldTest, ...]:
+def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> tuple[FieldTest, ...]:
     """Return a filter as tests of stored values, all of which a document must pass.
 
     Each distinct value of a field is compared once, here: a database compares numbers and dates in other ways. Raises
     UsageError for an invalid condition, and for a field that no document has, since that is rather a misspelt name.
+    Documents in other shards have the fields `elsewhere`.
     """
-    return tuple(_test(reader, group) for group in alternatives(where))
+    return tuple(_test(reader, group, elsewhere) for group in alternatives(where))
 
 
-def _test(reader: Reader, group: Alternatives) -> FieldTest:
+def _test(reader: Reader, group: Alternatives, elsewhere: Iterable[str]) -> FieldTest:
     """Return the test that one of some conditions on the same field holds."""
     if not group:
         return FieldTest(())
-    names = reader.field_names()
+    names = sorted({*reader.field_names(), *elsewhere})
     field = group[0].field
     below = [name for name in names if name.startswith(f"{field}.")]
     if field not in names and not (below and group[0].tests_presence):

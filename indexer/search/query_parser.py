@@ -1,6 +1,6 @@
 """Resolves options, and a text, a record or a key, to a query."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from typing import TypeVar
@@ -39,9 +39,15 @@ _RECENT = 8
 
 
 class QueryParser:
-    """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's."""
+    """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
-    def __init__(self, reader: Reader, view: View, settings: Settings, embedding: Embedding) -> None:
+    Documents in other shards have the `fields`.
+    """
+
+    def __init__(
+        self, reader: Reader, view: View, settings: Settings, embedding: Embedding, fields: Collection[str] = ()
+    ) -> None:
+        self._fields = fields
         self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
         self._priors: dict[str, Prior] = {}
@@ -91,7 +97,7 @@ class QueryParser:
         """Return the ids of the documents that pass a filter; those of recent filters are kept, as long as the view."""
         groups = alternatives(where)
         if groups not in self._filtered:
-            found = matching_ids(self._reader, where)
+            found = matching_ids(self._reader, where, self._fields)
             if len(self._filtered) == _RECENT:
                 del self._filtered[next(iter(self._filtered))]
             self._filtered[groups] = found

@@ -1,7 +1,7 @@
 """Searches one view of a collection."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from threading import RLock
@@ -58,14 +58,20 @@ class Searcher:
 
     `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
     threads at a time: one of them reads the database, under the lock `database`, while others compute distances. Two
-    searchers with one `reader` have one lock.
+    searchers with one `reader` have one lock. `fields`: of documents in other shards.
     """
 
     def __init__(
-        self, reader: Reader, view: View, settings: Settings, embedding: Embedding, database: Any = None
+        self,
+        reader: Reader,
+        view: View,
+        settings: Settings,
+        embedding: Embedding,
+        database: Any = None,
+        fields: Collection[str] = (),
     ) -> None:
         self._reader, self._view = reader, view
-        self._parser = QueryParser(reader, view, settings, embedding)
+        self._parser = QueryParser(reader, view, settings, embedding, fields)
         self.database = database or RLock()
 
     def check(self, options: SearchOptions) -> None:

@@ -66,10 +66,11 @@ class TermTable:
 
 @dataclass(frozen=True, eq=False)
 class SharedStatistics:
-    """The number of `documents` of all shards, and the `tables` of their terms."""
+    """The number of `documents` of all shards, the `tables` of their terms, and the names of their `fields`."""
 
     documents: int
     tables: Mapping[TableKey, TermTable]
+    fields: frozenset[str] = frozenset()
 
     def widened(self, _own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
         """Return the statistics of `terms` (t,), which are all of a shard."""

@@ -309,6 +309,22 @@ def test_numbers_that_only_one_shard_has_count_for_all(
             each.search("ant bee", rank="wmd+prior:field=likings")
 
 
+def test_filters_by_fields_that_only_one_shard_has(make_cluster: MakeCluster, make_collection: MakeCollection) -> None:
+    documents = [*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})]
+    cluster, one = make_cluster(documents), make_collection()
+    one.index(documents)
+    for where in ("likes>2", "likes!=3", "likes", "!likes", "likes=nothing"):
+        _check_same(cluster.search("ant bee", k=5, where=[where]), one.search("ant bee", k=5, where=[where]))
+        with one.contents([where]) as contents:
+            assert cluster.count([where]) == len(contents)
+            assert {entry.key for entry in cluster.entries([where], None, 0)} == set(contents.keys())
+    for each in (cluster, one):
+        with pytest.raises(UsageError, match="no document has a field 'likings': the fields are label, likes"):
+            each.search("ant bee", where=["likings>2"])
+    with pytest.raises(UsageError, match="no document has a field 'likings'"):
+        cluster.count(["likings>2"])
+
+
 def test_rejections_go_to_the_caller_and_a_strict_run_writes_nothing(make_cluster: MakeCluster) -> None:
     cluster, seen = make_cluster([]), list[Rejection]()
     bad = Rejection("file.jsonl", 3, "no text")
