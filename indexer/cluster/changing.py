@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from moverank.indexer.cluster.coordinator import Coordinator
+from moverank.indexer.cluster.coordinator import Coordinator, fields_of
 from moverank.indexer.cluster.feed import FeedResult
 from moverank.indexer.cluster.messages import Call
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UnknownKey, UsageError
+from moverank.indexer.indexing.removal import check_selection, no_source
 from moverank.indexer.options import Where
 from moverank.indexer.progress import Progress
 from moverank.rerank.runtime.batches import batches
@@ -92,11 +93,11 @@ class Changer:
     ) -> Changes:
         """Remove documents; for the errors see `Collection.remove`. Nothing is removed if any key is unknown."""
         if where is None and source is None:
-            calls = self._with_keys(keys)
+            chosen = self._with_keys(keys)
         else:
-            calls = {name: {"where": where, "source": source, "everything": True} for name in self._names}
-        planned = self._remove({shard: chosen | {"dry_run": True} for shard, chosen in calls.items()})
-        count = sum(changes.removed for changes in planned.values())
+            check_selection(keys, where, source)
+            chosen = self._selected(where, source)
+        count = sum(map(len, chosen.values()))
         if dry_run:
             return Changes(removed=count)
         total = sum(state.documents for state in self._coordinator.states().values())
@@ -105,21 +106,25 @@ class Changer:
                 f"nothing was removed: all {count:,} documents pass the filter; --yes (in Python everything=True) "
                 "confirms that they are to be removed"
             )
-        done = self._remove({shard: calls[shard] for shard, changes in planned.items() if changes.removed})
+        calls = {shard: Call.of("remove", self._wait, own) for shard, own in chosen.items() if own}
+        done: dict[str, Changes] = self._coordinator.call_all(calls)
         return self._numbered(Changes(removed=sum(changes.removed for changes in done.values())))
 
-    def _with_keys(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return the selection of each shard; a document that is being moved is in two of them."""
+    def _with_keys(self, keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the keys that each shard has; a document that is being moved is in two of them."""
         found: dict[str, list[str]] = self._all("known", list(dict.fromkeys(keys)))
         missing = [key for key in keys if not any(key in own for own in found.values())]
         if missing:
             raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
-        return {shard: {"keys": own} for shard, own in found.items() if own}
+        return found
 
-    def _remove(self, calls: Mapping[str, dict[str, Any]]) -> dict[str, Changes]:
-        return self._coordinator.call_all(
-            {shard: Call.of("remove", self._wait, **chosen) for shard, chosen in calls.items()}
-        )
+    def _selected(self, where: Where | None, source: str | None) -> dict[str, list[str]]:
+        """Return the keys of the documents of each shard that a filter, a source or both choose."""
+        fields = fields_of(self._coordinator.states())
+        found: dict[str, list[str] | None] = self._all("selected", where, source, fields)
+        if all(own is None for own in found.values()):
+            raise no_source(source)
+        return {shard: own or [] for shard, own in found.items()}
 
     def balance(self, names: Sequence[str], progress: Progress, *, leaving: str = "") -> int:
         """Move documents to the shards `names` that their keys belong to now, and return how many were moved.
@@ -154,7 +159,7 @@ class Changer:
             except BaseException:
                 self._coordinator.tell((target,), "abort_feed", name)
                 raise
-        self._coordinator.call(shard, "remove", self._wait, keys=keys, upkeep=False)
+        self._coordinator.call(shard, "remove", self._wait, keys, upkeep=False)
 
     def _all(self, method: str, *arguments: Any, **named: Any) -> dict[str, Any]:
         return self._coordinator.call_all(dict.fromkeys(self._names, Call(method, arguments, named)))

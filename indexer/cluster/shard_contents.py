@@ -17,6 +17,7 @@ from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
+from moverank.indexer.indexing.removal import ids_of
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.options import Where
 from moverank.indexer.reranking.stored_texts import corpus_vocabulary, stored_counts, stored_splits
@@ -75,10 +76,19 @@ class ShardContents:
             )
         return feed
 
-    def remove(self, wait: float, **selection: Any) -> Changes:
+    def selected(self, where: Where | None, source: str | None, fields: Iterable[str]) -> list[str] | None:
+        """Return the keys of the documents of a filter, a source or both; None if none came from the source.
+
+        `fields` are those of documents of all shards.
+        """
+        with Collection.open(self.directory) as collection, collection.reading() as reader:
+            ids = ids_of(reader, where, source, fields)
+            return None if ids is None else list(reader.keys(ids).values())
+
+    def remove(self, wait: float, keys: Sequence[str], *, upkeep: bool = True) -> Changes:
         """Remove documents; see `Collection.remove`."""
         with Collection.open(self.directory, wait=wait) as collection:
-            return collection.remove(**selection)
+            return collection.remove(keys, upkeep=upkeep)
 
     def change_settings(self, choices: dict[str, Any], wait: float) -> None:
         """Change settings; see `Collection.change_settings`."""

@@ -1,7 +1,7 @@
 """Removes documents from the store."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from moverank.indexer.documents import Changes
@@ -46,11 +46,10 @@ class Selection:
         """Return the ids of the documents."""
         if self.where is None and self.source is None:
             return _with_keys(reader, self.keys)
-        if self.keys or not (self.where or self.source):
-            raise UsageError("name the documents to remove either by keys, or by conditions, a source or both")
-        chosen = [] if self.source is None else [_of_source(reader, self.source)]
-        chosen += [] if self.where is None else [matching_ids(reader, self.where).tolist()]
-        ids = sorted(set.intersection(*map(set, chosen)))
+        check_selection(self.keys, self.where, self.source)
+        ids = ids_of(reader, self.where, self.source)
+        if ids is None:
+            raise no_source(self.source)
         if self.where is not None and ids and len(ids) == reader.document_count() and not self.everything:
             raise UsageError(
                 f"nothing was removed: all {len(ids):,} documents pass the filter; --yes (in Python everything=True) "
@@ -82,12 +81,29 @@ def _with_keys(reader: Reader, keys: Sequence[str]) -> list[int]:
     return [document.id for document in known.values()]
 
 
-def _of_source(reader: Reader, source: str) -> list[int]:
-    """Return the ids of the documents of a source, named as it is listed; CollectionError if there are none."""
-    ownership = Ownership(reader, Scope.of_source(source))
-    found = unseen_documents(reader, ownership, frozenset(), Protection()).removable
-    if not found:
-        raise CollectionError(
-            f"nothing was removed: no document came from {source!r}; `moverank info --source` lists the sources"
-        )
-    return list(found)
+def check_selection(keys: Sequence[str], where: Where | None, source: str | None) -> None:
+    """Raise UsageError for documents that are named by keys and by a filter or a source, or by an empty one."""
+    if keys or not (where or source):
+        raise UsageError("name the documents to remove either by keys, or by conditions, a source or both")
+
+
+def ids_of(reader: Reader, where: Where | None, source: str | None, elsewhere: Iterable[str] = ()) -> list[int] | None:
+    """Return the ids, increasing, of the documents of a filter, of a source, named as it is listed, or of both.
+
+    None if no document came from the source. Documents in other shards have the fields `elsewhere`.
+    """
+    chosen = None if where is None else set(matching_ids(reader, where, elsewhere).tolist())
+    if source is not None:
+        ownership = Ownership(reader, Scope.of_source(source))
+        own = set(unseen_documents(reader, ownership, frozenset(), Protection()).removable)
+        if not own:
+            return None
+        chosen = own if chosen is None else chosen & own
+    return sorted(chosen or ())
+
+
+def no_source(source: str | None) -> CollectionError:
+    """Return the error of a source that no document came from."""
+    return CollectionError(
+        f"nothing was removed: no document came from {source!r}; `moverank info --source` lists the sources"
+    )

@@ -1,6 +1,7 @@
 """A collection in shards answers as one collection of the same documents, which brute force checks elsewhere."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from moverank import Collection, Document
 from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.cluster.cluster_file import ShardPlace
 from moverank.indexer.cluster.routing import shard_of
-from moverank.indexer.documents import Rejection
+from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.maintenance import check
@@ -323,6 +324,24 @@ def test_filters_by_fields_that_only_one_shard_has(make_cluster: MakeCluster, ma
             each.search("ant bee", where=["likings>2"])
     with pytest.raises(UsageError, match="no document has a field 'likings'"):
         cluster.count(["likings>2"])
+
+
+def test_removal_by_what_only_one_shard_has(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    cluster = make_cluster([*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})])
+    notes = str(tmp_path.resolve() / "notes.jsonl")
+    cluster.index([replace(document("noted", "gnu"), origin=Origin(NamedSource(notes, "notes.jsonl")))])
+    with pytest.raises(CollectionError, match="no document came from 'others'"):
+        cluster.remove(source="others")
+    with pytest.raises(UsageError, match="either by keys, or by conditions"):
+        cluster.remove(["d1"], where=["likes>2"])
+    with pytest.raises(UsageError, match="no document has a field 'likings'"):
+        cluster.remove(where=["likings>2"])
+    assert len(cluster) == 24
+    assert cluster.remove(where=["likes>2"], source=notes).removed == 0
+    assert cluster.remove(source=notes, dry_run=True).removed == 1
+    assert cluster.remove(source=notes).removed == 1
+    assert cluster.remove(where=["likes>2"]).removed == 1
+    assert len(cluster) == 22
 
 
 def test_rejections_go_to_the_caller_and_a_strict_run_writes_nothing(make_cluster: MakeCluster) -> None:
