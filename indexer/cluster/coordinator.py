@@ -226,7 +226,8 @@ class Coordinator:
         """Search one version; a document that is being moved is in two shards: then for so many more hits."""
         wanted = options.k
         while True:
-            ranking = self._once(version, request, replace(options, k=wanted))
+            depth = None if options.depth is None else max(options.depth, wanted)
+            ranking = self._once(version, request, replace(options, k=wanted, depth=depth))
             first = {hit.key: hit for hit in reversed(ranking.hits)}
             if len(first) >= options.k or len(ranking.hits) < wanted:
                 hits = tuple(hit for hit in ranking.hits if first[hit.key] is hit)

@@ -428,6 +428,8 @@ def test_a_document_that_is_in_two_shards_is_one_hit(make_cluster: MakeCluster) 
     cluster.refresh()
     found = cluster.search("ant bee cat", rank="wmd", k=5)
     assert [hit.distance for hit in found.hits] == pytest.approx([hit.distance for hit in expected.hits])
+    few = cluster.search("ant bee cat", rank="wmd", k=2, depth=2, exact=True)
+    assert [hit.distance for hit in few.hits] == pytest.approx([hit.distance for hit in expected.hits[:2]])
     assert cluster.balance() == len(keys)
     assert len(cluster) == 32
 
