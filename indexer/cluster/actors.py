@@ -12,6 +12,7 @@ from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.messages import Call, Failure, failure_of
 from moverank.indexer.cluster.shard import Shard
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.store import database_errors
 
 _CALLS = 64  # that an actor runs at a time: most of them wait for other shards
 _STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here
@@ -30,7 +31,8 @@ class _ShardActor(Shard):
     def call(self, method: str, *arguments: Any, **named: Any) -> Any:
         """Return the result of a method, or its failure."""
         try:
-            return getattr(self, method)(*arguments, **named)
+            with database_errors():
+                return getattr(self, method)(*arguments, **named)
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer
             return failure_of(error)
 

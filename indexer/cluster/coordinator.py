@@ -18,7 +18,7 @@ from moverank.indexer.cluster.actors import Lost, RayShards
 from moverank.indexer.cluster.merging import Merged, merged_ranking, replies_to
 from moverank.indexer.cluster.messages import Call, Explained, ExplainRequest, Failure, Found, Message, ShardState
 from moverank.indexer.cluster.shard import StaleState
-from moverank.indexer.errors import CollectionError, UnknownKey
+from moverank.indexer.errors import CollectionError, ConnectionLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT
 from moverank.indexer.options import SearchOptions
@@ -212,12 +212,14 @@ class Coordinator:
         raise UnknownKey(f"the collection has no document with the key {key!r}")
 
     def _repeated(self, search: Callable[[Version], _Answer], keys: Keys) -> _Answer:
-        """Search, and search again in a new version if a shard was lost or changed."""
+        """Search, and search again in a new version if a shard was lost or changed, or lost its database."""
         until = time.monotonic() + _PATIENCE
         while True:
             try:
                 return search(self.version(keys()))
-            except (StaleState, ShardLost):
+            except (StaleState, ShardLost, ConnectionLost) as error:
+                if isinstance(error, ConnectionLost):
+                    self.tell(self._shards.names, "forget")
                 self.refresh()
                 if time.monotonic() > until:
                     raise

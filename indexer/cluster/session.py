@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.cluster.messages import Bounding, Explained, Failure, Found, Gathering, Message, Reply, failure_of
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.store import database_errors
 
 _Floats = NDArray[np.float64]
 
@@ -30,7 +31,9 @@ class Session:
 
     def _run(self, work: "Callable[[Session], Found | Explained]") -> None:
         try:
-            self._messages.put(work(self))
+            with database_errors():
+                found = work(self)
+            self._messages.put(found)
         except _Ended:
             self._messages.put(Failure(CollectionError("a shard waited too long for the others")))
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer

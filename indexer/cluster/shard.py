@@ -143,6 +143,17 @@ class Shard(ShardContents):
             before.replaced()
             before.release()
 
+    def forget(self) -> None:
+        """Let states be opened again, after the connection to a database was lost; searches that run end first."""
+        with self._lock:
+            versions, self._versions = self._versions, {}
+            opened, self._opened = self._opened, None
+        for version in versions.values():
+            version.opened.release()
+        if opened:
+            opened.replaced()
+            opened.release()
+
     def _current_store(self) -> Store:
         if self._store is None:
             self._store, self._embedding = _opened_store(self.directory)
@@ -211,14 +222,9 @@ class Shard(ShardContents):
         """End all searches, and close the collection."""
         for name in list(self._running):
             self.end(name)
+        self.forget()
         with self._lock:
-            versions, self._versions = self._versions, {}
-            opened, self._opened, store, self._store = self._opened, None, self._store, None
-        for version in versions.values():
-            version.opened.release()
-        if opened:
-            opened.replaced()
-            opened.release()
+            store, self._store = self._store, None
         if store:
             store.close()
 

@@ -137,6 +137,23 @@ def test_shards_may_be_in_a_database(postgres: None, make_cluster: MakeCluster) 
             assert len(one) == len(cluster) - len(_keys(cluster))
 
 
+def test_searches_go_on_when_a_database_ends_connections(postgres: None, make_cluster: MakeCluster) -> None:
+    _ = postgres
+    psycopg = pytest.importorskip("psycopg", reason="needs the extra `postgres`")
+    with make_cluster(random_documents(30), 2) as cluster:
+        url = f"postgresql://postgres@/postgres?host={os.environ['PGHOST']}&schema=shard_four"
+        cluster.add_shard(ShardPlace("s3", url))
+        expected = [hit.distance for hit in cluster.search("ant bee", rank="wmd", k=5).hits]
+        with psycopg.connect(host=os.environ["PGHOST"], user="postgres", autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+        found = cluster.search("ant bee", rank="wmd", k=5)
+        assert [hit.distance for hit in found.hits] == expected
+        assert found.certified
+
+
 def _keys(cluster: Cluster) -> list[str]:
     places = [cluster.file.place_of(shard) for shard in cluster.file.shards[:2]]
     keys: list[str] = []
