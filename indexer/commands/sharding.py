@@ -24,10 +24,10 @@ from moverank.indexer.commands.shared_options import (
     Wait,
     Weights,
 )
-from moverank.indexer.progress import Progress
 
 if TYPE_CHECKING:
     from moverank.indexer.cluster.cluster import Cluster
+    from moverank.indexer.progress import Progress
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
 SAME = (indexing.index, indexing.threads, searching.search, searching.similar, searching.explain, upkeep.remove)

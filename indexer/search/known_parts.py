@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import COSINE, PRIOR, VECTOR, ScorerChoice, Term
 from moverank.indexer.search.encoded_documents import cosine_distances, encoder_distances, vector_distances
 from moverank.indexer.search.peers import span
-from moverank.indexer.search.priors import without_numbers
 from moverank.indexer.search.query import Prior, Query
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
@@ -175,6 +175,11 @@ def _prior(query: Query, prior: Prior, term: Term, scale: str) -> KnownPart:
     # One more, which is no document: the largest cost is 1 even if it is not among the values.
     ids = np.append(prior.ids, NO_DOCUMENT)
     return KnownPart(term, ids, np.append(costs, 1.0), np.append(prior.values, np.nan))
+
+
+def without_numbers(name: str) -> UsageError:
+    """Return the error of a ranking by a field in which no document has a number."""
+    return UsageError(f"no document has a number in the field {name!r}")
 
 
 def names_of(terms: tuple[Term, ...]) -> Mapping[Term, str]:

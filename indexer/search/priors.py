@@ -5,9 +5,9 @@ from math import isfinite, nan
 
 import numpy as np
 
-from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import PRIOR
+from moverank.indexer.search.known_parts import without_numbers
 from moverank.indexer.search.query import Prior
 from moverank.indexer.store import Reader
 
@@ -23,11 +23,6 @@ def read_prior(reader: Reader, name: str) -> Prior:
     if found is None:
         raise without_numbers(name)
     return found
-
-
-def without_numbers(name: str) -> UsageError:
-    """Return the error of a ranking by a field in which no document has a number."""
-    return UsageError(f"no document has a number in the field {name!r}")
 
 
 def prior_of(reader: Reader, name: str) -> Prior | None:

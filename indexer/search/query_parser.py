@@ -18,7 +18,8 @@ from moverank.indexer.ranking_term import VECTOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
 from moverank.indexer.search.ignored_words import ignored_words
-from moverank.indexer.search.priors import prior_fields, prior_of, without_numbers
+from moverank.indexer.search.known_parts import without_numbers
+from moverank.indexer.search.priors import prior_fields, prior_of
 from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryTerms, QueryWords
 from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
 from moverank.indexer.search.view import LiveSegment, View
