@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Mapping
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
@@ -16,7 +17,7 @@ from moverank.indexer.store import database_errors
 
 _CALLS = 64  # that an actor runs at a time: most of them wait for other shards
 _STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here
-
+_TOKEN = "~/.ray/auth_token"  # noqa: S105 - where Ray keeps it
 
 _USERS: set[int] = set()  # objects of this process that use Ray
 
@@ -128,6 +129,11 @@ class RayShards:
             self._ray.shutdown()
 
 
+def _has_token() -> bool:
+    """Return whether this user has a token, which clusters of Ray ask for if the user who started them had one."""
+    return bool({"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()) or Path(_TOKEN).expanduser().exists()
+
+
 def _connected(address: str) -> tuple[Any, bool]:
     """Return Ray, connected to the cluster at an address or to a new one, and whether this connected it.
 
@@ -136,6 +142,8 @@ def _connected(address: str) -> tuple[Any, bool]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent to anybody
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "(?s).")  # its messages would go to standard output
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    if address and _has_token():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
     try:
         import ray
     except ImportError as error:
@@ -153,7 +161,10 @@ def _connected(address: str) -> tuple[Any, bool]:
             **({} if address else own),
         )
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        raise CollectionError(f"the Ray cluster at {address or 'this machine'} cannot be used: {error}") from error
+        hint = f"; it may ask for the token that {_TOKEN} of its first machine has: copy that file" if address else ""
+        raise CollectionError(
+            f"the Ray cluster at {address or 'this machine'} cannot be used: {error}{hint}"
+        ) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)  # Ray's own prints a stack
     return ray, True

@@ -118,15 +118,18 @@ class ClusterFile:
         raise UsageError(f"{self.path} has no shard {name!r}: choose {', '.join(self.names)}")
 
 
-def new_shards(path: Path, number: int, places: Sequence[str]) -> tuple[ShardPlace, ...]:
-    """Return shards s1, s2, ... at these places, or in directories beside the file; UsageError for too few places."""
+def new_shards(path: Path, number: int, places: Sequence[str], nodes: Sequence[str] = ()) -> tuple[ShardPlace, ...]:
+    """Return shards s1, s2, ... at these places, or in directories beside the file; UsageError for too few places.
+
+    `nodes` are the addresses of their machines, none or one for each.
+    """
     names = [f"s{i:0{len(str(number))}}" for i in range(1, 1 + number)]
     if places and len(places) != number:
         raise UsageError(f"{number} shards need as many places, not {len(places)}: repeat --place")
-    return tuple(
-        ShardPlace(name, place)
-        for name, place in zip(names, places or [default_place(path, name) for name in names], strict=True)
-    )
+    if nodes and len(nodes) != number:
+        raise UsageError(f"{number} shards need as many machines, not {len(nodes)}: repeat --node")
+    chosen = places or [default_place(path, name) for name in names]
+    return tuple(ShardPlace(*shard) for shard in zip(names, chosen, nodes or [""] * number, strict=True))
 
 
 def typed_place(place: str) -> str:

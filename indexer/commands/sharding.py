@@ -58,6 +58,10 @@ def create(
     address: Annotated[
         str, typer.Option(metavar="ADDRESS", help="A running Ray cluster, such as auto. [default: this machine]")
     ] = "",
+    node: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS", help="Machine in the Ray cluster of each place; repeatable."),
+    ] = None,
     embedding: Embedding = None,
     normalize: Normalize = None,
     weights: Weights = None,
@@ -84,7 +88,8 @@ def create(
     encoder, words = (first_stage, first_stage_option, None), (stop_words, title_weight)
     choices = indexing.settings_chosen(embedding, None, normalize, weights, gamma, encoder, faiss, words, rank)
     defaults: dict[str, Any] = {"title_weight": TITLE_WEIGHT, "stop_words": choose_stop_words(None)}
-    described = ClusterFile(file, new_shards(file, shards, [typed_place(one) for one in place or ()]), address)
+    places = new_shards(file, shards, [typed_place(one) for one in place or ()], node or ())
+    described = ClusterFile(file, places, address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:
         Cluster.create(
             described, Settings(**defaults | choices), trust_pickle=trust_pickle, wait=wait, progress=bars

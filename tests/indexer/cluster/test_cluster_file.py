@@ -61,3 +61,11 @@ def test_a_missing_file_names_the_command_that_makes_it(tmp_path: Path) -> None:
 def test_an_unknown_shard_lists_the_others(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"has no shard 'x': choose s1, s2"):
         ClusterFile(tmp_path / "f.toml", new_shards(tmp_path / "f.toml", 2, [])).shard("x")
+
+
+def test_each_place_may_have_a_machine(tmp_path: Path) -> None:
+    path = tmp_path / "f.toml"
+    ClusterFile(path, new_shards(path, 2, ["one", "two"], ["10.0.0.1", "10.0.0.2"])).write()
+    assert [shard.node for shard in ClusterFile.read(path).shards] == ["10.0.0.1", "10.0.0.2"]
+    with pytest.raises(UsageError, match="2 shards need as many machines, not 1: repeat --node"):
+        new_shards(path, 2, ["one", "two"], ["10.0.0.1"])
