@@ -13,6 +13,8 @@ from moverank.rerank.kernels.minimum import smaller
 _SQUARINGS = 8
 # Regularisation relative to the one-pass dual: a strong one converges fast, a weaker one then refines its potentials.
 _REGULARISATIONS = (0.03, 0.01)
+# A factor for what float32 takes off the root of c^2 + slack: its product, sum and root are off by less than 2^-23.
+_RAISED = 1 + 2.0**-22
 # The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop takes as long as the rest.
 _LANES = 32
 
@@ -158,14 +160,30 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=SUMS, error_model="numpy")
 def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
-    """Scale the rows of the kernel to `left` and its columns to `right`, in turn; `f` (n,) receives the row factors."""
+    """Scale the rows of the kernel to `left` and its columns to `right`, in turn; `f` (n,) receives the row factors.
+
+    Four rows at a time share each load and store of the columns, and do not wait for each other's sums.
+    """
     n, w = kernel.shape
     g, sums = np.ones(w, np.float32), np.empty(w, np.float32)
+    fours = n - n % 4
     for _ in range(steps):
         sums[:] = np.float32(0)
-        for p in range(n):
-            row = kernel[p]
-            total = np.float32(0)
+        for p in range(0, fours, 4):
+            one, two, three, four = kernel[p], kernel[p + 1], kernel[p + 2], kernel[p + 3]
+            first, second, third, fourth = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
+            for c in range(w):
+                first += one[c] * g[c]
+                second += two[c] * g[c]
+                third += three[c] * g[c]
+                fourth += four[c] * g[c]
+            first, second = left[p] / first, left[p + 1] / second
+            third, fourth = left[p + 2] / third, left[p + 3] / fourth
+            f[p], f[p + 1], f[p + 2], f[p + 3] = first, second, third, fourth
+            for c in range(w):
+                sums[c] += one[c] * first + two[c] * second + three[c] * third + four[c] * fourth
+        for p in range(fours, n):
+            row, total = kernel[p], np.float32(0)
             for c in range(w):
                 total += row[c] * g[c]
             factor = left[p] / total
@@ -194,7 +212,7 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
     The columns are scaled once more, in float64, so that none exceeds its mass by more than rounding.
     """
     n, m = local.shape
-    g = np.zeros(m)
+    g, raised_slack = np.zeros(m), np.float32(slack * _RAISED)
     for p in range(n):
         row, scaled = kernel[p], np.float64(f[p])
         for c in range(m):
@@ -208,7 +226,7 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
     for p in range(n):
         total = _dot(kernel[p], g)
         factor = min(np.float64(f[p]), left[p] / total) if total > 0.0 else 0.0
-        cost += _send(kernel[p], g, factor, local[p], slack, sent)
+        cost += _send(kernel[p], g, factor, local[p], raised_slack, sent)
         rest = max(left[p] - factor * total, 0.0)
         short[p] = rest
         missing += rest
@@ -222,8 +240,8 @@ def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-unty
         return np.inf
     if missing > 0.0 and lacking > 0.0:
         for p in range(n):
-            cost += _fill(sent, short[p] / lacking, local[p], slack)
-    return cost
+            cost += _fill(sent, short[p] / lacking, local[p], raised_slack)
+    return cost * _RAISED
 
 
 @compiled(fastmath=SUMS)
@@ -242,7 +260,7 @@ def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
     for c in range(len(g)):
         mass = factor * row[c] * g[c]
         sent[c] += mass
-        cost += mass * math.sqrt(np.float64(costs[c]) * np.float64(costs[c]) + slack)
+        cost += mass * math.sqrt(costs[c] * costs[c] + slack)
     return cost
 
 
@@ -251,5 +269,5 @@ def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
     """Return the cost of moving a share of what each column lacks."""
     cost = 0.0
     for c in range(len(lacking)):
-        cost += lacking[c] * share * math.sqrt(np.float64(costs[c]) * np.float64(costs[c]) + slack)
+        cost += lacking[c] * share * math.sqrt(costs[c] * costs[c] + slack)
     return cost
