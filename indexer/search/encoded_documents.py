@@ -12,7 +12,7 @@ from moverank.indexer.search.stage_search import stage_search
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.indexer.snapshot.sums_cache import cached_sums
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.distance.bounds import bag_means, centroid_lengths
+from moverank.rerank.distance.bounds import bag_means, centroid_lengths, products_with_one
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose
 
@@ -65,8 +65,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         if key not in view.encoded:
             view.encoded[key] = _centroid_lengths(view, part, live, query)
         bags = part.bags(rows, ranking.gamma, ranking.weights)
-        by_word = part.segment.vectors @ centre.astype(np.float32)
-        products = bag_means(bags, by_word)
+        products = bag_means(bags, products_with_one(part.segment.vectors, centre))
         lengths = view.encoded[key][wanted] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])

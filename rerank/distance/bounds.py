@@ -102,7 +102,16 @@ def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.broadcast_to(np.asarray(threshold, np.float64), count))
 
 
-def bag_means(bags: Bags, values: NDArray[np.float32]) -> NDArray[np.float64]:
+def products_with_one(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inner products (n,) of `vectors` (n, d) and `one` (d,), each the same whatever the others are."""
+    from moverank.rerank.kernels import products
+
+    out, packed = np.empty(len(vectors)), np.ascontiguousarray(vectors)
+    parallel_for(lambda first, last: products.products_with_one(first, last, packed, one, out), len(vectors))
+    return out
+
+
+def bag_means(bags: Bags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
     from moverank.rerank.kernels.relaxed_sides import document_sides
 

@@ -36,3 +36,16 @@ def products(vectors, query, out):  # type: ignore[no-untyped-def]
             for x in range(d):
                 product += vector[x] * one[x]
             out[i, j] = product
+
+
+@compiled(fastmath=SUMS)
+def products_with_one(first, last, vectors, one, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n,) with the inner products of `vectors` (n, d) float32 and `one` (d,) float64, summed in float64.
+
+    BLAS rounds the product of a vector differently among other vectors; this one is always the same.
+    """
+    for i in range(first, last):
+        vector, product = vectors[i], 0.0
+        for x in range(len(one)):
+            product += vector[x] * one[x]
+        out[i] = product
