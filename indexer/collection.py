@@ -10,7 +10,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.contents import Contents, StoredDocuments
+from moverank.indexer.contents.contents import Contents
+from moverank.indexer.contents.stored_documents import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
 from moverank.indexer.files.location import collection_directory

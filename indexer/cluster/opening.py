@@ -1,11 +1,15 @@
 """Opens what `-i` names: a collection, or one in shards."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
+    from moverank.indexer.contents.listing import Listing
+    from moverank.indexer.options import Where
 
 
 def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
@@ -19,3 +23,23 @@ def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
     from moverank.indexer.collection import Collection
 
     return Collection.open(index, wait=wait)
+
+
+@contextmanager
+def open_listing(index: Path, where: "Where | None") -> "Iterator[Listing]":
+    """Open one state of the documents that pass a filter, without their texts; without imports that they do not need.
+
+    Raises CollectionError, and UsageError for an invalid filter.
+    """
+    if not where:
+        from moverank.indexer.contents.listing import Listing
+        from moverank.indexer.store.direct_reader import direct_reader
+
+        with direct_reader(index) as reader:
+            if reader:
+                yield Listing(reader)
+                return
+    from moverank.indexer.collection import Collection
+
+    with Collection.open(index) as collection, collection.contents(where) as contents:
+        yield contents

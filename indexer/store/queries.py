@@ -1,18 +1,23 @@
-"""What all queries need: single values, many values, and rows without holding them all in memory."""
+"""What all queries by SQLAlchemy need: single values, many values, and rows without holding them all in memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
+
+from moverank.indexer.store.entry_reader import EntryReader
 
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
 
-class Queries:
+class Queries(EntryReader):
     """Queries to one state of the database, over one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def _selected(self, statement: str) -> Iterator[Any]:
+        return self._stream(text(statement))
 
     def _scalar(self, statement: Any) -> int:
         return int(self._connection.scalar(statement) or 0)

@@ -12,7 +12,7 @@ from moverank.indexer.store.field_reader import FieldReader
 from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
 from moverank.indexer.store.stage_reader import StageReader
 from moverank.indexer.titles import counted_texts
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
@@ -71,10 +71,6 @@ class Reader(DocumentReader, FieldReader, StageReader):
         """Return the revision up to which removals are no longer recorded."""
         value = self._connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == REMOVALS_FORGOTTEN))
         return int(value or 0)
-
-    def document_count(self) -> int:
-        """Return the number of documents."""
-        return self._scalar(select(func.count()).select_from(DOCUMENTS))
 
     def wordless_count(self) -> int:
         """Return the number of documents without any known word."""
@@ -195,10 +191,6 @@ class Reader(DocumentReader, FieldReader, StageReader):
         numbers = self._connection.scalars(select(FILES.c.number).where(*own).order_by(FILES.c.number)).all()
         for number in numbers:
             yield self._connection.scalars(select(FILES.c.content).where(*own, FILES.c.number == number)).one()
-
-    def ids(self) -> Iterator[int]:
-        """Iterate over all document ids."""
-        return (row.id for row in self._stream(select(DOCUMENTS.c.id)))
 
     def words(self, words: Sequence[str]) -> list[StoredWord]:
         """Return the stored ones of some words, with ids and vector rows."""
