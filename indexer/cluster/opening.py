@@ -1,9 +1,12 @@
-"""Opens what `-i` names: a collection, or one in shards."""
+"""Opens what `-i` names: a collection, or one in shards.
+
+What a SQLite file shows by few statements is read without SQLAlchemy and numpy, whose imports take longer.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moverank.indexer.cluster.cluster import Cluster
@@ -27,7 +30,7 @@ def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
 
 @contextmanager
 def open_listing(index: Path, where: "Where | None") -> "Iterator[Listing]":
-    """Open one state of the documents that pass a filter, without their texts; without imports that they do not need.
+    """Open one state of the documents that pass a filter, without their texts.
 
     Raises CollectionError, and UsageError for an invalid filter.
     """
@@ -43,3 +46,16 @@ def open_listing(index: Path, where: "Where | None") -> "Iterator[Listing]":
 
     with Collection.open(index) as collection, collection.contents(where) as contents:
         yield contents
+
+
+def index_info(index: Path) -> dict[str, Any]:
+    """Return sizes, revision and settings of a collection by name; CollectionError if it cannot be opened."""
+    from moverank.indexer.contents.summary import stored_summary
+    from moverank.indexer.store.direct_reader import direct_reader
+
+    with direct_reader(index) as reader:
+        info = stored_summary(reader, index) if reader else None
+    if info is None:
+        with open_index(index) as collection:
+            info = collection.info()
+    return info

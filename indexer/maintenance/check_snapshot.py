@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.files.checksums import read_checksummed_json
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.files.mapped_arrays import is_intact
 from moverank.indexer.settings import Settings
@@ -41,8 +42,12 @@ def check_snapshot(reader: Reader, directory: Path, settings: Settings, embeddin
     yield from map(str, damages)
     for path in sorted(directory.glob(f"{CACHED}*")):
         try:
-            if not is_intact(path):
+            if path.suffix == ".json":
+                read_checksummed_json(path)
+            elif not is_intact(path):
                 yield f"{path} does not match its checksum"
+        except DamagedFile as damage:
+            yield str(damage)
         except OSError as error:
             yield f"{path} cannot be read: {error.strerror}"
 

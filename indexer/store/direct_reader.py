@@ -1,5 +1,6 @@
-"""Reads a SQLite file by the standard library alone: importing SQLAlchemy takes longer than listing documents."""
+"""Reads a SQLite file by the standard library alone: importing SQLAlchemy takes longer than a few statements."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,13 +14,19 @@ from moverank.indexer.files.location import database_url, is_cluster
 from moverank.indexer.store.entry_reader import EntryReader
 from moverank.indexer.store.read_only import is_writable
 from moverank.indexer.store.schema_version import SCHEMA
+from moverank.indexer.store.size_reader import SizeReader
 
 
-class DirectReader(EntryReader):
+class DirectReader(EntryReader, SizeReader):
     """Reads one state of a SQLite file, in the open transaction of `connection`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+
+    def settings(self) -> dict[str, Any]:
+        """Return every setting by name."""
+        rows = self._selected("SELECT name, value FROM settings")
+        return {name: json.loads(value) if isinstance(value, str) else value for name, value in rows}
 
     def _selected(self, statement: str) -> Iterator[Any]:
         return self._connection.execute(statement)

@@ -1,11 +1,11 @@
-"""Read queries to documents without their texts, in SQL: all that listing them needs, without SQLAlchemy if need be."""
+"""Read queries to documents without their texts, in SQL; see `state_reader`."""
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from moverank.indexer.documents import NamedSource, Origin
+from moverank.indexer.store.state_reader import StateReader
 from moverank.rerank.bags.title_rank import TITLE
 
 _CHUNK = 5000  # ids in one statement
@@ -26,16 +26,8 @@ class Entry(NamedTuple):
     origin: Origin | None
 
 
-class EntryReader(ABC):
-    """Reads one consistent state of a database, by statements that SQLite and PostgreSQL both understand."""
-
-    @abstractmethod
-    def _selected(self, statement: str) -> Iterator[Any]:
-        """Iterate over the rows that a SELECT finds."""
-
-    def document_count(self) -> int:
-        """Return the number of documents."""
-        return int(next(self._selected("SELECT count(*) FROM documents"))[0])
+class EntryReader(StateReader):
+    """Reads documents without their texts."""
 
     def ids(self) -> Iterator[int]:
         """Iterate over all document ids, increasing."""

@@ -19,7 +19,7 @@ from tests.benchmarks.small_collection import answers, create, documents, prepar
 from moverank import Collection, IndexerError
 from moverank.indexer.files.directory import CACHED, remove_cached
 from moverank.indexer.files.mapped_arrays import is_intact
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.benchmarks.child_process import FAILED, run_in_child
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.indexer.world import WORDS

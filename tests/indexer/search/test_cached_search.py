@@ -7,7 +7,8 @@ import pytest
 
 from moverank import Collection, Document, Part
 from moverank.indexer.files.directory import CACHED, remove_cached
-from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.repair import repair
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
 
