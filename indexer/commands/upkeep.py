@@ -93,9 +93,9 @@ def refit(
     """
     from moverank.indexer.collection import Collection
     from moverank.indexer.commands.vector_notes import coverage_notes
+    from moverank.indexer.formatters.change_lines import refit_lines
     from moverank.indexer.formatters.output import note, print_object
     from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.formatters.terminal import refit_lines
 
     began, changed = perf_counter(), vectors or embedding is not None
     with (
