@@ -31,7 +31,7 @@ class EntryReader(StateReader):
 
     def ids(self) -> Iterator[int]:
         """Iterate over all document ids, increasing."""
-        return (id_ for (id_,) in self._selected("SELECT id FROM documents ORDER BY id"))
+        return (id_ for (id_,) in self._streamed("SELECT id FROM documents ORDER BY id"))
 
     def entries(self, ids: Sequence[int]) -> list[Entry]:
         """Return the documents with some ids, in the same order and without their texts."""

@@ -23,6 +23,9 @@ class Queries(EntryReader, SizeReader):
         return {row.name: row.value for row in self._connection.execute(select(SETTINGS.c.name, SETTINGS.c.value))}
 
     def _selected(self, statement: str) -> Iterator[Any]:
+        return iter(self._connection.execute(text(statement)).all())
+
+    def _streamed(self, statement: str) -> Iterator[Any]:
         return self._stream(text(statement))
 
     def _scalar(self, statement: Any) -> int:

@@ -17,7 +17,11 @@ class StateReader(ABC):
 
     @abstractmethod
     def _selected(self, statement: str) -> Iterator[Any]:
-        """Iterate over the rows that a SELECT finds."""
+        """Iterate over the rows that a SELECT finds, all of which may be in memory."""
+
+    def _streamed(self, statement: str) -> Iterator[Any]:
+        """Iterate over the rows that a SELECT finds without holding them all in memory."""
+        return self._selected(statement)
 
     def _column(self, statement: str) -> list[Any]:
         return [value for (value,) in self._selected(statement)]
