@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from moverank.indexer.errors import VectorsError
+from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_names
 from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.settings import Settings
@@ -11,7 +11,7 @@ from moverank.indexer.snapshot.cached_coverage import read_coverage
 from moverank.indexer.snapshot.snapshot_layout import META
 from moverank.indexer.snapshot.snapshot_meta import derived_from, newest_of, valid_for
 from moverank.indexer.store.size_reader import SizeReader
-from moverank.indexer.vectors.manifest import read_manifest
+from moverank.indexer.vectors.manifest import check_files, read_manifest
 
 
 def summary(
@@ -57,10 +57,12 @@ def stored_summary(reader: SizeReader, directory: Path) -> dict[str, Any] | None
     coverage = read_coverage(reader, directory, fingerprint) if fingerprint else None
     if coverage is None:
         return None
+    folder = vectors_folder(directory, stored)
     try:
-        manifest = read_manifest(vectors_folder(directory, stored))
-    except VectorsError:
-        return None
+        manifest = read_manifest(folder)
+        check_files(folder, manifest)
+    except (VectorsError, DamagedFile, OSError, KeyError):
+        return None  # opening the collection has the error
     if manifest["fingerprint"] != fingerprint:
         return None
     settings = Settings.restored(stored)

@@ -27,8 +27,6 @@ from moverank.rerank.errors import EmbeddingError
 from moverank.rerank.words.embedding import Embedding, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
-MATRICES = ("vectors.npy", "subwords.npy")
-
 
 def checksums_name(matrix: str) -> str:
     """Return the name of the file with the block checksums of a matrix."""

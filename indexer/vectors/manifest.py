@@ -1,10 +1,11 @@
 """The manifest of a directory of word vectors: sizes, source, options, fingerprint, checksums."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import DamagedFile, VectorsError
-from moverank.indexer.files.checksums import read_checksummed_json
+from moverank.indexer.files.checksums import check_data, check_names, read_checksummed_json
 
 REPAIR_HINT = "`moverank check --repair` restores the word vectors"
 
@@ -12,6 +13,7 @@ VERSION = 2
 """Version of the directory's layout."""
 
 MANIFEST = "embedding.json"
+MATRICES = ("vectors.npy", "subwords.npy")
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -26,3 +28,14 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     if manifest.get("version") != VERSION:
         raise VectorsError(f"{path} is damaged or of another version: {REPAIR_HINT}")
     return manifest
+
+
+def check_files(directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Compare all files with their sizes, and those other than matrices with their checksums.
+
+    Raises DamagedFile, OSError, and KeyError for an unusable manifest.
+    """
+    checksums = manifest["files"]
+    check_names(directory, checksums, MANIFEST)
+    for name in checksums.keys() - set(MATRICES):
+        check_data(directory / name, (directory / name).read_bytes(), checksums[name])

@@ -64,6 +64,13 @@ def test_without_usable_vectors_it_is_left_to_the_collection(make_collection: Ma
     collection = make_collection()
     collection.index([document("a", "ant")])
     assert _stored(collection.path) is not None
+    words = collection.path / "vectors" / "words.npy"
+    content = words.read_bytes()
+    for damaged in (content[:-1], content[:-1] + b"?"):
+        words.write_bytes(damaged)
+        assert _stored(collection.path) is None
+    words.write_bytes(content)
+    assert _stored(collection.path) is not None
     manifest = collection.path / "vectors" / "embedding.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"words"', b'"Words"'))
     assert _stored(collection.path) is None
