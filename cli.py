@@ -11,27 +11,15 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands import (
-    contents,
-    demonstration,
-    evaluating,
-    indexing,
-    pairing,
-    reranking,
-    searching,
-    serving,
-    sharding,
-    tuning,
-    upkeep,
-)
-from moverank.indexer.commands import help as help_command
 from moverank.indexer.commands.failures import FAILED, INTERRUPTED, failure_of
+from moverank.indexer.commands.lazy_commands import LazyGroup
 from moverank.indexer.commands.logged_notes import NotesHandler
 from moverank.indexer.commands.shared_options import with_wait_limit
 from moverank.indexer.commands.standard_streams import ReaderGone, open_standard_streams
 
 app = typer.Typer(
     name="moverank",
+    cls=LazyGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -39,21 +27,6 @@ app = typer.Typer(
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
-for subject in (
-    indexing,
-    searching,
-    serving,
-    reranking,
-    pairing,
-    contents,
-    upkeep,
-    tuning,
-    demonstration,
-    help_command,
-):
-    app.add_typer(subject.app)
-app.add_typer(evaluating.app, name="evaluate")
-app.add_typer(sharding.app, name="shards")
 
 _NOTES = NotesHandler()
 

@@ -10,7 +10,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from moverank.indexer.contents import Contents, StoredDocuments
+from moverank.indexer.contents.contents import Contents
+from moverank.indexer.contents.stored_documents import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
 from moverank.indexer.files.location import collection_directory
@@ -526,7 +527,17 @@ class Collection(StoredDocuments):
 
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
-        from moverank.indexer.maintenance.summary import summary
+        from moverank.indexer.contents.summary import summary
+        from moverank.indexer.snapshot.coverage import coverage
+        from moverank.indexer.snapshot.database_stage import StageRecord
 
         with self._store.reading() as reader:
-            return summary(reader, self.path, *self._state(reader), self.index_in_use())
+            settings, embedding = self._state(reader)
+            index, record = self.index_in_use(), StageRecord.of(reader.settings())
+            in_use = {
+                "faiss_in_use": index.factory if index else None,
+                "database_stage": str(record) if record else None,
+            }
+            vectors = (len(embedding.words), embedding.dim) if embedding else (0, 0)
+            share = coverage(reader, self.path, settings, embedding).share
+            return summary(reader, self.path, settings, vectors, share, in_use)

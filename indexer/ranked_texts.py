@@ -3,7 +3,7 @@
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.titles import counted_texts
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 
 QueryText = str | Document
 """What is searched for: a text, or a document with a title and ranked parts, whose key does not matter."""

@@ -2,18 +2,16 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.errors import SettingsError, UsageError
-from moverank.indexer.given_vectors import GIVEN, Space, check_metric, metric_of
-from moverank.indexer.ranking_spec import RankingSpec, own_ranking, scorer_named
-from moverank.indexer.ranking_term import ScorerChoice, Weights
 from moverank.indexer.titles import MAX_TITLE_WEIGHT
-from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.errors import EncoderError, OptionError
-from moverank.rerank.options import key_values
-from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.stop_words import default_stop_words
+
+if TYPE_CHECKING:  # numpy is imported where settings are used: they are also read to be shown
+    from moverank.indexer.given_vectors import Space
+    from moverank.indexer.ranking_spec import RankingSpec
+    from moverank.indexer.ranking_term import ScorerChoice, Weights
 
 _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
 CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
@@ -60,7 +58,7 @@ class Settings:
     train_options: tuple[str, ...] = ()
     stop_words: tuple[str, ...] = ()
     title_weight: int = 1
-    weights: Weights = "tf"
+    weights: "Weights" = "tf"
     gamma: float = 0.0
     rank: str = AUTO_RANK
     first_stage: str = "centroid"
@@ -98,11 +96,14 @@ class Settings:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
-    def ranking(self) -> RankingSpec:
+    def ranking(self) -> "RankingSpec":
         """Return the default ranking, with the default gamma and weights.
 
         Words are stemmed as English unless the collection has stop words of its own.
         """
+        from moverank.indexer.ranking_spec import own_ranking
+        from moverank.rerank.words.stop_words import default_stop_words
+
         english = self.stop_words in ((), tuple(sorted(default_stop_words())))
         rank = default_rank(self.gamma, english=english) if self.rank == AUTO_RANK else self.rank
         return own_ranking(rank, self.gamma, self.weights)
@@ -112,12 +113,17 @@ class Settings:
         """Return the name of the first stage's encoder, or `GIVEN`."""
         return self.first_stage.partition("+")[0]
 
-    def space(self, dim: int) -> Space | None:
+    def space(self, dim: int) -> "Space | None":
         """Return the space of the given vectors, which have `dim` dimensions; None if there is an encoder instead."""
+        from moverank.indexer.given_vectors import GIVEN, Space, metric_of
+
         return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
 
-    def joined_scorer(self) -> ScorerChoice | None:
+    def joined_scorer(self) -> "ScorerChoice | None":
         """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
+        from moverank.indexer.ranking_spec import scorer_named
+        from moverank.rerank.scorers import SCORERS
+
         _, plus, name = self.first_stage.partition("+")
         scorer = scorer_named(name) if plus else None
         if plus and scorer is None:
@@ -126,6 +132,8 @@ class Settings:
 
     def encoder_options(self) -> dict[str, str]:
         """Return the options of the first stage's encoder by name, as typed."""
+        from moverank.rerank.options import key_values
+
         try:
             return key_values(self.first_stage_options)
         except OptionError as error:
@@ -155,6 +163,9 @@ def check_settings(settings: Settings) -> None:
 
 def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
+    from moverank.indexer.given_vectors import GIVEN, check_metric
+    from moverank.rerank.encoders.encoder_registry import choose
+
     try:
         if settings.encoder == GIVEN:
             check_metric(settings.encoder_options())

@@ -13,7 +13,7 @@ from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.messages import Call, Failure, failure_of
 from moverank.indexer.cluster.shard import Shard
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.store import database_errors
+from moverank.indexer.store.database_errors import database_errors
 
 _CALLS = 64  # that an actor runs at a time: most of them wait for other shards
 _STORE_BYTES = 256 * 2**20  # of Ray's object store, if it is started here

@@ -19,7 +19,7 @@ from moverank.indexer.cluster.messages import ExplainRequest, ShardState
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.shard_rankings import checked_ranking
 from moverank.indexer.cluster.whole_corpus import WholeCorpus, joined, joined_words
-from moverank.indexer.contents import Description
+from moverank.indexer.contents.description import Description
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.files.writer_lock import locked

@@ -20,7 +20,7 @@ from moverank.indexer.cluster.messages import Call, Explained, ExplainRequest, F
 from moverank.indexer.cluster.shard import StaleState
 from moverank.indexer.errors import CollectionError, ConnectionLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.searcher import Request

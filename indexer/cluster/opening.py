@@ -1,11 +1,18 @@
-"""Opens what `-i` names: a collection, or one in shards."""
+"""Opens what `-i` names: a collection, or one in shards.
 
+What a SQLite file shows by few statements is read without SQLAlchemy and numpy, whose imports take longer.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
+    from moverank.indexer.contents.listing import Listing
+    from moverank.indexer.options import Where
 
 
 def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
@@ -19,3 +26,36 @@ def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
     from moverank.indexer.collection import Collection
 
     return Collection.open(index, wait=wait)
+
+
+@contextmanager
+def open_listing(index: Path, where: "Where | None") -> "Iterator[Listing]":
+    """Open one state of the documents that pass a filter, without their texts.
+
+    Raises CollectionError, and UsageError for an invalid filter.
+    """
+    if not where:
+        from moverank.indexer.contents.listing import Listing
+        from moverank.indexer.store.direct_reader import direct_reader
+
+        with direct_reader(index) as reader:
+            if reader:
+                yield Listing(reader)
+                return
+    from moverank.indexer.collection import Collection
+
+    with Collection.open(index) as collection, collection.contents(where) as contents:
+        yield contents
+
+
+def index_info(index: Path) -> dict[str, Any]:
+    """Return sizes, revision and settings of a collection by name; CollectionError if it cannot be opened."""
+    from moverank.indexer.contents.summary import stored_summary
+    from moverank.indexer.store.direct_reader import direct_reader
+
+    with direct_reader(index) as reader:
+        info = stored_summary(reader, index) if reader else None
+    if info is None:
+        with open_index(index) as collection:
+            info = collection.info()
+    return info

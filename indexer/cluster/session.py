@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.cluster.messages import Bounding, Explained, Failure, Found, Gathering, Message, Reply, failure_of
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.store import database_errors
+from moverank.indexer.store.database_errors import database_errors
 
 _Floats = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from moverank.indexer.cluster.messages import Failure
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.whole_corpus import ShardCorpus, WordVectorsOf
 from moverank.indexer.collection import Collection
-from moverank.indexer.contents import Contents, Description
+from moverank.indexer.contents.contents import Contents
+from moverank.indexer.contents.description import Description
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory

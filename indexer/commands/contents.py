@@ -24,13 +24,13 @@ def list_documents(
     as_json: Json = False,
 ) -> None:
     """List the documents, one a line: key, title, label and metadata."""
-    from moverank.indexer.collection import Collection
+    from moverank.indexer.cluster.opening import open_listing
     from moverank.indexer.formatters.document_views import entry_line
     from moverank.indexer.formatters.json_objects import entry_object
     from moverank.indexer.formatters.output import note, print_object
 
     aligned = sys.stdout.isatty()
-    with Collection.open(index) as collection, collection.contents(where) as contents:
+    with open_listing(index, where) as contents:
         for entry in contents.entries(limit):
             if as_json:
                 print_object(entry_object(entry))

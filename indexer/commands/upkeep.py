@@ -93,9 +93,9 @@ def refit(
     """
     from moverank.indexer.collection import Collection
     from moverank.indexer.commands.vector_notes import coverage_notes
+    from moverank.indexer.formatters.change_lines import refit_lines
     from moverank.indexer.formatters.output import note, print_object
     from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.formatters.terminal import refit_lines
 
     began, changed = perf_counter(), vectors or embedding is not None
     with (
@@ -131,16 +131,20 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show sizes, settings and revision."""
-    from moverank.indexer.cluster.opening import open_index
+    from moverank.indexer.cluster.opening import index_info, open_index
     from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.terminal import info_view, print_view, sources_view
 
-    with open_index(index) as collection:
-        info = sources_object(collection.sources()) if source else collection.info()
+    if source:
+        with open_index(index) as collection:
+            info = sources_object(collection.sources())
+    else:
+        info = index_info(index)
     if as_json:
         print_object(info)
     else:
+        from moverank.indexer.formatters.terminal import info_view, print_view, sources_view
+
         print_view(sources_view(info["sources"]) if source else info_view(info))
 
 
@@ -152,12 +156,13 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Verify the database, the word vectors, and that all derived files agree with them."""
-    from moverank.indexer import maintenance
     from moverank.indexer.formatters.output import print_check
     from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.maintenance.check import check as check_collection
+    from moverank.indexer.maintenance.repair import repair as repair_collection
 
     with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
-        report = maintenance.repair(index, wait=wait, progress=bars) if repair else maintenance.check(index)
+        report = repair_collection(index, wait=wait, progress=bars) if repair else check_collection(index)
     problems = report.sentences()
     print_check(problems, as_json=as_json)
     if problems:

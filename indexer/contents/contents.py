@@ -1,24 +1,22 @@
 """The documents of one state of a collection that pass a filter, read in batches."""
 
+from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from moverank.indexer.contents.description import Description, describe
+from moverank.indexer.contents.listing import Listing
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.filters import matching_ids
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.options import Where
-from moverank.indexer.store import Entry, Reader, StoredDocument
+from moverank.indexer.store import Reader, StoredDocument
 
-_BATCH = 200  # documents: some may be threads of thousands of posts
 _KEYS = 5000
 
 
-class Contents:
+class Contents(Listing):
     """The documents that `reader` sees and that pass the filter `where`, in the order in which they were first added.
 
     Only their ids are held in memory. All methods but `get` and `describe` raise UsageError for an invalid filter.
@@ -26,26 +24,13 @@ class Contents:
     """
 
     def __init__(self, reader: Reader, where: Where | None = None, elsewhere: Iterable[str] = ()) -> None:
+        super().__init__(reader)
         self._reader, self._where, self._elsewhere = reader, where, elsewhere
-
-    @property
-    def total(self) -> int:
-        """Return the number of all documents."""
-        return self._reader.document_count()
-
-    def __len__(self) -> int:
-        """Return the number of documents that pass the filter."""
-        return len(self._ids)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents."""
-        for ids in self._batches(_BATCH):
+        for ids in self._batches():
             yield from map(restored, self._reader.documents(ids))
-
-    def entries(self, limit: int | None = None, first: int = 0) -> Iterator[Entry]:
-        """Iterate over `limit` documents, None for all, after the `first` ones, without their texts."""
-        for ids in self._batches(_BATCH, limit, first):
-            yield from self._reader.entries(ids)
 
     def keys(self) -> Iterator[str]:
         """Iterate over the keys."""
@@ -74,9 +59,5 @@ class Contents:
         return self._reader.documents([known[key].id])[0] if known else None
 
     @cached_property
-    def _ids(self) -> NDArray[np.int64]:
-        return matching_ids(self._reader, self._where, self._elsewhere)
-
-    def _batches(self, size: int, limit: int | None = None, first: int = 0) -> Iterator[list[int]]:
-        ids = self._ids[first : None if limit is None else first + limit]
-        return (ids[start : start + size].tolist() for start in range(0, len(ids), size))
+    def _ids(self) -> "array[int]":
+        return array("q", matching_ids(self._reader, self._where, self._elsewhere).tobytes())

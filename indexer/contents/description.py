@@ -7,7 +7,7 @@ import numpy as np
 from moverank.indexer.documents import Document, Origin
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.store import Reader, StoredDocument
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

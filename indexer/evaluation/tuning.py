@@ -19,7 +19,7 @@ from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
 from moverank.indexer.ranking_term import Weights
 from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.settings import DEFAULT_K1
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures, measure
 from moverank.rerank.evaluation.selection import folds

@@ -81,6 +81,7 @@ def remove_cached(directory: Path) -> None:
 def remove(directory: Path) -> None:
     """Remove a collection without documents, and its directory if that holds nothing else."""
     clear_unfinished(directory)
+    remove_cached(directory)
     for name in (LOCK, LOCK_OWNER):
         (directory / name).unlink(missing_ok=True)
     with suppress(OSError):

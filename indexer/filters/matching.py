@@ -71,4 +71,4 @@ def _having(reader: Reader, name: str, values: tuple[str, ...] | None) -> list[i
 
 
 def _all_ids(reader: Reader) -> NDArray[np.int64]:
-    return np.sort(np.fromiter(reader.ids(), np.int64))
+    return np.fromiter(reader.ids(), np.int64)

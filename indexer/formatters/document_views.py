@@ -9,7 +9,7 @@ from moverank.indexer.metadata import flattened
 from moverank.indexer.scope import UNKNOWN_SOURCE
 
 if TYPE_CHECKING:  # they load SQLAlchemy
-    from moverank.indexer.contents import Description
+    from moverank.indexer.contents.description import Description
     from moverank.indexer.store import Entry
 
 _LONGEST_VALUE, _LONGEST_LINE = 40, 120

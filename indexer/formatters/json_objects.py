@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
-    from moverank.indexer.contents import Description
+    from moverank.indexer.contents.description import Description
     from moverank.indexer.documents import Changes, Origin
     from moverank.indexer.store import Entry, StoredSource
     from moverank.rerank.distance.explain import Explanation

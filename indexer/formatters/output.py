@@ -111,7 +111,7 @@ def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" 
     if as_json:
         print_object(planned.object(changes) if planned else changes_object(changes))
         return
-    from moverank.indexer.formatters.terminal import changes_line
+    from moverank.indexer.formatters.change_lines import changes_line
 
     for line in planned.lines() if planned else ():
         typer.echo(printable(line))

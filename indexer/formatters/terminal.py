@@ -1,6 +1,6 @@
 """Results as text for a terminal."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
@@ -9,7 +9,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.formatters.percentage import percentage
@@ -107,33 +106,12 @@ def why_not_view(why: "WhyNot") -> RenderableType:
     return Group(Text(f"why not: {limit}. {exclusion(why)}.", style="bold"), table)
 
 
-def changes_line(changes: Changes, seconds: float) -> str:
-    """Return the changes made by a run, which took `seconds`, in one line."""
-    names = ("added", "updated", "removed", "unchanged", "rejected", "kept")
-    counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
-    wordless = f"; {changes.wordless:,} without any known word, never ranked" if changes.wordless else ""
-    rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
-    covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
-    figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"
-    return f"{', '.join(counts) or 'no document found'}{wordless} ({figures})"
-
-
 def info_view(info: Mapping[str, Any]) -> Table:
     """Return the facts about a collection, one per line."""
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in info.items():
         table.add_row(Text(name.replace("_", " "), style="dim"), Text(printable(_fact(name, value)) or "-"))
     return table
-
-
-def refit_lines(info: Mapping[str, Any], seconds: float, *, changed: bool) -> Iterator[str]:
-    """Yield what a refit did, which took `seconds`; `info` is that of the collection, `changed`: also its vectors."""
-    if changed:
-        covered = "" if info["coverage"] is None else f"; {percentage(info['coverage'])} of all words have a vector"
-        yield printable(
-            f"word vectors of {info['embedding']}: {info['vectors']:,} words, {info['dim']} dimensions{covered}"
-        )
-    yield f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)"
 
 
 def sources_view(sources: Sequence[Mapping[str, Any]]) -> Table:

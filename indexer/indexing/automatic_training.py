@@ -16,7 +16,8 @@ from moverank.indexer.indexing.settings_check import TRAINED
 from moverank.indexer.indexing.vectors_change import Training, train_again
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.coverage import LOW, Coverage, coverage
+from moverank.indexer.snapshot.cached_coverage import Coverage
+from moverank.indexer.snapshot.coverage import LOW, coverage
 from moverank.indexer.store import Store
 from moverank.rerank.words.embedding import Embedding
 

@@ -16,16 +16,11 @@ from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
 from moverank.indexer.files.directory import VECTORS
 from moverank.indexer.files.location import shown
 from moverank.indexer.indexing.shared_vectors import fetch_vectors
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, open_existing, repeated
-from moverank.indexer.vectors import open_vectors
+from moverank.indexer.vectors.layout import open_vectors
 from moverank.rerank.words.embedding import Embedding
-
-FINGERPRINT = "fingerprint"
-"""Name of the setting that stores the fingerprint of the word vectors; absent until there are any."""
-
-FOLDER = "vectors_folder"
-"""Name of the setting that stores the folder of the word vectors; absent for `VECTORS`."""
 
 _NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 
@@ -92,11 +87,6 @@ def current_vectors(
     if embedding.fingerprint != stored[FINGERPRINT]:
         raise CollectionError(f"{path} holds other word vectors than the collection was made with: put those back")
     return embedding
-
-
-def vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
-    """Return the folder of the word vectors in a collection's `directory`; `stored` are its settings."""
-    return directory / Path(str(stored.get(FOLDER, VECTORS))).name
 
 
 def new_vectors_folder(directory: Path, stored: Mapping[str, Any], *, shared: bool) -> Path:

@@ -12,16 +12,18 @@ from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clea
 from moverank.indexer.files.directory import remove as remove_directory
 from moverank.indexer.files.location import database_url, shown
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, copy_vectors, new_vectors_folder
+from moverank.indexer.indexing.collection_vectors import copy_vectors, new_vectors_folder
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
 from moverank.indexer.indexing.stage_update import update_stage
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, FOLDER
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
-from moverank.indexer.vectors import import_vectors, open_vectors
+from moverank.indexer.vectors.importing import import_vectors
+from moverank.indexer.vectors.layout import open_vectors
 from moverank.rerank.words.embedding import Embedding
 
 Created = tuple[Store, Settings, Embedding | None]

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import SettingsError
-from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
+from moverank.indexer.indexing.collection_vectors import stored_settings
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
 from moverank.indexer.indexing.stage_update import keep_stage, update_stage
+from moverank.indexer.indexing.vectors_folder import vectors_folder
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.store import Store
-from moverank.indexer.vectors import same_source
+from moverank.indexer.vectors.importing import same_source
 from moverank.rerank.words.embedding import Embedding
 
 

@@ -6,7 +6,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.settings import Settings, check_settings
 from moverank.indexer.snapshot.first_stage import FLAT, check_factory
 from moverank.indexer.snapshot.index_choice import AUTO
-from moverank.indexer.vectors import TrainingMethod, training_options
+from moverank.indexer.vectors.training_options import TrainingMethod, training_options
 
 TRAINED = ("auto", "train", "lsi")
 """Values of the setting `embedding` for vectors that are trained on the collection's texts."""

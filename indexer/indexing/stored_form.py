@@ -13,7 +13,7 @@ from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 
 # json.dumps would make an encoder for each document.
 _encode = json.JSONEncoder(sort_keys=True).encode

@@ -11,7 +11,8 @@ from moverank.indexer.indexing.settings_check import training_method
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Store
-from moverank.indexer.vectors import train_lsi, train_vectors
+from moverank.indexer.vectors.lsi_training import train_lsi
+from moverank.indexer.vectors.word2vec_training import train_vectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 

@@ -15,24 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.indexing.collection_vectors import (
-    FINGERPRINT,
-    FOLDER,
-    new_vectors_folder,
-    remove_other_vectors,
-    stored_settings,
-)
+from moverank.indexer.indexing.collection_vectors import new_vectors_folder, remove_other_vectors, stored_settings
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.indexing.stage_update import update_stage
 from moverank.indexer.indexing.train_vectors import train
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, FOLDER
 from moverank.indexer.progress import Progress
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.coverage import Coverage, counted
+from moverank.indexer.snapshot.cached_coverage import Coverage
+from moverank.indexer.snapshot.coverage import counted
 from moverank.indexer.store import CountedPart, Store, Writer
-from moverank.indexer.vectors import import_vectors
+from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 TRAINING = "training"
 """Name of the setting that stores what the vectors were trained on, see `Training`; empty for imported ones."""

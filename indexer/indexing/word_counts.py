@@ -12,7 +12,7 @@ from moverank.indexer.store import Reader, StoredWord, Writer
 from moverank.rerank.runtime.batches import batches
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 from moverank.rerank.words.word_numbers import FewWords, ManyWords, NumberedTexts, WordNumbers
 
 _CACHED_WORDS = 2_000_000

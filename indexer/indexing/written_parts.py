@@ -5,7 +5,7 @@ from typing import Any
 
 from moverank.indexer.indexing.stored_form import StoredPart
 from moverank.indexer.store import Writer
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 
 
 def contexts(parts: Sequence[Any]) -> list[tuple[bytes, bytes | None]]:

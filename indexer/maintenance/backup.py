@@ -10,13 +10,8 @@ from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import (
-    FINGERPRINT,
-    copy_vectors,
-    current_vectors,
-    stored_settings,
-    vectors_folder,
-)
+from moverank.indexer.indexing.collection_vectors import copy_vectors, current_vectors, stored_settings
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import FILES, Settings
@@ -24,7 +19,7 @@ from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.database_stage import STAGE
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
-from moverank.indexer.vectors import check_vectors
+from moverank.indexer.vectors.layout import check_vectors
 
 _log = logging.getLogger("moverank")
 

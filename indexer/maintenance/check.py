@@ -7,14 +7,15 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, NoCollection, VectorsError
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
+from moverank.indexer.indexing.collection_vectors import current_vectors
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
 from moverank.indexer.maintenance.check_stage import check_stage
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
-from moverank.indexer.vectors import check_vectors
+from moverank.indexer.vectors.layout import check_vectors
 from moverank.rerank.words.embedding import Embedding
 
 

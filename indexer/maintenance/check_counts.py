@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 
 
 def valid_counts(

@@ -20,9 +20,9 @@ from moverank.indexer.indexing.stored_form import (
 from moverank.indexer.maintenance.check_counts import valid_counts
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.store import AuditedBlock, Auditor, stored_document
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 
 def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, report: Report) -> None:

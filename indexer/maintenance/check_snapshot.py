@@ -1,12 +1,14 @@
 """Checks the derived files against the database: checksums first, then the content."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.files.checksums import read_checksummed_json
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.files.mapped_arrays import is_intact
 from moverank.indexer.settings import Settings
@@ -41,10 +43,20 @@ def check_snapshot(reader: Reader, directory: Path, settings: Settings, embeddin
     yield from map(str, damages)
     for path in sorted(directory.glob(f"{CACHED}*")):
         try:
-            if not is_intact(path):
+            if not is_cache_intact(path):
                 yield f"{path} does not match its checksum"
         except OSError as error:
             yield f"{path} cannot be read: {error.strerror}"
+
+
+def is_cache_intact(path: Path) -> bool:
+    """Return whether a file `cached-...` matches its checksum; OSError if it cannot be read."""
+    if path.suffix != ".json":
+        return is_intact(path)
+    with suppress(DamagedFile):
+        read_checksummed_json(path)
+        return True
+    return False
 
 
 def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Embedding) -> Iterator[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.location import collection_directory, database_url, shown
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import FINGERPRINT, FOLDER, copy_vectors, new_vectors_folder
+from moverank.indexer.indexing.collection_vectors import copy_vectors, new_vectors_folder
 from moverank.indexer.indexing.shared_vectors import publish_vectors
 from moverank.indexer.indexing.stage_update import copy_stage
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, FOLDER
 from moverank.indexer.maintenance.backup import backup
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.store import Reader, open_existing, open_store

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from moverank.indexer.errors import CollectionError, ConnectionLost, DamagedFile, VectorsError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store, database_errors, repeated
+from moverank.indexer.store import Reader, Store, repeated
+from moverank.indexer.store.database_errors import database_errors
 
 if TYPE_CHECKING:  # imported by the first search: a collection that is only changed or listed has no view
     from moverank.indexer.maintenance.automatic_repair import SnapshotRepairer

@@ -9,16 +9,12 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, ConnectionLost, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
 from moverank.indexer.files.directory import remove_cached
-from moverank.indexer.indexing.collection_vectors import (
-    FINGERPRINT,
-    current_settings,
-    current_vectors,
-    vectors_folder,
-)
+from moverank.indexer.indexing.collection_vectors import current_settings, current_vectors
 from moverank.indexer.indexing.settings_check import TRAINED
 from moverank.indexer.indexing.shared_vectors import fetch_vectors
 from moverank.indexer.indexing.stage_update import renew_stage
 from moverank.indexer.indexing.vectors_change import train_again
+from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.report import Report
@@ -28,7 +24,7 @@ from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
-from moverank.indexer.vectors import import_vectors
+from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.words.tokenizer import Tokenizer
 
 

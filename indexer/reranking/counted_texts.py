@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import TITLE, PartCounts, inverse_document_frequency, ranked_counts, weigh
+from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
 
 
 @dataclass(frozen=True, eq=False)

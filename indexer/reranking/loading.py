@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from moverank.indexer.collection import Collection
 from moverank.indexer.ranking_spec import RankingSpec, parse_ranking
 from moverank.indexer.settings import Settings
-from moverank.indexer.vectors import import_vectors
+from moverank.indexer.vectors.importing import import_vectors
 
 _Reranker = TypeVar("_Reranker")
 

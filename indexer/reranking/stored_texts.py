@@ -11,7 +11,7 @@ from moverank.indexer.snapshot.segment import assemble, concatenated
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 _SPLIT, _PARTS = "split", ("train", "test")  # the metadata field with a document's part of a split, and its values
 

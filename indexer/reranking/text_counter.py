@@ -11,7 +11,7 @@ from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 RankedTokens = Sequence[tuple[int, NDArray[np.int64]]]
 """The rank of each part of a document, and the ids of its tokens (m,), in order."""

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from moverank.indexer.store import CandidateWord, Reader
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 _Ids = NDArray[np.int64]
 

@@ -24,7 +24,7 @@ from moverank.indexer.snapshot.word_frequencies import Counted, WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 _FEW_WORDS = 30_000  # more are read with all others, which takes less time than finding each
 

@@ -31,7 +31,7 @@ from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import SCORERS, WordVectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 _Item = TypeVar("_Item")
 _Parsed = TypeVar("_Parsed")

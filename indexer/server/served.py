@@ -18,7 +18,7 @@ from moverank.rerank.ranking import Ranking
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moverank.indexer.contents import Description
+    from moverank.indexer.contents.description import Description
     from moverank.indexer.reranking.reranker import Reranker
     from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.store import Entry

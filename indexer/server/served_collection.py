@@ -18,7 +18,7 @@ from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served_view import ServedView
 from moverank.indexer.server.waiting_writes import WaitingWrites
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
-from moverank.indexer.store import database_errors
+from moverank.indexer.store.database_errors import database_errors
 from moverank.rerank.errors import RerankError
 
 _POLL = 0.5  # seconds between two looks for changes by other processes

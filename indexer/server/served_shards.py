@@ -9,7 +9,7 @@ from threading import Event, Thread
 from typing import Any
 
 from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.contents import Description
+from moverank.indexer.contents.description import Description
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions, Where

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 
-from moverank.indexer.contents import Contents
+from moverank.indexer.contents.contents import Contents
 from moverank.indexer.maintenance.opened_view import OpenedView
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.reranking.loading import stems_of, stored_options

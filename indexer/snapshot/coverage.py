@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage, write_coverage
 from moverank.indexer.snapshot.database_stage import current_record
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_tokens import KNOWN
 from moverank.indexer.store import CountedPart, Reader
 from moverank.rerank.runtime.batches import batches
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 LOW = 0.8
 """The share below which the word vectors do not fit the texts: a fifth of the words cannot be compared."""
@@ -26,31 +26,31 @@ _CHUNK = 50_000  # parts counted together
 _FEW_WORDS = 1000  # more are read with all others, which takes less time than finding each
 
 
-class Coverage(NamedTuple):
-    """The number of running words, each counted as often as it occurs, and of those with a vector."""
-
-    words: int
-    known: int
-
-    @property
-    def share(self) -> float | None:
-        """Return the share of running words with a vector; None if there are no words."""
-        return self.known / self.words if self.words else None
-
-
 def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None) -> Coverage:
     """Count the running words of the state of `reader`; titles count once.
 
-    `directory`, `settings` and `embedding` are the collection's. Read from the snapshot and the changes since, which
-    takes a tenth of the time of reading the whole database; a damaged snapshot is not used. A first stage in the
-    database has counted them.
+    `directory`, `settings` and `embedding` are the collection's. A first stage in the database has counted them. Else
+    they are counted once for each state, and cached.
     """
-    record = current_record(reader, settings, embedding) if embedding else None
+    if embedding is None:
+        return _in_database(reader, 0)
+    record = current_record(reader, settings, embedding)
     if record:
         totals = Counter(record.tokens)
         known = totals.pop(KNOWN, 0)
         return Coverage(totals.total(), known)
-    base = newest_snapshot(reader, directory, settings, embedding) if embedding else None
+    found = read_coverage(reader, directory, embedding.fingerprint)
+    if found is None:
+        found = _counted(reader, newest_snapshot(reader, directory, settings, embedding))
+        write_coverage(reader, directory, embedding.fingerprint, found)
+    return found
+
+
+def _counted(reader: Reader, base: Snapshot | None) -> Coverage:
+    """Count the words in the snapshot `base` and of the changes since.
+
+    That takes a tenth of the time of reading the whole database; a damaged snapshot is not used.
+    """
     if base:
         try:
             stored = _in_snapshot(reader, base)

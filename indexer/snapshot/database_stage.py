@@ -30,7 +30,7 @@ from moverank.indexer.store.stored_files import fetch_folder
 from moverank.rerank.bags.weights import weigh
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 
 STAGE = "stage"
 """Name of the setting that describes the table; empty or absent without one."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, checksum, read_checksummed_json
+from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, checksum
 from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
@@ -27,9 +27,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     ARRAYS,
     ENCODER,
     FIRST_STAGE,
-    FORMAT,
     META,
-    PREFIX,
     SAME_AS,
     SAMPLE,
     STAGE,
@@ -37,6 +35,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     STAGE_VECTORS,
     VOCABULARY,
 )
+from moverank.indexer.snapshot.snapshot_meta import derived_from, ignored, newest_of, valid_for
 from moverank.indexer.snapshot.stage_vectors import GivenRows
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
@@ -77,7 +76,7 @@ class Snapshot:
 
 def made_for(settings: Settings, embedding: Embedding) -> dict[str, Any]:
     """Return the settings and the fingerprint that a snapshot depends on."""
-    return settings.derived_key() | {"embedding": embedding.fingerprint}
+    return derived_from(settings, embedding.fingerprint)
 
 
 def newest_snapshot(
@@ -85,49 +84,26 @@ def newest_snapshot(
     directory: Path,
     settings: Settings,
     embedding: Embedding,
-    damaged: Callable[[DamagedFile], None] = lambda _: None,
+    damaged: Callable[[DamagedFile], None] = ignored,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> Snapshot | None:
     """Open the newest snapshot that is valid for the state of `reader`; see `newest` for `damaged` and `distrusted`.
 
     `directory`, `settings` and `embedding` are the collection's. One older than the recorded removals is invalid.
     """
-    forgotten = reader.forgotten()
-
-    def valid(revision: int, token: str) -> bool:
-        return revision >= forgotten and reader.token(revision) == token
-
-    return newest(directory, made_for(settings, embedding), valid, damaged, distrusted)
+    wanted, valid = made_for(settings, embedding), valid_for(reader)
+    return newest_of(directory, wanted, valid, _opened, damaged, distrusted)
 
 
 def newest(
     directory: Path,
     wanted: dict[str, Any],
     valid: Callable[[int, str], bool],
-    damaged: Callable[[DamagedFile], None] = lambda _: None,
+    damaged: Callable[[DamagedFile], None] = ignored,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> Snapshot | None:
-    """Open the newest snapshot in `directory` that was made for `wanted` (see `made_for`); None if there is none.
-
-    `valid` returns whether a revision and its token belong to the state that is opened. `damaged` is called for each
-    damaged snapshot; the paths `distrusted` are skipped.
-    """
-    for path in sorted(directory.glob(f"{PREFIX}*"), key=_revision_of, reverse=True):
-        if path in distrusted:
-            continue
-        try:
-            meta = read_checksummed_json(path / META)
-            usable = meta["format"] == FORMAT and meta["made_for"] == wanted
-            if usable and valid(meta["revision"], meta["token"]):
-                return _opened(path, meta)
-        except DamagedFile as damage:
-            damaged(damage)
-        except (KeyError, TypeError, ValueError):
-            damaged(DamagedFile(path / META, "is not what this version writes"))
-        except OSError as error:
-            if path.is_dir():  # else a writer has just removed it
-                damaged(DamagedFile(path / META, f"cannot be read: {error.strerror}"))
-    return None
+    """Open the newest snapshot in `directory` that was made for `wanted`; see `snapshot_meta.newest_of`."""
+    return newest_of(directory, wanted, valid, _opened, damaged, distrusted)
 
 
 def map_array(path: Path, kind: str, size: int | None = None) -> NDArray[Any]:
@@ -135,12 +111,6 @@ def map_array(path: Path, kind: str, size: int | None = None) -> NDArray[Any]:
     size = path.stat().st_size // np.dtype(kind).itemsize if size is None else size
     # Copy-on-write, although nothing is written: numba would compile each kernel again for read-only arrays.
     return np.asarray(np.memmap(path, kind, "c", shape=(size,))) if size else np.empty(0, kind)
-
-
-def _revision_of(path: Path) -> int:
-    """Return the number in a snapshot's name; -1 if there is none."""
-    number = path.name.removeprefix(PREFIX)
-    return int(number) if number.isdecimal() else -1
 
 
 def _opened(path: Path, meta: dict[str, Any]) -> Snapshot:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.store import CountedPart
 from moverank.rerank.bags.lookup import lookup
-from moverank.rerank.bags.weights import TITLE
+from moverank.rerank.bags.title_rank import TITLE
 
 Totals = Mapping[str, int]
 """Numbers of tokens by "BEST:RANK", the best rank of a document and that of a part, and of all that are `KNOWN`."""

@@ -1,16 +1,23 @@
-"""A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer."""
+"""A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer.
 
-from moverank.indexer.store.auditor import AuditedBlock, Auditor
-from moverank.indexer.store.bulk_rows import Row
-from moverank.indexer.store.database_errors import database_errors, repeated
-from moverank.indexer.store.document_reader import CountedPart, Entry, StoredDocument, stored_document
-from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store, restore_cache
-from moverank.indexer.store.reader import DisplayFields, Reader, StoredSource, StoredState, StoredWord
-from moverank.indexer.store.sqlite import sqlite_url
-from moverank.indexer.store.stage_reader import CandidateWord
-from moverank.indexer.store.stage_table import FieldTest, StageRow, StageTable
-from moverank.indexer.store.store import Store
-from moverank.indexer.store.writer import Writer
+The names are imported on first use (PEP 562), and SQLAlchemy with them: listing documents needs neither.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moverank.indexer.store.auditor import AuditedBlock, Auditor
+    from moverank.indexer.store.bulk_rows import Row
+    from moverank.indexer.store.database_errors import repeated
+    from moverank.indexer.store.document_reader import CountedPart, StoredDocument, stored_document
+    from moverank.indexer.store.entry_reader import Entry
+    from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store, restore_cache
+    from moverank.indexer.store.reader import DisplayFields, Reader, StoredSource, StoredState, StoredWord
+    from moverank.indexer.store.sqlite import sqlite_url
+    from moverank.indexer.store.stage_reader import CandidateWord
+    from moverank.indexer.store.stage_table import FieldTest, StageRow, StageTable
+    from moverank.indexer.store.store import Store
+    from moverank.indexer.store.writer import Writer
 
 __all__ = [
     "AuditedBlock",
@@ -30,7 +37,6 @@ __all__ = [
     "StoredState",
     "StoredWord",
     "Writer",
-    "database_errors",
     "exists",
     "locked_for_writing",
     "open_existing",
@@ -40,3 +46,32 @@ __all__ = [
     "sqlite_url",
     "stored_document",
 ]
+
+_HOMES = {
+    "auditor": ("AuditedBlock", "Auditor"),
+    "bulk_rows": ("Row",),
+    "database_errors": ("repeated",),
+    "document_reader": ("CountedPart", "StoredDocument", "stored_document"),
+    "entry_reader": ("Entry",),
+    "place": ("exists", "locked_for_writing", "open_existing", "open_store", "restore_cache"),
+    "reader": ("DisplayFields", "Reader", "StoredSource", "StoredState", "StoredWord"),
+    "sqlite": ("sqlite_url",),
+    "stage_reader": ("CandidateWord",),
+    "stage_table": ("FieldTest", "StageRow", "StageTable"),
+    "store": ("Store",),
+    "writer": ("Writer",),
+}
+"""The names, by the module that defines them."""
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+
+    def __getattr__(name: str) -> object:
+        """Import a name on first use; raise AttributeError for any other name."""
+        from importlib import import_module
+
+        # No name is that of a module: this is not called for the attributes that importing a module sets.
+        for module, names in _HOMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from moverank.indexer.documents import NamedSource, Origin
-from moverank.indexer.store.schema import DOCUMENTS, PARTS, SOURCES
+from moverank.indexer.store.schema import DOCUMENTS, PARTS
 from moverank.indexer.store.vector_reader import VectorReader
-from moverank.rerank.bags.weights import TITLE
 
 DOCUMENT_COLUMNS = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
 PART_COLUMNS = ("document_id", "id", "position", "rank", "text", "digest", "words", "counts")
@@ -46,21 +44,6 @@ def stored_document(row: Any, parts: list[Any], vector: bytes | None) -> StoredD
     return StoredDocument(**row._mapping, parts=parts, vector=vector)  # noqa: SLF001 - it has no other name
 
 
-class Entry(NamedTuple):
-    """A document without its texts; `parts` is their number. A `wordless` one has no known word: it is never a hit.
-
-    `origin` is None if its source is unknown.
-    """
-
-    key: str
-    title: str
-    label: str | None
-    metadata: dict[str, Any]
-    parts: int
-    wordless: bool
-    origin: Origin | None
-
-
 class DocumentReader(VectorReader):
     """Reads documents by their ids."""
 
@@ -76,26 +59,6 @@ class DocumentReader(VectorReader):
             for row in self._within(columns, DOCUMENTS.c.id, ids)
         }
         return [found[id_] for id_ in ids if id_ in found]
-
-    def entries(self, ids: Sequence[int]) -> list[Entry]:
-        """Return the documents with some ids, in the same order and without their texts."""
-        counted = select(PARTS.c.document_id, func.count()).where(PARTS.c.rank != TITLE).group_by(PARTS.c.document_id)
-        parts = dict(map(tuple, self._within(counted, PARTS.c.document_id, ids)))
-        origins = self.origins(ids)
-        names = ("id", "key", "title", "label", "metadata", "wordless")
-        columns = select(*(DOCUMENTS.c[name] for name in names))
-        found = {row.id: row for row in self._within(columns, DOCUMENTS.c.id, ids)}
-        return [
-            Entry(row.key, row.title, row.label, row.metadata, parts.get(row.id, 0), row.wordless, origins.get(row.id))
-            for row in (found[id_] for id_ in ids if id_ in found)
-        ]
-
-    def origins(self, ids: Sequence[int]) -> dict[int, Origin]:
-        """Return where documents were read last, by id; those whose source is unknown are omitted."""
-        columns = (DOCUMENTS.c.id, DOCUMENTS.c.file, SOURCES.c.place, SOURCES.c.name, SOURCES.c.prefix)
-        rows = select(*columns).join(SOURCES, SOURCES.c.id == DOCUMENTS.c.source)
-        found = self._within(rows, DOCUMENTS.c.id, ids)
-        return {id_: Origin(NamedSource(*source), file or "") for id_, file, *source in found}
 
     def keys(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the keys of documents by id."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from moverank.indexer.store.queries import Queries
 from moverank.indexer.store.schema import FIELDS
@@ -10,16 +10,6 @@ from moverank.indexer.store.schema import FIELDS
 
 class FieldReader(Queries):
     """Reads names and values of fields, and which documents have them."""
-
-    def field_names(self) -> list[str]:
-        """Return the names of all fields that documents can be filtered by, in order.
-
-        Each name is looked up in the index after the last: SQLite would read every row to find the distinct ones.
-        """
-        names = select(func.min(FIELDS.c.name).label("name")).cte("names", recursive=True)
-        following = select(func.min(FIELDS.c.name)).where(FIELDS.c.name > names.c.name).scalar_subquery()
-        names = names.union_all(select(following).where(names.c.name.is_not(None)))
-        return list(self._connection.scalars(select(names.c.name).where(names.c.name.is_not(None))).all())
 
     def having(self, name: str) -> list[int]:
         """Return the ids of documents that have a field, once for each of its values."""

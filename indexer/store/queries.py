@@ -1,18 +1,32 @@
-"""What all queries need: single values, many values, and rows without holding them all in memory."""
+"""What all queries by SQLAlchemy need: single values, many values, and rows without holding them all in memory."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select, text
+
+from moverank.indexer.store.entry_reader import EntryReader
+from moverank.indexer.store.schema import SETTINGS
+from moverank.indexer.store.size_reader import SizeReader
 
 CHUNK = 5000  # values in one IN (...): SQLite allows 32,766
 
 
-class Queries:
+class Queries(EntryReader, SizeReader):
     """Queries to one state of the database, over one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+
+    def settings(self) -> dict[str, Any]:
+        """Return every setting by name."""
+        return {row.name: row.value for row in self._connection.execute(select(SETTINGS.c.name, SETTINGS.c.value))}
+
+    def _selected(self, statement: str) -> Iterator[Any]:
+        return iter(self._connection.execute(text(statement)).all())
+
+    def _streamed(self, statement: str) -> Iterator[Any]:
+        return self._stream(text(statement))
 
     def _scalar(self, statement: Any) -> int:
         return int(self._connection.scalar(statement) or 0)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import make_url
-
 
 @dataclass(frozen=True, slots=True)
 class ReadOnlyFile:
@@ -23,11 +21,13 @@ class ReadOnlyFile:
     @classmethod
     def of(cls, url: str) -> "ReadOnlyFile | None":
         """Return the file of a URL; None if it is writable, or the URL names no SQLite file."""
+        from sqlalchemy import make_url
+
         made = make_url(url)
         path = Path(made.database or "")
         if made.get_backend_name() != "sqlite" or not made.database or not path.is_file():
             return None
-        if all(os.access(needed, os.W_OK, effective_ids=True) for needed in (path, path.parent)):
+        if is_writable(path):
             return None
         log = path.with_name(f"{path.name}-wal")
         written = log.exists() and log.stat().st_size > 0
@@ -41,6 +41,11 @@ class ReadOnlyFile:
     def changed(self) -> bool:
         """Return whether the file has changed since it was opened as immutable."""
         return self.state is not None and self.state != _state(self.path)
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether SQLite can write to a database file, and create its others beside it."""
+    return all(os.access(needed, os.W_OK, effective_ids=True) for needed in (path, path.parent))
 
 
 def _state(path: Path) -> tuple[int, int]:

@@ -9,13 +9,11 @@ from sqlalchemy import func, select
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.document_reader import CountedPart, DocumentReader
 from moverank.indexer.store.field_reader import FieldReader
-from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, REMOVALS, REVISIONS, SETTINGS, SOURCES, WORDS
+from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, SOURCES, WORDS
 from moverank.indexer.store.stage_reader import StageReader
 from moverank.indexer.titles import counted_texts
-from moverank.rerank.bags.weights import TITLE
-from moverank.rerank.words.vocabulary import UNKNOWN
-
-REMOVALS_FORGOTTEN = "removals_forgotten"
+from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.words.unknown import UNKNOWN
 
 
 class StoredState(NamedTuple):
@@ -54,42 +52,6 @@ class DisplayFields(NamedTuple):
 
 class Reader(DocumentReader, FieldReader, StageReader):
     """Read queries to one consistent state of the database."""
-
-    def settings(self) -> dict[str, Any]:
-        """Return every setting by name."""
-        return {row.name: row.value for row in self._connection.execute(select(SETTINGS.c.name, SETTINGS.c.value))}
-
-    def revision(self) -> int:
-        """Return the number of the last change, 0 before the first."""
-        return self._scalar(select(func.max(REVISIONS.c.number)))
-
-    def token(self, revision: int) -> str | None:
-        """Return the token that distinguishes a revision from the same number of another history; None if absent."""
-        return self._connection.scalar(select(REVISIONS.c.token).where(REVISIONS.c.number == revision))
-
-    def forgotten(self) -> int:
-        """Return the revision up to which removals are no longer recorded."""
-        value = self._connection.scalar(select(SETTINGS.c.value).where(SETTINGS.c.name == REMOVALS_FORGOTTEN))
-        return int(value or 0)
-
-    def document_count(self) -> int:
-        """Return the number of documents."""
-        return self._scalar(select(func.count()).select_from(DOCUMENTS))
-
-    def wordless_count(self) -> int:
-        """Return the number of documents without any known word."""
-        return self._scalar(select(func.count()).select_from(DOCUMENTS).where(DOCUMENTS.c.wordless))
-
-    def part_count(self) -> int:
-        """Return the number of parts of all documents, titles not counted."""
-        return self._scalar(select(func.count()).select_from(PARTS).where(PARTS.c.rank != TITLE))
-
-    def word_count(self, *, known: bool = False, unused: bool = False) -> int:
-        """Return the number of words. `known`: only those with a vector; `unused`: also those of no document."""
-        statement = select(func.count()).select_from(WORDS)
-        if not unused:
-            statement = statement.where(WORDS.c.frequency > 0)
-        return self._scalar(statement.where(WORDS.c.row != UNKNOWN) if known else statement)
 
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
         """Return the stored documents among those with the given keys, by key."""
@@ -153,15 +115,6 @@ class Reader(DocumentReader, FieldReader, StageReader):
         for row in self._stream(statement.order_by(PARTS.c.document_id, PARTS.c.position)):
             yield CountedPart(*row)
 
-    def changed_ids(self, since: int) -> list[int]:
-        """Return the ids of documents changed after a revision, increasing."""
-        statement = select(DOCUMENTS.c.id).where(DOCUMENTS.c.revision > since).order_by(DOCUMENTS.c.id)
-        return list(self._connection.scalars(statement).all())
-
-    def removed_ids(self, since: int) -> list[int]:
-        """Return the ids of documents removed after a revision."""
-        return list(self._connection.scalars(select(REMOVALS.c.document_id).where(REMOVALS.c.revision > since)).all())
-
     def least_digests(self, limit: int, since: int = 0) -> list[tuple[int, bytes]]:
         """Return (id, digest) of the documents changed after a revision that have a bag, of the smallest digests."""
         columns, wanted = (DOCUMENTS.c.id, DOCUMENTS.c.digest), ~DOCUMENTS.c.wordless
@@ -195,10 +148,6 @@ class Reader(DocumentReader, FieldReader, StageReader):
         numbers = self._connection.scalars(select(FILES.c.number).where(*own).order_by(FILES.c.number)).all()
         for number in numbers:
             yield self._connection.scalars(select(FILES.c.content).where(*own, FILES.c.number == number)).one()
-
-    def ids(self) -> Iterator[int]:
-        """Iterate over all document ids."""
-        return (row.id for row in self._stream(select(DOCUMENTS.c.id)))
 
     def words(self, words: Sequence[str]) -> list[StoredWord]:
         """Return the stored ones of some words, with ids and vector rows."""

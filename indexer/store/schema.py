@@ -24,10 +24,7 @@ from sqlalchemy import (
 )
 
 from moverank.indexer.errors import CollectionError
-
-SCHEMA = "0005"
-"""The revision of the schema that this version writes: the newest file of `migrations/versions`."""
-
+from moverank.indexer.store.schema_version import SCHEMA as SCHEMA
 
 # By code points in each engine: prefixes of keys are found by comparing.
 _Text = String().with_variant(String(collation="C"), "postgresql")

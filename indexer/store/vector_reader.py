@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from moverank.indexer.store.queries import Queries
 from moverank.indexer.store.schema import VECTORS
@@ -15,11 +15,3 @@ class VectorReader(Queries):
         """Return the vectors of documents by id; documents without one are omitted."""
         columns = select(VECTORS.c.document_id, VECTORS.c.vector)
         return dict(map(tuple, self._within(columns, VECTORS.c.document_id, ids)))
-
-    def vector_count(self) -> int:
-        """Return the number of documents with a vector."""
-        return self._scalar(select(func.count()).select_from(VECTORS))
-
-    def vector_dim(self) -> int:
-        """Return the number of dimensions of the vectors; 0 if no document has one."""
-        return self._scalar(select(func.length(VECTORS.c.vector)).limit(1)) // 4

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, delete, func, select, update
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.store.bulk_rows import Row, execute_many, insert_rows, insert_values
 from moverank.indexer.store.queries import CHUNK
-from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
+from moverank.indexer.store.reader import Reader
 from moverank.indexer.store.schema import (
     DOCUMENTS,
     FIELDS,
@@ -24,6 +24,7 @@ from moverank.indexer.store.schema import (
     WORDS,
 )
 from moverank.indexer.store.stage_writer import StageWriter
+from moverank.indexer.store.state_reader import REMOVALS_FORGOTTEN
 from moverank.rerank.runtime.batches import batches
 
 _ROWS = 2000  # copied at a time

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.atomic_write import durable_file
-from moverank.indexer.vectors.block_checksums import REPAIR_HINT
+from moverank.indexer.vectors.manifest import REPAIR_HINT
 
 
 class ArrayWriter:

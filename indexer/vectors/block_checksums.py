@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.checksums import short_checksum
+from moverank.indexer.vectors.manifest import REPAIR_HINT
 
 BLOCK = 1 << 16
 """Number of bytes covered by one checksum."""
-
-REPAIR_HINT = "`moverank check --repair` restores the word vectors"
 
 
 def block_count(matrix: NDArray[Any]) -> int:

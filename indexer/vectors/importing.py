@@ -7,7 +7,8 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.vectors.download import download
 from moverank.indexer.vectors.format_detection import is_pickle, read_table
 from moverank.indexer.vectors.gensim_pickle import read_pickled
-from moverank.indexer.vectors.layout import open_vectors, read_manifest
+from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.vectors.manifest import read_manifest
 from moverank.indexer.vectors.vector_file import VectorFile
 from moverank.indexer.vectors.vector_rows import VectorTable
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors

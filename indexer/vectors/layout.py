@@ -19,37 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile, VectorsError
-from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, read_checksummed_json
+from moverank.indexer.files.checksums import FileChecksum, check_data, check_names
 from moverank.indexer.vectors.arrays import map_array
-from moverank.indexer.vectors.block_checksums import REPAIR_HINT, BlockChecker, block_count
+from moverank.indexer.vectors.block_checksums import BlockChecker, block_count
+from moverank.indexer.vectors.manifest import MANIFEST, REPAIR_HINT, read_manifest
 from moverank.rerank.errors import EmbeddingError
 from moverank.rerank.words.embedding import Embedding, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
-
-VERSION = 2
-"""Version of the directory's layout."""
-
-MANIFEST = "embedding.json"
-MATRICES = ("vectors.npy", "subwords.npy")
 
 
 def checksums_name(matrix: str) -> str:
     """Return the name of the file with the block checksums of a matrix."""
     return matrix.replace(".npy", "-sums.npy")
-
-
-def read_manifest(directory: Path) -> dict[str, Any]:
-    """Return the content of embedding.json: sizes, source, options, fingerprint, checksums. Raises VectorsError."""
-    path = directory / MANIFEST
-    try:
-        manifest = read_checksummed_json(path)
-    except OSError as error:
-        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {REPAIR_HINT}") from error
-    except DamagedFile as error:
-        raise VectorsError(f"{path} is damaged: {REPAIR_HINT}") from error
-    if manifest.get("version") != VERSION:
-        raise VectorsError(f"{path} is damaged or of another version: {REPAIR_HINT}")
-    return manifest
 
 
 def open_vectors(directory: Path) -> Embedding:

@@ -13,7 +13,8 @@ from moverank.indexer.files.checksums import checksummed_json, file_checksums
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.vectors.arrays import array_file
 from moverank.indexer.vectors.block_checksums import block_checksums
-from moverank.indexer.vectors.layout import MANIFEST, MATRICES, VERSION, checksums_name
+from moverank.indexer.vectors.layout import checksums_name
+from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, VERSION
 from moverank.indexer.vectors.vector_rows import MAX_WORD, Chunk, VectorTable
 from moverank.rerank.words.embedding import Subwords, fingerprint, unusable_rows
 from moverank.rerank.words.unit_length import unit_rows

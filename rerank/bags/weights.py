@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags, row_entries
+from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.errors import BagError
-
-TITLE = -1
-"""The rank that marks the words of a title: they count `title_weight` times, independently of gamma."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,6 +11,8 @@ from itertools import count
 from threading import Event, Lock, Thread, local
 from typing import Any
 
+from moverank.rerank.runtime.lone_extension import load_alone
+
 _KERNELS_BLAS = "scipy.linalg.cython_blas"
 _BLOCKS = 8  # for each thread: rows differ in length, so a thread that has finished a block takes the next one
 _this_thread = local()
@@ -54,7 +56,7 @@ def single_threaded_blas() -> Iterator[None]:
 def load_kernels_blas() -> None:
     """Load scipy's BLAS, which compiled kernels call, so that it is limited, too; before, only numpy's is.
 
-    Importing it takes a tenth of a second, and few kernels need it.
+    Few kernels need it. Importing all of scipy.linalg for it would take a tenth of a second.
     """
     _BlasLimit.include_kernels()
 
@@ -91,7 +93,7 @@ class _BlasLimit:
         with cls._lock:
             if cls._includes_kernels:
                 return
-            import_module(_KERNELS_BLAS)
+            _load_blas()
             if cls._users:
                 cls._restore()
                 cls._set()
@@ -118,6 +120,14 @@ class _BlasLimit:
     def after_fork(cls) -> None:
         """Replace the lock in a forked process: a thread that holds it does not exist there and cannot release it."""
         cls._lock = Lock()
+
+
+def _load_blas() -> None:
+    """Make numba's import of scipy's BLAS find it, without scipy.linalg if that is possible."""
+    try:
+        sys.modules.setdefault(_KERNELS_BLAS, load_alone(_KERNELS_BLAS, {}))
+    except Exception:  # noqa: BLE001 - scipy does not promise that it can be loaded alone
+        import_module(_KERNELS_BLAS)
 
 
 def _hold_blas_limit(is_set: Event, released: Event) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
 from moverank.rerank.words.unit_length import unit_rows
-from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary, encoded
+from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import Vocabulary, encoded
 
 LONGEST = 1e15
 """The largest magnitude of a vector component: sums of squares must fit into float32."""

@@ -20,11 +20,21 @@ SHARED = ROOT.parent / "shared"
 MISSED = "MISSED"
 
 _Item = TypeVar("_Item")
+_recorded: list[Path] = []  # files that get the tables, too
+
+
+class _Record(argparse.Action):
+    """Names a file that gets the tables, too."""
+
+    def __call__(self, _parser: object, _namespace: object, values: Any, _option: str | None = None) -> None:
+        _recorded.append(Path(values))
 
 
 def argument_parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser which shows a script's docstring with its own line breaks."""
-    return argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Return a parser which shows a script's docstring with its own line breaks, and takes `--json`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action=_Record, metavar="FILE", help="also append each table, as a line of JSON")
+    return parser
 
 
 def show(line: str = "") -> None:
@@ -34,8 +44,11 @@ def show(line: str = "") -> None:
 
 
 def show_table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table: the first column aligned left, the others aligned right."""
+    """Print a table: the first column aligned left, the others aligned right; `--json` keeps its cells as text."""
     cells = [list(heads), *([str(value) for value in row] for row in rows)]
+    for path in _recorded:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"heads": cells[0], "rows": cells[1:]}) + "\n")
     widths = [max(len(row[i]) for row in cells) for i in range(len(heads))]
     cells.insert(1, ["-" * width for width in widths])
     for first, *others in cells:

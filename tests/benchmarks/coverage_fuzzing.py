@@ -54,7 +54,7 @@ def fuzz(name: str, folder: Path, seconds: int) -> None:
         from moverank.indexer.readers import read_documents, read_threads
         from moverank.indexer.readers.judgments import read_qrels
         from moverank.indexer.readers.queries import read_queries
-        from moverank.indexer.vectors import import_vectors
+        from moverank.indexer.vectors.importing import import_vectors
 
         valid = valid_files()[name]
     path = folder / "input"

@@ -18,8 +18,8 @@ from tests.benchmarks.small_collection import answers, create, documents, prepar
 
 from moverank import Collection, IndexerError
 from moverank.indexer.files.directory import CACHED, remove_cached
-from moverank.indexer.files.mapped_arrays import is_intact
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check_snapshot import is_cache_intact
 from tests.benchmarks.child_process import FAILED, run_in_child
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.indexer.world import WORDS
@@ -66,7 +66,7 @@ def examine(path: Path, expected: str, file: Path) -> str:
     try:
         with Collection.open(path) as collection:
             wrong = search_all(collection) != expected
-            searched = is_intact(file) if _is_cached(file) else bool(recorder.messages)
+            searched = is_cache_intact(file) if _is_cached(file) else bool(recorder.messages)
     except IndexerError:
         wrong, searched = False, True
     return f"{int(searched)} {int(checked)} {int(wrong)}"
@@ -84,7 +84,7 @@ def search_all(collection: Collection) -> str:
         collection.search("ant bee", k=200, distance="bm25"),
     )
     results = [[(hit.key, round(hit.distance, 9)) for hit in ranking.hits] for ranking in searches]
-    return repr((answers(collection), results))
+    return repr((answers(collection), results, collection.coverage))
 
 
 def intact_results(path: Path) -> str:

@@ -23,7 +23,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank import Collection
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import CACHE
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.benchmarks.small_collection import QUERIES, documents
 from tests.engines.postgres_server import postgres_server

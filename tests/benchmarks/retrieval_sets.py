@@ -17,7 +17,7 @@ from moverank.indexer.readers.judgments import read_qrels
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import average_precision
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.vocabulary import UNKNOWN
+from moverank.rerank.words.unknown import UNKNOWN
 from tests.benchmarks.common import gzip_records
 from tests.rerank.scorers.counted import Counted, Counts
 

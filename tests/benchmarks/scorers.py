@@ -19,7 +19,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 
 from moverank import Embedding
-from moverank.indexer.vectors import import_vectors
+from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.scorers import SCORERS

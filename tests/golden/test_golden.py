@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.golden.make import DIRECTORY, QUERIES, results
 from tests.golden.unpacking import unpack
 from tests.indexer.commands.program import Call, program

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document
 from moverank.indexer.given_vectors import Metric
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.indexer.given import METRICS, costs
 from tests.indexer.world import WORDS, CollectionFactory, document, snapshot_above
 

@@ -13,8 +13,9 @@ from sqlalchemy import text
 
 from moverank import Collection, Document
 from moverank.indexer.documents import NamedSource, Origin
-from moverank.indexer.maintenance import check, repair
 from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.readers import read_documents
 from moverank.indexer.readers.stored_record import record_of
 from moverank.indexer.store import open_store

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, Rejection
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.indexer.titles import begins_with_title, counted_texts, rest_after_title, without_title
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import stored_parts

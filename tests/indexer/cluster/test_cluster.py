@@ -17,7 +17,7 @@ from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking

@@ -114,14 +114,16 @@ def test_an_unexpected_file_error_is_one_sentence(
     assert (answer.code, answer.sentence) == (1, "disk: No space left on device")
 
 
-@pytest.mark.parametrize("command", ["index", "info"])
+@pytest.mark.parametrize(
+    ("command", "interrupted_at"), [("index", "collection.Collection.index"), ("info", "cluster.opening.index_info")]
+)
 def test_an_interrupted_run_is_one_sentence(
-    call: Call, collection: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, command: str
+    call: Call, collection: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, command: str, interrupted_at: str
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"moverank.indexer.collection.Collection.{command}", interrupted)
+    monkeypatch.setattr(f"moverank.indexer.{interrupted_at}", interrupted)
     answer = call(*([command, documents] if command == "index" else [command]), "-i", collection)
     assert (answer.code, answer.out) == (1, "")
     assert answer.sentence.startswith("interrupted")

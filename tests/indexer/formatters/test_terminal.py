@@ -3,8 +3,8 @@ import math
 import pytest
 
 from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.change_lines import changes_line
 from moverank.indexer.formatters.terminal import (
-    changes_line,
     explanation_view,
     flow_table,
     info_view,

@@ -8,7 +8,7 @@ from moverank import Collection, Document
 from moverank.indexer.indexing import automatic_training
 from moverank.indexer.indexing.automatic_training import is_due
 from moverank.indexer.indexing.vectors_change import Training
-from moverank.indexer.snapshot.coverage import Coverage
+from moverank.indexer.snapshot.cached_coverage import Coverage
 from tests.indexer.stored_state import snapshots
 from tests.indexer.world import WORDS, MakeCollection, document, random_documents, snapshot_above
 

@@ -19,8 +19,9 @@ from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing import stage_update
-from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
+from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.snapshot.database_stage import StageRecord
 from moverank.indexer.store import Store
 from tests.contracts.documentation import PAGES, examples

@@ -6,7 +6,7 @@ import pytest
 
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.indexing.stored_form import check_document
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.indexer.world import document
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Changes, Collection, Document, Part, PruneRefused, RecordError, Rejection
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import snapshots, stored_frequencies, stored_keys, stored_parts
 from tests.indexer.world import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.vectors import open_vectors
+from moverank.indexer.vectors.layout import open_vectors
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from moverank import Collection, UsageError, VectorsError
-from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.maintenance.check import check
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import (

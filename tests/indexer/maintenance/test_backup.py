@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.maintenance import check
 from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.maintenance.check import check
 from tests.benchmarks.child_process import run_in_child
 from tests.indexer.world import MakeCollection, Twin, check_exact, document, random_documents, vectors_in
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.repair import repair
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import MakeCollection, document, snapshot_above, vectors_in

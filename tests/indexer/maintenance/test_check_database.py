@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection
-from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.repair import repair
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results, execute
 
 pytestmark = pytest.mark.usefixtures("always_compact")

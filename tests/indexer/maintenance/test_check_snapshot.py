@@ -8,7 +8,8 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.files.checksums import file_checksums
-from moverank.indexer.maintenance import check, repair
+from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.snapshot.first_stage import build
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results
 from tests.indexer.stored_state import change_last_byte

@@ -7,7 +7,7 @@ import pytest
 
 from moverank import Collection, LockedError
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.maintenance import repair
+from moverank.indexer.maintenance.repair import repair
 from tests.indexer.maintenance.conftest import Indexed
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.world import CollectionFactory, vectors_in

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
-from moverank.rerank.bags.weights import TITLE, PartCounts
+from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.bags.weights import PartCounts
 
 VOCABULARY = CorpusVocabulary(np.ones((3, 2), np.float32), np.array([True, True, False]), "made")
 # Word 0 in the title, in part 0 and in part 2; then an empty text; then word 2 in part 1.

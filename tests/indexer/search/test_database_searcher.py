@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import QueryVectorError, UsageError
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import CollectionFactory, MakeCollection, Twin, check_exact, check_sound, random_documents

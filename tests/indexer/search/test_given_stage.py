@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection, CollectionError, Document, Part, QueryVectorError, SettingsError, UsageError
 from moverank.indexer.given_vectors import Metric
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.indexer.given import (
     METRICS,
     candidates_of,

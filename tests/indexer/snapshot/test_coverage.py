@@ -3,6 +3,8 @@
 import pytest
 
 from moverank import Collection, Document
+from moverank.indexer.files.directory import CACHED
+from moverank.indexer.maintenance.check import check
 from tests.indexer.stored_state import change_last_byte, only_snapshot
 from tests.indexer.world import STOP_WORDS, TABLE, MakeCollection, document, random_documents, snapshot_above
 
@@ -50,3 +52,14 @@ def test_without_words_or_vectors(make_collection: MakeCollection) -> None:
     assert (collection.coverage, collection.info()["coverage"]) == (None, None)
     assert collection.index([document("stop", "of the")]).coverage is None
     assert collection.coverage is None
+
+
+@pytest.mark.sqlite("its directory is checked")
+def test_a_damaged_cache_is_reported_and_counted_again(collection: Collection, documents: list[Document]) -> None:
+    collection.index(documents)
+    path = collection.path / f"{CACHED}coverage.json"
+    path.write_bytes(path.read_bytes().replace(b'"known"', b'"Known"'))
+    problem = f"{path} does not match its checksum"
+    assert problem in check(collection.path).sentences()
+    assert collection.coverage == _counted(documents)
+    assert problem not in check(collection.path).sentences()

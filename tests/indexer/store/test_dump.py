@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.files.location import CACHE, collection_directory
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.engines.postgres_server import ServerUnavailableError, server_programs
 from tests.indexer.world import CollectionFactory, Twin, check_exact, document, random_documents
 

@@ -13,9 +13,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect
 
 from moverank import Collection, Document, Part
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.indexer.store import Store, sqlite_url
-from moverank.indexer.store.schema import METADATA, SCHEMA, alembic_config, migrate, schema_of
+from moverank.indexer.store.schema import METADATA, alembic_config, migrate, schema_of
+from moverank.indexer.store.schema_version import SCHEMA
 from tests.indexer.world import MakeCollection
 
 

@@ -13,7 +13,7 @@ import pytest
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, UsageError
 from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, shown, without_passwords
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
 from moverank.indexer.store import Store
 from moverank.rerank.ranking import Ranking

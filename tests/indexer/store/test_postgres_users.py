@@ -9,7 +9,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.files.location import CACHE, collection_directory, without_passwords
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.indexer.commands.program import Call, program
 from tests.indexer.world import CollectionFactory, document, random_documents
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.maintenance import check
+from moverank.indexer.maintenance.check import check
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import (
     CollectionFactory,

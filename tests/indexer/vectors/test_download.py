@@ -10,7 +10,7 @@ import pytest
 from gensim import downloader
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors import import_vectors, same_source
+from moverank.indexer.vectors.importing import import_vectors, same_source
 
 NAMES = {
     "corpora": {"text8": {"file_name": "text8.gz", "parts": 1}},

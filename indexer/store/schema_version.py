@@ -1,0 +1,4 @@
+"""The current schema of the tables."""
+
+SCHEMA = "0005"
+"""The revision of the schema that this version writes: the newest file of `migrations/versions`."""

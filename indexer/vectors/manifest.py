@@ -1,0 +1,41 @@
+"""The manifest of a directory of word vectors: sizes, source, options, fingerprint, checksums."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from moverank.indexer.errors import DamagedFile, VectorsError
+from moverank.indexer.files.checksums import check_data, check_names, read_checksummed_json
+
+REPAIR_HINT = "`moverank check --repair` restores the word vectors"
+
+VERSION = 2
+"""Version of the directory's layout."""
+
+MANIFEST = "embedding.json"
+MATRICES = ("vectors.npy", "subwords.npy")
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Return the content of embedding.json: sizes, source, options, fingerprint, checksums. Raises VectorsError."""
+    path = directory / MANIFEST
+    try:
+        manifest = read_checksummed_json(path)
+    except OSError as error:
+        raise VectorsError(f"{directory} holds no word vectors ({error.strerror}): {REPAIR_HINT}") from error
+    except DamagedFile as error:
+        raise VectorsError(f"{path} is damaged: {REPAIR_HINT}") from error
+    if manifest.get("version") != VERSION:
+        raise VectorsError(f"{path} is damaged or of another version: {REPAIR_HINT}")
+    return manifest
+
+
+def check_files(directory: Path, manifest: Mapping[str, Any]) -> None:
+    """Compare all files with their sizes, and those other than matrices with their checksums.
+
+    Raises DamagedFile, OSError, and KeyError for an unusable manifest.
+    """
+    checksums = manifest["files"]
+    check_names(directory, checksums, MANIFEST)
+    for name in checksums.keys() - set(MATRICES):
+        check_data(directory / name, (directory / name).read_bytes(), checksums[name])
