@@ -61,7 +61,7 @@ def test_keys_are_found_by_their_beginning(store: Store) -> None:
 def test_words_occur_while_a_document_has_them(store: Store) -> None:
     with store.writing() as writer:
         cat, dog, none = 1, 2, 3
-        writer.add_words([("cat", cat, 5, 1), ("dog", dog, -1, 2), ("none", none, 3, 0)])
+        writer.add_words([(cat, "cat", 1, 5), (dog, "dog", 2, -1), (none, "none", 0, 3)])
         writer.count_words({cat: -1})
     with store.reading() as reader:
         assert reader.occurring(["cat", "dog", "none", "nowhere"]) == ["dog"]
