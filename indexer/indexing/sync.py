@@ -153,7 +153,7 @@ class Sync:
         for record in records:
             if isinstance(record, Document):
                 check_document(record)
-                if not self._has_bad_vector(record):
+                if record.vector is None or not self._has_bad_vector(record):
                     yield record
                 continue
             self._reject(record)
