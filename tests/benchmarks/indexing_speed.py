@@ -84,9 +84,9 @@ def compare(before: Path, now: Path) -> int:
         count += 1
         if old != new:
             sys.exit(f"a row differs: {old!r}, {new!r}")
-    folders = [next(collection.glob("snapshot-*")) for collection in (before, now)]
-    common = {path.name for path in folders[0].iterdir()} & {path.name for path in folders[1].iterdir()}
-    _, *others = filecmp.cmpfiles(*folders, common - {"meta.json"}, shallow=False)  # it has a random token
+    first, second = (next(collection.glob("snapshot-*")) for collection in (before, now))
+    common = {path.name for path in first.iterdir()} & {path.name for path in second.iterdir()}
+    _, *others = filecmp.cmpfiles(first, second, common - {"meta.json"}, shallow=False)  # it has a random token
     if any(others):
         sys.exit(f"files of the snapshots differ: {others}")
     return count
