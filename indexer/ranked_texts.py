@@ -32,5 +32,6 @@ def ranked_texts(document: Document) -> list[tuple[int, str]]:
 
 def check_ranks(document: Document) -> None:
     """Raise UsageError for a part whose rank is out of range."""
-    if any(not 0 <= part.rank < 2**31 for part in document.parts):
-        raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")
+    for part in document.parts:
+        if not 0 <= part.rank < 2**31:
+            raise UsageError(f"document {document.key!r} has a rank that is not within 0 and 2^31 - 1")

@@ -13,6 +13,7 @@ from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of
 from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.files.location import is_cluster
+from moverank.indexer.indexing.counting_ahead import CountAhead
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.reading_process import Read, read_ahead
@@ -81,7 +82,9 @@ def update(
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
-        records: Iterable[Document | Rejection] = read_ahead(read, origins, progress)
+        records: Iterable[Document | Rejection] = read_ahead(
+            read, origins, progress, CountAhead(), at_once=existing is None and not sources.dry_run
+        )
         if vectors:
             records = vectors.attached(records)
         if sources.dry_run and existing is None:

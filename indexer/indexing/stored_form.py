@@ -1,41 +1,53 @@
 """The stored form of a document: its parts with digests, its own digest, and its filter fields."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from moverank.indexer.documents import Document, Metadata, Part, Value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
+from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedText
 from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
-from moverank.indexer.store import StoredDocument
 from moverank.rerank.bags.title_rank import TITLE
+
+if TYPE_CHECKING:  # it would load SQLAlchemy in the process that reads
+    from moverank.indexer.store import StoredDocument
 
 # json.dumps would make an encoder for each document.
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
 class StoredPart(NamedTuple):
-    """A title (rank `TITLE`, position -1) or a part, with the text whose words are counted for it."""
+    """A title (rank `TITLE`, position -1) or a part, with the text whose words are counted for it, or its counts."""
 
     position: int
     rank: int
     text: str
-    counted: str
+    counted: str | CountedText
     digest: bytes
 
 
-def part_digests(document: Document) -> list[bytes]:
-    """Return the digests of the texts of a document's parts, without the title."""
-    return [text_digest(part.text) for part in document.parts]
+def part_digests(document: Document) -> Sequence[bytes]:
+    """Return the digests of the texts of a document's parts, without the title; of a counted one those it has."""
+    form = form_of(document)
+    return form.digests if form else [text_digest(part.text) for part in document.parts]
+
+
+def form_of(document: Document) -> CountedForm | None:
+    """Return what was computed of a document when it was read."""
+    return document.form if isinstance(document, CountedDocument) else None
 
 
 def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPart, ...]:
     """Return the parts of a document, its title first where the title's words count; `digests` are `part_digests`."""
+    form = form_of(document)
+    if form:
+        return tuple(_counted_parts(document, form))
     texts = ranked_texts(document)
     titled = len(texts) - len(document.parts)
     own = (StoredPart(-1, TITLE, title, title, text_digest(title)) for _, title in texts[:titled])
@@ -48,11 +60,28 @@ def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPa
     return (*own, *rows)
 
 
+def _counted_parts(document: Document, form: CountedForm) -> Iterator[StoredPart]:
+    titled = len(form.digests) - len(document.parts)
+    if titled:
+        yield StoredPart(-1, TITLE, document.title, CountedText(form.among, form.first), form.digests[0])
+    for position, part in enumerate(document.parts):
+        counted = CountedText(form.among, form.first + titled + position)
+        yield StoredPart(position, part.rank, part.text, counted, form.digests[titled + position])
+
+
+def document_content(document: Document, digests: Sequence[bytes]) -> bytes:
+    """Return what the digest of `document` covers, but for its vector and the salt; `digests` are `part_digests`."""
+    form = form_of(document)
+    if form:
+        return form.content
+    own = document.title, document.label, dict(document.metadata), [part.rank for part in document.parts]
+    return _content(*own, digests, title_counts=document.title_counts)
+
+
 def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
     """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
-    own = document.title, document.label, dict(document.metadata), [part.rank for part in document.parts]
     vector = b"" if document.vector is None else packed(document.vector)
-    return content_digest(*own, digests, vector, salt, title_counts=document.title_counts)
+    return _digest(b"".join((salt, document_content(document, digests), vector)))
 
 
 def content_digest(
@@ -70,12 +99,25 @@ def content_digest(
 
     `salt` identifies the settings that determine its words; `vector` is empty if it has none.
     """
+    content = _content(title, label, metadata, ranks, digests, title_counts=title_counts)
+    return _digest(b"".join((salt, content, vector)))
+
+
+def _content(
+    title: str,
+    label: str | None,
+    metadata: dict[str, Value],
+    ranks: list[int],
+    digests: Sequence[bytes],
+    *,
+    title_counts: bool,
+) -> bytes:
     content: list[object] = [title, label, metadata, ranks]
     content += [] if title_counts or not title.strip() else [False]
-    return _digest(b"".join((salt, _encode(content).encode(), *digests, vector)))
+    return b"".join((_encode(content).encode(), *digests))
 
 
-def restored(found: StoredDocument) -> Document:
+def restored(found: "StoredDocument") -> Document:
     """Return the document of a stored one."""
     titled = any(part.rank == TITLE for part in found.parts)
     parts = tuple(Part(part.text, part.rank) for part in found.parts if part.rank != TITLE)
@@ -113,11 +155,13 @@ def vector_fault(document: Document, dim: int) -> str | None:
 
 
 def check_document(document: Document) -> None:
-    """Raise UsageError for a document that cannot be stored; the message names its key.
+    """Raise UsageError for a document that cannot be stored; the message names its key. A counted one was checked.
 
     That is one with an empty key, a rank out of range, a NUL character or a lone surrogate in a text, or metadata that
     JSON cannot hold.
     """
+    if form_of(document):
+        return
     if not document.key:
         raise UsageError("a document needs a key that is not empty")
     fault = metadata_fault(document.metadata)

@@ -153,7 +153,7 @@ class Sync:
         for record in records:
             if isinstance(record, Document):
                 check_document(record)
-                if not self._has_bad_vector(record):
+                if record.vector is None or not self._has_bad_vector(record):
                     yield record
                 continue
             self._reject(record)
@@ -239,7 +239,9 @@ class Sync:
         for new in fresh:
             stored = old.get(new.known.id, []) if new.known else []
             before = dict(zip(contexts(stored), stored, strict=True))
-            counted.append([before.get(context) for context in contexts(new.parts)])
+            counted.append(
+                [before.get(context) for context in contexts(new.parts)] if stored else [None] * len(new.parts)
+            )
             missing += [(len(counted) - 1, i) for i, counts in enumerate(counted[-1]) if counts is None]
         texts = [fresh[row].parts[i].counted for row, i in missing]
         for (row, i), counts in zip(missing, self._counter.count(writer, texts), strict=True):

@@ -1,12 +1,14 @@
 """Counts the words of texts for the store; every word of a collection has a permanent id."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.indexing.counted_document import CountedText
 from moverank.indexer.indexing.distinct_words import sorted_pairs
 from moverank.indexer.store import Reader, StoredWord, Writer
 from moverank.rerank.runtime.batches import batches
@@ -19,8 +21,10 @@ _CACHED_WORDS = 2_000_000
 _LOOKUP = 10  # a lookup of one word takes as long as reading this many in sequence
 _READ = 50_000  # words of the database in memory at once
 _MANY = 2 << 20  # characters from which compiled code is faster, which must be loaded first
+_MANY_WORDS = 1 << 18  # words from which a dictionary of them takes too much memory
 
-_NONE = -1  # the id of a word that has none yet
+_NONE = -1  # the id of a word that has none yet, the number of a stop word
+_UNTRANSLATED = -2
 _UNSEEN, _WITHOUT, _WITH = -1, 0, 1  # whether a word has a vector
 
 _Ids = NDArray[np.int32]
@@ -31,6 +35,15 @@ class Counts(NamedTuple):
 
     words: bytes
     counts: bytes
+
+
+class _NumberedCounts(NamedTuple):
+    """The counts (t,) of the words with some `numbers` (t,) in texts, whose `rows` (t,) are below `size`."""
+
+    size: int
+    rows: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.int32]
 
 
 class WordCounter:
@@ -44,21 +57,51 @@ class WordCounter:
         self._tokenizer, self._embedding = tokenizer, embedding
         self._characters = 0
         self._numbers: WordNumbers = FewWords(tokenizer)
+        self._their_words = list[str]()
+        self._translation = np.empty(0, np.int32)
         self._ids = np.empty(0, np.int32)
         self._known = np.empty(0, np.int8)
         self._complete = False
-        self._new: list[StoredWord] = []
+        self._new: list[tuple[str, int, int]] = []  # word, id, row
         self._changes: list[tuple[NDArray[np.int64], int]] = []
 
-    def count(self, reader: Reader, texts: Sequence[str]) -> list[Counts]:
-        """Count the words of texts; new ones get the next ids."""
-        self._characters += sum(map(len, texts))
-        if isinstance(self._numbers, FewWords) and self._characters >= _MANY:
+    def count(self, reader: Reader, texts: Sequence[str | CountedText]) -> list[Counts]:
+        """Count the words of texts, or take the counts that they have; new words get the next ids."""
+        uncounted = [text for text in texts if isinstance(text, str)]
+        self._characters += sum(map(len, uncounted))
+        if isinstance(self._numbers, FewWords) and (self._characters >= _MANY or len(self._numbers) >= _MANY_WORDS):
             before, self._numbers = self._numbers, ManyWords(self._tokenizer)
             self._numbers.add(before.since(0))
-        blocks = list(self._numbers.number(texts))
+        blocks = list(self._numbers.number(uncounted))
+        numbered = self._numbered([text for text in texts if not isinstance(text, str)])
         self._resolve(reader)
-        return [counts for block in blocks for counts in _counted(block, self._ids)]
+        own = (counts for block in blocks for counts in _counted(block, self._ids))
+        ahead = _sorted(numbered, self._ids)
+        return [next(own) if isinstance(text, str) else next(ahead) for text in texts]
+
+    def _numbered(self, texts: Sequence[CountedText]) -> "_NumberedCounts":
+        """Return the counts of texts by the numbers of their words, without stop words."""
+        found = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))]
+        for among, some in groupby(texts, key=attrgetter("among")):
+            lengths, theirs, counts = among.of([text.position for text in some])
+            found.append((lengths, self._translated(among.words, theirs), counts))
+        lengths, numbers, counts = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        rows, kept = np.repeat(np.arange(len(lengths)), lengths), numbers != _NONE
+        return _NumberedCounts(len(lengths), rows[kept], numbers[kept], counts[kept])
+
+    def _translated(self, words: list[str], theirs: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the own numbers (n,) of words, those of `words` with the numbers `theirs` (n,); none of stop words."""
+        if words is not self._their_words:
+            self._their_words, self._translation = words, np.empty(0, np.int32)
+        self._translation = _extended(self._translation, len(words), _UNTRANSLATED)
+        found = self._translation[theirs]
+        new = np.unique(theirs[found == _UNTRANSLATED]).tolist()
+        if new:
+            kept = [number for number in new if words[number] not in self._tokenizer.stop_words]
+            self._translation[new] = _NONE
+            self._translation[kept] = self._numbers.add([words[number] for number in kept])
+            found = self._translation[theirs]
+        return found
 
     def known(self, reader: Reader, ids: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which of the words `ids` (n,) have a vector; a word that a damaged database has lost has none."""
@@ -84,12 +127,13 @@ class WordCounter:
         """Write the new words, and the changes of document frequencies."""
         changes = self._frequencies()
         if self._new:
-            writer.add_words([(*word, changes.pop(word.id, 0)) for word in self._new])
+            writer.add_words([(id_, word, changes.pop(id_, 0), row) for word, id_, row in self._new])
             self._new = []
         if changes:
             writer.count_words(changes)
         if len(self._numbers) > _CACHED_WORDS:
             self._numbers = ManyWords(self._tokenizer)
+            self._their_words = []
             self._ids, self._known = np.empty(0, np.int32), np.empty(0, np.int8)
             self._complete = False
 
@@ -100,9 +144,10 @@ class WordCounter:
         for sign in (1, -1):
             own = [words for words, change in changes if change == sign]
             if own:
-                ids, numbers = np.unique(np.concatenate(own), return_counts=True)
-                for id_, number in zip(ids.tolist(), (sign * numbers).tolist(), strict=True):
-                    total[id_] = total.get(id_, 0) + number
+                # Numbers of 4 bytes are sorted several times as fast.
+                ids, numbers = np.unique(np.concatenate(own).astype(np.int32), return_counts=True)
+                signed = zip(ids.tolist(), (sign * numbers).tolist(), strict=True)
+                total |= {id_: total.get(id_, 0) + number for id_, number in signed} if total else dict(signed)
         return total
 
     def _resolve(self, reader: Reader) -> None:
@@ -124,12 +169,12 @@ class WordCounter:
         """Give the next ids to words with these numbers."""
         words, numbers = zip(*missing, strict=True)
         rows = self._embedding.find(words) if self._embedding else np.full(len(words), UNKNOWN)
-        first = (self._new[-1].id if self._new else reader.last_word_id()) + 1
+        first = (self._new[-1][1] if self._new else reader.last_word_id()) + 1
         ids = range(first, first + len(words))
         self._make_room(ids[-1])
         self._ids[list(numbers)] = ids
         self._known[ids] = np.where(rows != UNKNOWN, _WITH, _WITHOUT)
-        self._new += map(StoredWord, words, ids, rows.tolist())
+        self._new += zip(words, ids, rows.tolist(), strict=True)
 
     def _remember(self, words: Sequence[StoredWord]) -> None:
         """Cache the ids of words, and whether they have a vector."""
@@ -154,8 +199,21 @@ def _extended(array: NDArray[Any], length: int, value: int) -> NDArray[Any]:
 def _counted(block: NumberedTexts, ids: _Ids) -> Iterator[Counts]:
     """Yield the counts of the texts of a block; `ids` are those of the numbers."""
     size = len(block.counts)
-    rows, words, numbers = sorted_pairs(np.repeat(np.arange(size), block.counts), ids[block.numbers])
-    all_words, all_counts = words.astype("<i4").tobytes(), numbers.astype("<i4").tobytes()
+    yield from _texts(size, *sorted_pairs(np.repeat(np.arange(size), block.counts), ids[block.numbers]))
+
+
+def _sorted(counted: _NumberedCounts, ids: _Ids) -> Iterator[Counts]:
+    """Yield the counts of texts; `ids` are those of the numbers."""
+    words = ids[counted.numbers]
+    order = np.argsort(counted.rows << 32 | words, kind="stable")
+    yield from _texts(counted.size, counted.rows, words[order], counted.counts[order])
+
+
+def _texts(
+    size: int, rows: NDArray[np.int64], words: NDArray[np.integer], counts: NDArray[np.integer]
+) -> Iterator[Counts]:
+    """Yield the counts of each of `size` texts, from those of all, in order."""
+    all_words, all_counts = words.astype("<i4").tobytes(), counts.astype("<i4").tobytes()
     ends = (4 * np.searchsorted(rows, np.arange(size + 1))).tolist()
     for start, end in pairwise(ends):
         yield Counts(all_words[start:end], all_counts[start:end])

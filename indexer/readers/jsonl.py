@@ -25,7 +25,10 @@ def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
 def parse_object(text: str) -> Record:
     """Parse one JSON object; `BadRecord` names the error and its column."""
     try:
-        record = DECODER.decode(text.rstrip())
+        text = text.rstrip()
+        record, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+        if end != len(text):  # the usual case is faster without two regular expressions
+            record = DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON at column {error.pos + 1}: {error.msg}") from error
     except CANNOT_BE_STORED as error:

@@ -1,13 +1,14 @@
 """Reads large sources in a process of its own, while this one writes what was read before."""
 
+import gc
 import pickle
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import deepcopy
 from itertools import islice
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from queue import Queue
 from threading import Thread
 from time import perf_counter
@@ -28,8 +29,10 @@ LARGE = 16 << 20
 _START = 0.3  # seconds that it takes to start
 _BATCH, _BATCH_CHARACTERS = 500, 1 << 20  # records and characters that are sent together
 _AHEAD = 8  # batches that wait for this process
+_GARBAGE = 100_000  # objects between collections: the records are no cycles
 
 Records = Iterator[Document | Rejection]
+Batch = list[Document | Rejection]
 
 
 class Read(Protocol):
@@ -37,6 +40,30 @@ class Read(Protocol):
 
     def __call__(self, *, origins: Origins, progress: Progress) -> "SourceRecords":
         """Return the records; raises ReadError at once if a path is missing."""
+
+
+class Preparation(Protocol):
+    """What the process that reads does with records beforehand; can be pickled before the first."""
+
+    def prepared(self, batch: Batch, /) -> Any:
+        """Return a message with records, which can be pickled: in the process that reads."""
+        ...
+
+    def received(self, message: Any, /) -> Batch:
+        """Return the records of a message: in the process that it was sent to, in order."""
+        ...
+
+
+class Unprepared:
+    """Sends the records as they are."""
+
+    def prepared(self, batch: Batch) -> Batch:
+        """Return the records."""
+        return batch
+
+    def received(self, message: Batch) -> Batch:
+        """Return the records."""
+        return message
 
 
 class SourceRecords(Records):
@@ -52,26 +79,38 @@ class SourceRecords(Records):
         return next(self._records)
 
 
-def read_ahead(read: Read, origins: Origins, progress: Progress) -> Records:
-    """Return the records of `read`, which another process reads ahead if the sources are large.
+def read_ahead(
+    read: Read, origins: Origins, progress: Progress, preparation: Preparation | None = None, *, at_once: bool = False
+) -> Records:
+    """Return the records of `read`, which another process reads ahead, and prepares, if the sources are large.
 
     They are those that `read` yields, in the same order, with the same errors. The process ends with this one, and
-    where it cannot be started, or is not faster, this one reads everything.
+    where it cannot be started, or is not faster, this one reads everything. It is started `at_once`, or once the caller
+    has taken notably longer over the records than reading them took.
     """
     unread = deepcopy(origins)  # reading changes it
     records = read(origins=origins, progress=progress)
-    return _read_ahead(records, read, unread, progress) if records.size >= LARGE and core_count() > 1 else records
+    if records.size < LARGE or core_count() < 2:
+        return records
+
+    def start() -> _Reader:
+        return _Reader(read, unread, preparation or Unprepared())
+
+    return _read_ahead(records, start, start() if at_once else None, progress)
 
 
-def _read_ahead(records: Records, read: Read, origins: Origins, progress: Progress) -> Records:
-    """Yield the first records from `records`, until a process, which begins at the first one, too, has passed them.
+def _read_ahead(
+    records: Records, start: "Callable[[], _Reader]", reader: "_Reader | None", progress: Progress
+) -> Records:
+    """Yield the first records from `records`, until the `reader`, which begins at the first one, too, has passed them.
 
-    It is started once the caller has taken notably longer over the records than reading them took.
+    Without one, `start` starts it when it pays.
     """
     remaining, count = iter(records), 0
     waited = 0.0  # seconds that the caller has taken longer than reading
     with ExitStack() as opened:
-        reader: _Reader | None = None
+        if reader:
+            opened.enter_context(reader).wait()  # it has the other core: reading here would be in vain
         while reader is None or not reader.has_passed(count):
             began = perf_counter()
             some = list(islice(remaining, _BATCH))
@@ -82,24 +121,25 @@ def _read_ahead(records: Records, read: Read, origins: Origins, progress: Progre
                 return
             waited += perf_counter() - read_until - (read_until - began)
             if reader is None and waited > _START:
-                reader = opened.enter_context(_Reader(read, origins))
+                reader = opened.enter_context(start())
         yield from reader.rest(progress)
 
 
 class _Reader:
     """A process that reads all records, used in a `with` block."""
 
-    def __init__(self, read: Read, origins: Origins) -> None:
+    def __init__(self, read: Read, origins: Origins, preparation: Preparation) -> None:
         context = get_context("spawn")  # a forked process would inherit locks held by threads of this one
         self._received, sent = context.Pipe(duplex=False)
         watched, self._held = context.Pipe(duplex=False)
-        self._process = context.Process(target=_send_all, args=(read, origins, sent, watched), daemon=True)
+        self._process = context.Process(target=_send_all, args=(read, origins, preparation, sent, watched), daemon=True)
         with deferred_signals():
             self._process.start()
         sent.close()  # so that its end is noticed
         watched.close()
+        self._preparation = preparation
         self._count = 0
-        self._batch: list[Document | Rejection] = []
+        self._batch: Batch = []
         self._usable = True
 
     def __enter__(self) -> Self:
@@ -111,6 +151,10 @@ class _Reader:
         self._held.close()  # the process exits
         self._process.join()
         self._received.close()
+
+    def wait(self) -> None:
+        """Wait until the process has sent something, or has ended."""
+        wait([self._received])
 
     def has_passed(self, count: int) -> bool:
         """Return whether the process has sent more than the first `count` records; does not wait."""
@@ -144,22 +188,25 @@ class _Reader:
             yield from batch
 
     def _receive(self) -> Any:
-        """Return the next message; ReadError if the process was ended."""
+        """Return the next message, with records as they were received; ReadError if the process was ended."""
         try:
-            return pickle.loads(self._received.recv_bytes())  # noqa: S301 - from our own process
+            message = pickle.loads(self._received.recv_bytes())  # noqa: S301 - from our own process
         except (EOFError, OSError) as error:  # before a message, or within one
             raise ReadError("the process that reads the files was ended: run the same command again") from error
+        return (self._preparation.received(message[0]), message[1]) if isinstance(message, tuple) else message
 
 
-def _send_all(read: Read, origins: Origins, sent: Connection, watched: Connection) -> None:
-    """Send batches of records, each with the last progress, then an error or None."""
+def _send_all(read: Read, origins: Origins, preparation: Preparation, sent: Connection, watched: Connection) -> None:
+    """Send batches of prepared records, each with the last progress, then an error or None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
     exit_when_ready(watched)  # when the parent closes its end, or is killed
+    gc.freeze()
+    gc.set_threshold(_GARBAGE)
     messages: Queue[object] = Queue(_AHEAD)
     sender = Thread(target=_send, args=(messages, sent), daemon=True)
     sender.start()
     states: list[tuple[Any, ...]] = []
-    batch: list[Document | Rejection] = []
+    batch: Batch = []
     failure: BaseException | None = None
     characters = 0
     try:
@@ -167,11 +214,11 @@ def _send_all(read: Read, origins: Origins, sent: Connection, watched: Connectio
             batch.append(record)
             characters += sum(len(part.text) for part in record.parts) if isinstance(record, Document) else 0
             if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
-                messages.put((batch, states[-1] if states else None))
+                messages.put((preparation.prepared(batch), states[-1] if states else None))
                 batch, characters = [], 0
     except Exception as error:  # noqa: BLE001 - raised by the parent
         failure = error
-    messages.put((batch, states[-1] if states else None))
+    messages.put((preparation.prepared(batch), states[-1] if states else None))
     messages.put(failure)
     sender.join()
 

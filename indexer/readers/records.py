@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -25,8 +24,7 @@ VECTOR_FIELD = "vector"
 _SHAPES = 64  # different lists of field names whose choice is remembered
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(NamedTuple):
     """The names of the fields to use; None: the first default name that the record has.
 
     The default names are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here
@@ -202,7 +200,7 @@ def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value
     metadata: Any = {
         name: value
         for name, value in record.items()
-        if name not in used and value not in (None, "", {}) and not _are_posts(value)
+        if name not in used and value not in (None, "", {}) and (type(value) is str or not _are_posts(value))
     }
     fault = metadata_fault(metadata)
     if fault:
@@ -218,7 +216,7 @@ def _are_posts(value: object) -> bool:
 
 def parts_of(text: str) -> tuple[Part, ...]:
     """Return the text as the only part of a document; none if it is blank."""
-    return (Part(text),) if text.strip() else ()
+    return (Part(text),) if text and not text.isspace() else ()  # stripping would copy it
 
 
 def one_line(text: str) -> str:

@@ -73,11 +73,7 @@ def _fault(document: Document) -> str | None:
 
 
 def _has_text(document: Document) -> bool:
-    if document.title_counts and not _is_blank(document.title):
-        return True
-    return not all(_is_blank(part.text) for part in document.parts)
-
-
-def _is_blank(text: str) -> bool:
-    # Stripping would copy a long text.
-    return not text or (text[0].isspace() and not text.strip())
+    for part in document.parts:
+        if part.text and not part.text.isspace():  # stripping would copy a long text
+            return True
+    return document.title_counts and bool(document.title.strip())

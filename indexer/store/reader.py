@@ -112,8 +112,7 @@ class Reader(DocumentReader, FieldReader, StageReader):
         if since:
             statement = statement.join(DOCUMENTS, DOCUMENTS.c.id == PARTS.c.document_id)
             statement = statement.where(DOCUMENTS.c.revision > since)
-        for row in self._stream(statement.order_by(PARTS.c.document_id, PARTS.c.position)):
-            yield CountedPart(*row)
+        return map(CountedPart._make, self._tuples(statement.order_by(PARTS.c.document_id, PARTS.c.position)))
 
     def least_digests(self, limit: int, since: int = 0) -> list[tuple[int, bytes]]:
         """Return (id, digest) of the documents changed after a revision that have a bag, of the smallest digests."""
@@ -167,14 +166,14 @@ class Reader(DocumentReader, FieldReader, StageReader):
         """Return the vector rows of words by id."""
         return dict(map(tuple, self._within(select(WORDS.c.id, WORDS.c.row), WORDS.c.id, ids)))
 
-    def vocabulary(self) -> list[Any]:
-        """Return (id, word, row) of every word with a vector, in the order of ids."""
-        statement = select(WORDS.c.id, WORDS.c.word, WORDS.c.row).where(WORDS.c.row != UNKNOWN)
-        return list(self._connection.execute(statement.order_by(WORDS.c.id)).all())
+    def vocabulary(self) -> list[StoredWord]:
+        """Return every word with a vector, in the order of ids."""
+        statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row).where(WORDS.c.row != UNKNOWN)
+        return list(map(StoredWord._make, self._tuples(statement.order_by(WORDS.c.id))))
 
     def word_ids(self) -> list[int]:
         """Return the ids of all words, increasing."""
-        return list(self._connection.scalars(select(WORDS.c.id).order_by(WORDS.c.id)).all())
+        return [id_ for (id_,) in self._tuples(select(WORDS.c.id).order_by(WORDS.c.id))]
 
     def last_word_id(self) -> int:
         """Return the largest id of a word, 0 if there is none."""
@@ -183,9 +182,9 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def all_words(self) -> Iterator[StoredWord]:
         """Iterate over all words, in the order of their ids."""
         statement = select(WORDS.c.word, WORDS.c.id, WORDS.c.row).order_by(WORDS.c.id)
-        return (StoredWord(*row) for row in self._stream(statement))
+        return map(StoredWord._make, self._tuples(statement))
 
     def frequencies(self) -> list[tuple[int, int]]:
         """Return (id, number of documents) of every word with a vector, in the order of ids."""
         statement = select(WORDS.c.id, WORDS.c.frequency).where(WORDS.c.row != UNKNOWN).order_by(WORDS.c.id)
-        return [(id_, frequency) for id_, frequency in self._connection.execute(statement).all()]
+        return list(self._tuples(statement))

@@ -73,12 +73,12 @@ class Writer(Reader, StageWriter):
             self._update(SOURCES, [{"id": found, **source._asdict()}])
         return self._scalar(chosen)
 
-    def add_words(self, rows: Sequence[tuple[str, int, int, int]]) -> None:
-        """Insert words as (word, id, row of its vector, number of documents that have it).
+    def add_words(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
+        """Insert words as (id, word, number of documents that have it, row of its vector).
 
         Words are never removed and there is one writer, so the ids that follow `last_word_id` are free.
         """
-        insert_values(self._connection, WORDS, ("word", "id", "row", "frequency"), rows)
+        insert_values(self._connection, WORDS, ("id", "word", "frequency", "row"), rows)
 
     def count_words(self, changes: Mapping[int, int]) -> None:
         """Add to the document frequencies of words, by id."""

@@ -101,7 +101,7 @@ class ManyWords:
         """Return words; see `WordNumbers`."""
         begin = first + self._stop_words
         ends = self._ends[max(begin - 1, 0) : self._sizes[0]].tolist()
-        starts = ends[:-1] if begin else [0, *ends[:-1]]
+        starts = ends[:-1] if begin else [0, *ends][:-1]
         own = ends[1:] if begin else ends
         offset = starts[0] if starts else 0
         blob = self._words[offset : self._sizes[1]].tobytes()

@@ -4,9 +4,10 @@ A run is a process. The import of the vectors is measured by indexing a single l
 command again finds every document unchanged; of that, the time of a second run on the single line is subtracted, which
 is that of starting the program. `before / now` is the median of the ratios of the pairs of runs, since the speed of a
 machine drifts; CPU adds up all threads, and is more reliable on a busy machine. All rows of both databases are
-compared, but for the random tokens of revisions.
+compared, but for the random tokens of revisions, and the files of both snapshots.
 """
 
+import filecmp
 import sqlite3
 import statistics
 import sys
@@ -77,12 +78,17 @@ def rows(collection: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def compare(before: Path, now: Path) -> int:
-    """Return the number of rows of two collections; exit with the first that differ."""
+    """Return the number of rows of two collections; exit with the first that differ, or with files that do."""
     count = 0
     for old, new in zip(rows(before), rows(now), strict=True):
         count += 1
         if old != new:
             sys.exit(f"a row differs: {old!r}, {new!r}")
+    first, second = (next(collection.glob("snapshot-*")) for collection in (before, now))
+    common = {path.name for path in first.iterdir()} & {path.name for path in second.iterdir()}
+    _, *others = filecmp.cmpfiles(first, second, common - {"meta.json"}, shallow=False)  # it has a random token
+    if any(others):
+        sys.exit(f"files of the snapshots differ: {others}")
     return count
 
 
@@ -118,7 +124,7 @@ def main() -> None:
     lines = table(*runs.values())
     show(f"Before: {arguments.before}; {NOW}: the working tree. {arguments.pairs} pairs of runs, medians.")
     show_table(HEADS, lines)
-    show(f"{compared:,} rows of the databases are the same.")
+    show(f"{compared:,} rows of the databases are the same, and the files of the snapshots.")
     sys.exit(any_missed(lines))
 
 

@@ -109,6 +109,33 @@ def test_an_error_is_raised_where_it_occurred(passed: list[bool]) -> None:
     assert [record.key for record in taken] == [str(number) for number in range(_COUNT)]
 
 
+def test_a_process_that_is_started_at_once_reads_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(_file(tmp_path))
+    records = read_ahead(partial(read_documents, [path]), Origins([path]), silent, at_once=True)
+    monkeypatch.setattr(reading_process, "islice", None)  # reading here would fail
+    found = list(records)
+    expected = list(read_documents([path], origins=Origins([path])))
+    assert found == expected
+    assert [record.origin for record in found] == [record.origin for record in expected]
+
+
+def test_a_process_that_ended_before_it_sent_is_not_needed() -> None:
+    records = read_ahead(_failing, Origins(["-"]), silent, at_once=True)
+    active_children()[0].kill()
+    taken: list[Document | Rejection] = []
+    with pytest.raises(ReadError, match="the file is gone"):
+        taken.extend(records)
+    assert len(taken) == _COUNT
+
+
+def test_a_process_for_records_that_are_never_read_ends() -> None:
+    records = read_ahead(_waiting, Origins(["-"]), silent, at_once=True)
+    (process,) = active_children()
+    del records
+    process.join(10)
+    assert process.exitcode is not None
+
+
 @pytest.mark.parametrize("read", [_failing, _waiting])
 def test_the_process_ends_when_no_more_is_read(read: Read) -> None:
     records = read_ahead(read, Origins(["-"]), silent)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moverank.indexer.store import DisplayFields, Store
+from moverank.indexer.store import DisplayFields, Store, StoredWord
 from tests.indexer.store.rows import document_row, part_row
 
 
@@ -61,7 +61,17 @@ def test_keys_are_found_by_their_beginning(store: Store) -> None:
 def test_words_occur_while_a_document_has_them(store: Store) -> None:
     with store.writing() as writer:
         cat, dog, none = 1, 2, 3
-        writer.add_words([("cat", cat, 5, 1), ("dog", dog, -1, 2), ("none", none, 3, 0)])
+        writer.add_words([(cat, "cat", 1, 5), (dog, "dog", 2, -1), (none, "none", 0, 3)])
         writer.count_words({cat: -1})
     with store.reading() as reader:
         assert reader.occurring(["cat", "dog", "none", "nowhere"]) == ["dog"]
+
+
+def test_all_rows_are_read_however_many(store: Store) -> None:
+    with store.writing() as writer:
+        first, numbers = writer.last_word_id() + 1, range(2500)
+        writer.add_words([(first + i, f"w{i}", 1, i) for i in numbers])
+    with store.reading() as reader:
+        assert reader.word_ids() == [first + i for i in numbers]
+        assert list(reader.all_words()) == reader.vocabulary() == [StoredWord(f"w{i}", first + i, i) for i in numbers]
+        assert reader.frequencies() == [(first + i, 1) for i in numbers]

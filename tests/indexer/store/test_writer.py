@@ -11,7 +11,7 @@ from tests.indexer.store.rows import document_row, part_row
 def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None:
     with store.writing() as writer:
         one, two, none = range(writer.last_word_id() + 1, writer.last_word_id() + 4)
-        writer.add_words([("one", one, 5, 0), ("two", two, -2, 1), ("none", none, -1, 0)])
+        writer.add_words([(one, "one", 0, 5), (two, "two", 1, -2), (none, "none", 0, -1)])
         assert writer.last_word_id() == none
         writer.add_words([])
         writer.count_words({one: 3, two: 0, none: 2})
@@ -22,7 +22,7 @@ def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None
         assert reader.word_rows([one, none]) == {one: 5, none: -1}
         assert reader.word_texts([two]) == {two: "two"}
         assert reader.frequencies() == [(one, 2), (two, 1)]
-        assert [tuple(row) for row in reader.vocabulary()] == [(one, "one", 5), (two, "two", -2)]
+        assert reader.vocabulary() == [StoredWord("one", one, 5), StoredWord("two", two, -2)]
         assert (reader.word_count(), reader.word_count(known=True)) == (3, 2)
         assert list(reader.all_words()) == [("one", one, 5), ("two", two, -2), ("none", none, -1)]
 

@@ -1,0 +1,123 @@
+"""Digests and counts the texts of documents in the process that reads them; the writer only numbers their words."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.errors import UsageError
+from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedTexts
+from moverank.indexer.indexing.distinct_words import sorted_pairs
+from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, stored_parts
+from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.word_numbers import ManyWords
+
+_CACHED_WORDS = 2_000_000
+
+
+class _Row(NamedTuple):
+    """A counted document: its fields as tuples, which are pickled several times as fast as objects."""
+
+    fields: tuple[Any, ...]
+    texts: list[tuple[str, int]]
+    content: bytes
+    digests: tuple[bytes, ...]
+
+
+class _Message(NamedTuple):
+    """Records, counts of the texts of the rows among them, and the words that follow those sent `before`."""
+
+    records: list[_Row | Document | Rejection]
+    before: int
+    words: list[str]
+    starts: NDArray[np.int64]
+    numbers: NDArray[np.int32]
+    counts: NDArray[np.int32]
+
+
+class CountAhead:
+    """Sends documents as `CountedDocument`s from the process that reads them; see `reading_process.Preparation`.
+
+    Stop words are counted, too: the collection, which may not exist yet, chooses them.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: ManyWords | None = None
+        self._words: list[str] = []
+
+    def prepared(self, batch: list[Document | Rejection]) -> _Message:
+        """Count the texts of records; a document that cannot be stored is left for the writer to report."""
+        records: list[_Row | Document | Rejection] = []
+        texts: list[str] = []
+        for record in batch:
+            if isinstance(record, Rejection) or not _is_storable(record):
+                records.append(record)
+                continue
+            digests = part_digests(record)
+            parts = stored_parts(record, digests)
+            texts += [str(part.counted) for part in parts]
+            own = tuple(part.digest for part in parts)
+            records.append(_Row(_fields(record), _texts(record), document_content(record, digests), own))
+        return self._counted(records, texts)
+
+    def received(self, message: _Message) -> list[Document | Rejection]:
+        """Return the records of a message."""
+        if not message.before:
+            self._words = []  # documents of earlier messages keep theirs
+        self._words += message.words
+        among = CountedTexts(self._words, message.starts, message.numbers, message.counts)
+        records: list[Document | Rejection] = []
+        first = 0
+        for record in message.records:
+            if isinstance(record, _Row):
+                form = CountedForm(record.content, record.digests, among, first)
+                first += len(record.digests)
+                key, title, label, metadata, title_counts, vector, origin = record.fields
+                parts = tuple(Part(*text) for text in record.texts)
+                own = key, title, parts, label, metadata, title_counts, vector, origin
+                records.append(CountedDocument(*own, form))
+            else:
+                records.append(record)
+        return records
+
+    def _counted(self, records: list[_Row | Document | Rejection], texts: Sequence[str]) -> _Message:
+        if self._numbers is None or len(self._numbers) > _CACHED_WORDS:
+            self._numbers = ManyWords(Tokenizer())
+        before = len(self._numbers)
+        lengths, numbers, counts = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for block in self._numbers.number(texts):
+            size = len(block.counts)
+            rows, words, times = sorted_pairs(np.repeat(np.arange(size), block.counts), block.numbers)
+            lengths.append(np.bincount(rows, minlength=size))
+            numbers.append(words)
+            counts.append(times)
+        starts = np.cumsum(np.concatenate(lengths), dtype=np.int64)
+        arrays = (np.concatenate(numbers).astype(np.int32), np.concatenate(counts).astype(np.int32))
+        return _Message(records, before, self._numbers.since(before), starts, *arrays)
+
+
+def _is_storable(document: Document) -> bool:
+    try:
+        check_document(document)
+    except UsageError:
+        return False
+    return True
+
+
+def _fields(document: Document) -> tuple[Any, ...]:
+    """Return the fields of a document in their order, but for its parts."""
+    return (
+        document.key,
+        document.title,
+        document.label,
+        document.metadata,
+        document.title_counts,
+        document.vector,
+        document.origin,
+    )
+
+
+def _texts(document: Document) -> list[tuple[str, int]]:
+    return [(part.text, part.rank) for part in document.parts]
