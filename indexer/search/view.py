@@ -226,7 +226,8 @@ class View:
     def without_bag(self) -> NDArray[np.int64]:
         """Return the ids (m,), increasing, of documents that have words, but none with a vector."""
         with_bag = [part.segment.ids[part.live] for part in self.segments]
-        return np.setdiff1d(self.scores.ids, np.concatenate([np.empty(0, np.int64), *with_bag]))
+        ids = self.scores.ids
+        return np.sort(ids[~np.isin(ids, np.concatenate([np.empty(0, np.int64), *with_bag]))])
 
     def check(self, *, stage: bool, terms: bool, vectors: bool = False) -> None:
         """Check the counts and bags; DamagedFile names a damaged file.

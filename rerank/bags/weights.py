@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bags, row_entries
 from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.errors import BagError
+from moverank.rerank.runtime.threads import parallel_for
+
+_MANY = 1 << 22  # entries from which compiled code is faster, which must be loaded first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +96,19 @@ def ranked_counts(
 
 def with_idf(bags: Bags, idf: NDArray[np.float64]) -> Bags:
     """Multiply the weights of bags by the idf (v,) of their words, and scale each bag to a sum of 1."""
-    return _normalised(Bags(bags.starts, bags.words, bags.weights * idf[bags.words]))
+    return _normalised(Bags(bags.starts, bags.words, _products(bags, idf)))
+
+
+def _products(bags: Bags, idf: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of bags times the idf (v,) of their words."""
+    if len(bags.words) < _MANY:
+        products: NDArray[np.float64] = bags.weights * idf[bags.words]
+        return products
+    from moverank.rerank.kernels.bag_weights import multiply
+
+    out = np.empty(len(bags.words))
+    parallel_for(lambda first, last: multiply(first, last, bags.words, bags.weights, idf, out), len(out))
+    return out
 
 
 def _normalised(bags: Bags) -> Bags:
@@ -101,7 +116,19 @@ def _normalised(bags: Bags) -> Bags:
     if not len(bags):
         return bags
     sums = np.add.reduceat(bags.weights, bags.starts[:-1])
-    return _drop_weightless(Bags(bags.starts, bags.words, bags.weights / np.repeat(sums, np.diff(bags.starts))))
+    return _drop_weightless(Bags(bags.starts, bags.words, _quotients(bags, sums)))
+
+
+def _quotients(bags: Bags, divisors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of bags divided by the divisor of each bag (n,)."""
+    if len(bags.words) < _MANY:
+        quotients: NDArray[np.float64] = bags.weights / np.repeat(divisors, np.diff(bags.starts))
+        return quotients
+    from moverank.rerank.kernels.bag_weights import divide
+
+    out = np.empty(len(bags.words))
+    parallel_for(lambda first, last: divide(first, last, bags.starts, bags.weights, divisors, out), len(bags))
+    return out
 
 
 def check_gamma(gamma: float) -> None:
