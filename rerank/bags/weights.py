@@ -96,7 +96,7 @@ def ranked_counts(
 
 def with_idf(bags: Bags, idf: NDArray[np.float64]) -> Bags:
     """Multiply the weights of bags by the idf (v,) of their words, and scale each bag to a sum of 1."""
-    return _normalised(Bags(bags.starts, bags.words, _products(bags, idf)))
+    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(_products(bags, idf), bags.starts)))
 
 
 def _products(bags: Bags, idf: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -115,20 +115,21 @@ def _normalised(bags: Bags) -> Bags:
     """Scale the weights of each bag to a sum of 1."""
     if not len(bags):
         return bags
-    sums = np.add.reduceat(bags.weights, bags.starts[:-1])
-    return _drop_weightless(Bags(bags.starts, bags.words, _quotients(bags, sums)))
+    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(bags.weights.copy(), bags.starts)))
 
 
-def _quotients(bags: Bags, divisors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of bags divided by the divisor of each bag (n,)."""
-    if len(bags.words) < _MANY:
-        quotients: NDArray[np.float64] = bags.weights / np.repeat(divisors, np.diff(bags.starts))
-        return quotients
+def _scaled(weights: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Scale `weights` (t,) in place to a sum of 1 in each bag, and return them; bag i begins at `starts[i]`."""
+    if not len(weights):
+        return weights
+    sums = np.add.reduceat(weights, starts[:-1])
+    if len(weights) < _MANY:
+        weights /= np.repeat(sums, np.diff(starts))
+        return weights
     from moverank.rerank.kernels.bag_weights import divide
 
-    out = np.empty(len(bags.words))
-    parallel_for(lambda first, last: divide(first, last, bags.starts, bags.weights, divisors, out), len(bags))
-    return out
+    parallel_for(lambda first, last: divide(first, last, starts, sums, weights), len(sums))
+    return weights
 
 
 def check_gamma(gamma: float) -> None:

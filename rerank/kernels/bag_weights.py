@@ -1,4 +1,4 @@
-"""Weights of all bags of a collection, multiplied and divided without the temporary arrays that numpy makes."""
+"""Weights of all bags of a collection, multiplied and divided without the temporary arrays of numpy."""
 
 from moverank.rerank.kernels.compiled import compiled
 
@@ -11,8 +11,8 @@ def multiply(first, last, words, weights, values, out):  # type: ignore[no-untyp
 
 
 @compiled()
-def divide(first, last, starts, weights, divisors, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (t,) with the `weights` (t,) of the entries of each bag i, divided by the bag's divisor (n,)."""
+def divide(first, last, starts, divisors, weights):  # type: ignore[no-untyped-def]
+    """Divide the `weights` (t,) of the entries of each bag i by the bag's one of `divisors` (n,), in place."""
     for i in range(first, last):
         for entry in range(starts[i], starts[i + 1]):
-            out[entry] = weights[entry] / divisors[i]
+            weights[entry] /= divisors[i]
