@@ -414,8 +414,8 @@ class Cluster:
             before = self.file.shard(shard.name)
             stored = self._coordinator.call(shard.name, "state")
             file = self.file.with_shard(shard)
-            self._replace(file, shard)
             try:
+                self._replace(file, shard)
                 _check_copy(stored, self._coordinator.call(shard.name, "state"), self.file.place_of(before), shard)
                 file.write()
             except BaseException:

@@ -209,16 +209,22 @@ def _send_all(read: Read, origins: Origins, preparation: Preparation, sent: Conn
     batch: Batch = []
     failure: BaseException | None = None
     characters = 0
+
+    def send(some: Batch) -> None:
+        messages.put((preparation.prepared(some), states[-1] if states else None))
+
     try:
-        for record in read(origins=origins, progress=lambda *state: states.__setitem__(slice(None), [state])):
-            batch.append(record)
-            characters += sum(len(part.text) for part in record.parts) if isinstance(record, Document) else 0
-            if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
-                messages.put((preparation.prepared(batch), states[-1] if states else None))
-                batch, characters = [], 0
+        try:
+            for record in read(origins=origins, progress=lambda *state: states.__setitem__(slice(None), [state])):
+                batch.append(record)
+                characters += sum(len(part.text) for part in record.parts) if isinstance(record, Document) else 0
+                if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
+                    full, batch, characters = batch, [], 0  # a batch that cannot be prepared is not tried again
+                    send(full)
+        finally:
+            send(batch)  # also the records before an error
     except Exception as error:  # noqa: BLE001 - raised by the parent
         failure = error
-    messages.put((preparation.prepared(batch), states[-1] if states else None))
     messages.put(failure)
     sender.join()
 

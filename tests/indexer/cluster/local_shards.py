@@ -32,7 +32,9 @@ class LocalShards:
         self._shards[shard.name] = Shard(self._places[shard.name])
 
     def drop(self, name: str) -> None:
-        self._shards.pop(name).close()
+        shard = self._shards.pop(name, None)
+        if shard:
+            shard.close()
 
     def restart(self, name: str) -> None:
         """Forget all that the process of a shard knew."""

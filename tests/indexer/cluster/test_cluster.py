@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document
 from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.cluster.cluster_file import ShardPlace
+from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
@@ -414,6 +414,26 @@ def test_shards_are_added_dropped_and_moved_while_others_search(
     assert again.index(documents).unchanged == 42
     for shard in again.file.shards:
         assert not check(Path(again.file.place_of(shard))).sentences()
+
+
+def test_a_shard_that_cannot_be_started_elsewhere_stays(
+    make_cluster: MakeCluster, factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = make_cluster(_documents(20), 2)
+    expected = cluster.search("ant bee cat", k=8)
+    target, add = factory.path(), cluster.shards.add
+    copy(cluster.file.place_of(cluster.file.shard("s1")), target)
+
+    def without_machine(file: ClusterFile, shard: ShardPlace) -> None:
+        if shard.node:
+            raise CollectionError(f"the Ray cluster has no machine {shard.node}")
+        add(file, shard)
+
+    monkeypatch.setattr(cluster.shards, "add", without_machine)
+    with pytest.raises(CollectionError, match=r"no machine 198\.51\.100\.7"):
+        cluster.move_shard(ShardPlace("s1", str(target), "198.51.100.7"))
+    _check_same(cluster.search("ant bee cat", k=8), expected)
+    assert len(cluster) == 22
 
 
 def test_a_document_that_is_in_two_shards_is_one_hit(make_cluster: MakeCluster) -> None:

@@ -19,7 +19,7 @@ from moverank.indexer.errors import ReadError
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers import read_documents, reading_process
 from moverank.indexer.readers.origins import Origins
-from moverank.indexer.readers.reading_process import Read, SourceRecords, read_ahead
+from moverank.indexer.readers.reading_process import Read, SourceRecords, Unprepared, read_ahead
 
 _COUNT = 100_000
 
@@ -51,6 +51,19 @@ def _waiting(*, origins: Origins, progress: Progress) -> SourceRecords:
     """Return records without end."""
     del origins, progress
     return SourceRecords((Document(str(number), "title") for number in range(10**9)), 1)
+
+
+class _FailsOnce(Unprepared):
+    """Prepares no third batch, but those after it."""
+
+    def __init__(self) -> None:
+        self._batches = 0
+
+    def prepared(self, batch: list[Document | Rejection]) -> list[Document | Rejection]:
+        self._batches += 1
+        if self._batches == 3:
+            raise MemoryError("no room")
+        return batch
 
 
 @pytest.fixture
@@ -134,6 +147,13 @@ def test_a_process_for_records_that_are_never_read_ends() -> None:
     del records
     process.join(10)
     assert process.exitcode is not None
+
+
+def test_a_batch_that_cannot_be_prepared_ends_the_records_before_it() -> None:
+    taken: list[Document | Rejection] = []
+    with pytest.raises(MemoryError, match="no room"):
+        taken.extend(read_ahead(_failing, Origins(["-"]), silent, _FailsOnce(), at_once=True))
+    assert [record.key for record in taken] == [str(number) for number in range(1000)]
 
 
 @pytest.mark.parametrize("read", [_failing, _waiting])
