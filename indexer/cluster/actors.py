@@ -52,6 +52,8 @@ class RayShards:
         self._actors: dict[str, Any] = {}
         try:
             for shard in file.shards:
+                self._check_node(shard)  # before the first actor, which may outlive this process
+            for shard in file.shards:
                 self.add(file, shard)
         except BaseException:
             self.close()
@@ -61,8 +63,6 @@ class RayShards:
         place = file.place_of(shard)
         options: dict[str, Any] = {"num_cpus": 0, "max_restarts": -1, "max_concurrency": _CALLS}
         if shard.node:
-            if f"node:{shard.node}" not in self._ray.cluster_resources():
-                raise CollectionError(f"the Ray cluster has no machine {shard.node}, where the shard {shard.name} is")
             options["resources"] = {f"node:{shard.node}": 0.001}
         if self._remains:
             digest = blake2b(place.encode(errors="surrogatepass"), digest_size=8).hexdigest()
@@ -74,8 +74,21 @@ class RayShards:
         """Return the names of the shards."""
         return tuple(self._actors)
 
+    def _check_node(self, shard: ShardPlace) -> None:
+        if shard.node and f"node:{shard.node}" not in self._ray.cluster_resources():
+            raise CollectionError(f"the Ray cluster has no machine {shard.node}, where the shard {shard.name} is")
+
     def add(self, file: ClusterFile, shard: ShardPlace) -> None:
         """Start the actor of one more shard."""
+        self._check_node(shard)
+        self._actors[shard.name] = self._actor(file, shard)
+
+    def replace(self, file: ClusterFile, shard: ShardPlace) -> None:
+        """Let another actor hold a shard, at its place in `file`; searches meanwhile miss the shard, and say so."""
+        self._check_node(shard)
+        actor, self._actors[shard.name] = self._actors.get(shard.name), None
+        if actor is not None:
+            self._ray.kill(actor)
         self._actors[shard.name] = self._actor(file, shard)
 
     def drop(self, name: str) -> None:
@@ -97,7 +110,7 @@ class RayShards:
         waiting = {
             name: actors[name].call.remote(call.method, *call.arguments, **call.named)
             for name, call in calls.items()
-            if name in actors
+            if actors.get(name) is not None
         }
         return {name: self._answer(waiting[name], seconds) if name in waiting else Lost() for name in calls}
 
@@ -112,12 +125,12 @@ class RayShards:
 
     def processes(self) -> dict[str, Any]:
         """Return the number of the process of each actor, or `Lost`."""
-        waiting = {name: actor.process.remote() for name, actor in dict(self._actors).items()}
+        waiting = {name: actor.process.remote() for name, actor in dict(self._actors).items() if actor}
         return {name: self._answer(reference) for name, reference in waiting.items()}
 
     def stop(self) -> None:
         """End the actors, also those that outlive this process."""
-        for actor in self._actors.values():
+        for actor in filter(None, self._actors.values()):
             self._ray.kill(actor)
 
     def close(self) -> None:

@@ -415,18 +415,13 @@ class Cluster:
             stored = self._coordinator.call(shard.name, "state")
             file = self.file.with_shard(shard)
             try:
-                self._replace(file, shard)
+                self.shards.replace(file, shard)
                 _check_copy(stored, self._coordinator.call(shard.name, "state"), self.file.place_of(before), shard)
                 file.write()
             except BaseException:
-                self._replace(self.file, before)
+                self.shards.replace(self.file, before)
                 raise
             self.file = file
-
-    def _replace(self, file: ClusterFile, shard: ShardPlace) -> None:
-        """Let another process hold a shard, at its place in `file`."""
-        self.shards.drop(shard.name)
-        self.shards.add(file, shard)
 
     @contextmanager
     def _changing(self) -> Iterator[Changer]:

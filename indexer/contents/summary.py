@@ -1,6 +1,7 @@
 """The summary of a collection: what `moverank info` shows."""
 
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from moverank.indexer.errors import DamagedFile, VectorsError
@@ -41,7 +42,7 @@ def summary(
         "revision": reader.revision(),
         "dim": dim,
         "vectors": count,
-        "bytes": sum(file.stat().st_size for file in directory.rglob("*") if file.is_file()),
+        "bytes": sum(map(_size, directory.rglob("*"))),
     }
     choices = settings.stored() | {"stop_words": len(settings.stop_words)}
     return sizes | choices | in_use
@@ -69,6 +70,15 @@ def stored_summary(reader: SizeReader, directory: Path) -> dict[str, Any] | None
     factory = newest_of(directory, derived_from(settings, fingerprint), valid_for(reader), _factory)
     in_use = {"faiss_in_use": factory, "database_stage": None}
     return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage.share, in_use)
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file in bytes, 0 of a folder, and of a file that another process has removed by now."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0
+    return found.st_size if S_ISREG(found.st_mode) else 0
 
 
 def _factory(path: Path, meta: dict[str, Any]) -> str:

@@ -36,6 +36,10 @@ class LocalShards:
         if shard:
             shard.close()
 
+    def replace(self, file: ClusterFile, shard: ShardPlace) -> None:
+        self.drop(shard.name)
+        self.add(file, shard)
+
     def restart(self, name: str) -> None:
         """Forget all that the process of a shard knew."""
         self._shards[name].close()
