@@ -1,6 +1,8 @@
 """Signals that wait until processes have been started."""
 
 import signal
+import subprocess
+import sys
 from threading import Thread
 
 import pytest
@@ -32,3 +34,20 @@ def test_other_threads_do_not_handle_signals() -> None:
     thread.start()
     thread.join()
     assert done == [True]
+
+
+STARTING = """
+import multiprocessing, signal
+from moverank.rerank.runtime.deferred_signals import deferred_signals
+
+process = multiprocessing.get_context("spawn").Process(target=signal.raise_signal, args=(signal.SIGINT,))
+with deferred_signals():
+    process.start()
+process.join()
+print(process.exitcode, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+
+
+def test_a_process_started_in_the_block_is_not_interrupted() -> None:
+    ran = subprocess.run([sys.executable, "-c", STARTING], capture_output=True, text=True, check=True)
+    assert (ran.stdout.split(), ran.stderr) == (["0", "False"], "")
