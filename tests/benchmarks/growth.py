@@ -43,7 +43,7 @@ DEPTH_HEADS = (
     "of the ten",
     "peak GiB",
 )
-TARGET_HEADS = ("target for up to 1,000,000 documents", "documents", "measured", "at most", "")
+TARGET_HEADS = ("target for up to 1,000,000 documents", "measured", "at most", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ class Measured:
                     (f"{name}: first query / median of the others", one.first / statistics.median(one.seconds), 2.0)
                 )
         return [
-            [name, self.name, f"{figure:.3f}", f"{most:.3g}", verdict(figure <= most)] for name, figure, most in figures
+            [f"{self.name}: {name}", f"{figure:.3f}", f"{most:.3g}", verdict(figure <= most)]
+            for name, figure, most in figures
         ]
 
 
