@@ -34,7 +34,8 @@ class PartCounts:
         """Return the number of tokens (n,) of each document; a token of the title counts `title_weight` times."""
         if not len(self):
             return np.empty(0)
-        return np.add.reduceat(self.titled(title_weight), self.starts[:-1])
+        counts = self.counts if title_weight == 1 else self.titled(title_weight)
+        return np.add.reduceat(counts, self.starts[:-1], dtype=np.float64)
 
     def titled(self, title_weight: float) -> NDArray[np.float64]:
         """Return the counts (nnz,), those of title words multiplied by `title_weight`."""
