@@ -234,7 +234,11 @@ def _send(messages: "Queue[object]", sent: Connection) -> None:
     while True:
         message = messages.get()
         try:
-            sent.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
+            data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+        except Exception as error:  # noqa: BLE001 - such as MemoryError: the parent would wait for ever
+            message, data = error, pickle.dumps(error)
+        try:
+            sent.send_bytes(data)
         except OSError:  # the parent is gone, and this process ends at once
             return
         if not isinstance(message, tuple):

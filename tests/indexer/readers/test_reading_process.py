@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from multiprocessing import active_children
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -64,6 +65,16 @@ class _FailsOnce(Unprepared):
         if self._batches == 3:
             raise MemoryError("no room")
         return batch
+
+
+class _Unsendable(_FailsOnce):
+    """Prepares a third batch that cannot be pickled."""
+
+    def prepared(self, batch: list[Document | Rejection]) -> list[Document | Rejection]:
+        try:
+            return super().prepared(batch)
+        except MemoryError:
+            return [Lock()]  # type: ignore[list-item]
 
 
 @pytest.fixture
@@ -153,6 +164,13 @@ def test_a_batch_that_cannot_be_prepared_ends_the_records_before_it() -> None:
     taken: list[Document | Rejection] = []
     with pytest.raises(MemoryError, match="no room"):
         taken.extend(read_ahead(_failing, Origins(["-"]), silent, _FailsOnce(), at_once=True))
+    assert [record.key for record in taken] == [str(number) for number in range(1000)]
+
+
+def test_a_batch_that_cannot_be_sent_is_an_error() -> None:
+    taken: list[Document | Rejection] = []
+    with pytest.raises(TypeError, match="cannot pickle"):
+        taken.extend(read_ahead(_failing, Origins(["-"]), silent, _Unsendable(), at_once=True))
     assert [record.key for record in taken] == [str(number) for number in range(1000)]
 
 
