@@ -132,8 +132,8 @@ class Coordinator:
             if lost:
                 time.sleep(0.2)
             before = found
-        if not found:
-            raise ShardLost(names)
+        if not found:  # waited for already: the search is not repeated
+            raise CollectionError(str(ShardLost(names)))
         _check_alike(found)
         return found
 

@@ -238,10 +238,11 @@ def test_a_missing_shard_is_named_and_nothing_is_certified(make_cluster: MakeClu
     found = cluster.search("ant bee", rank="wmd", k=4)
     assert (found.missing_shards, found.certified, found.scope) == (("s2",), False, "shards")
     assert found.largest_error == pytest.approx(found.hits[-1].distance)
-    shards.killed = {"s1", "s2", "s3"}
+    shards.killed, before = {"s1", "s2", "s3"}, shards.calls
     cluster.refresh()
     with pytest.raises(CollectionError, match="the shard s1, s2, s3 cannot be reached"):
         cluster.search("ant bee")
+    assert shards.calls - before < 20  # they are waited for once
     shards.killed = set()
     cluster.refresh()
     assert cluster.search("ant bee", k=4).certified
