@@ -56,6 +56,7 @@ def _rows(collection: Collection) -> list[tuple[Any, ...]]:
         return [(table, *row) for table in tables for row in database.execute(f"SELECT * FROM {table} ORDER BY rowid")]  # noqa: S608
 
 
+@pytest.mark.sqlite("reads the file")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
 @given(runs=st.lists(st.lists(_DOCUMENTS, max_size=3), min_size=1, max_size=3), cached=st.sampled_from([0, 3, 1000]))
 def test_rows_are_those_of_documents_that_the_writer_counts(
@@ -103,6 +104,7 @@ def test_a_vector_that_is_attached_later_belongs_to_the_content(make_collection:
     assert collection.index([Document("a", "ant", vector=[0.5, 1.0])]).unchanged == 1
 
 
+@pytest.mark.sqlite("reads the file")
 def test_the_same_is_counted_in_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_collection: MakeCollection
 ) -> None:
