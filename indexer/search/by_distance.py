@@ -124,7 +124,7 @@ def _best(
             continue
         known = before.merged(found, query.k).values
         within = min(query.within, float(known[-1]) if len(known) == query.k else np.inf)
-        bags = part.bags(rows, ranking.gamma, ranking.weights)
+        bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
         bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
         total = weights.of_rows(part, rows, bag) if weights else None
         distance = ranking.plain or ranking.distances[0].distance

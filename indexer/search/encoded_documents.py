@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.checksums import checksum
 from moverank.indexer.given_vectors import Space
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import EncoderChoice, Weights
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.stage_search import stage_search
 from moverank.indexer.search.view import LiveSegment, View
-from moverank.indexer.snapshot.sums_cache import cached_sums
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, products_with_one
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -63,8 +64,8 @@ def cosine_distances(view: View, query: Query) -> Distances:
         rows = live[wanted]
         key = "lengths", number, ranking.gamma, ranking.weights
         if key not in view.encoded:
-            view.encoded[key] = _centroid_lengths(view, part, live, query)
-        bags = part.bags(rows, ranking.gamma, ranking.weights)
+            view.encoded[key] = _centroid_lengths(view, part, live, ranking)
+        bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
         products = bag_means(bags, products_with_one(part.segment.vectors, centre))
         lengths = view.encoded[key][wanted] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
@@ -75,14 +76,19 @@ def cosine_distances(view: View, query: Query) -> Distances:
     return every[order], np.concatenate(distances)[order]
 
 
-def _centroid_lengths(view: View, part: LiveSegment, live: NDArray[np.int64], query: Query) -> NDArray[np.float64]:
-    """Return the lengths (n,) of the centroids of the `live` rows (n,) of a segment, which are cached."""
-    gamma, weights = query.ranking.gamma, query.ranking.weights
+def _centroid_lengths(
+    view: View, part: LiveSegment, live: NDArray[np.int64], ranking: RankingSpec
+) -> NDArray[np.float64]:
+    """Return the lengths (n,) of the centroids of the `live` rows (n,) of a segment; they are kept for a snapshot."""
+    gamma, weights = ranking.gamma, ranking.weights
 
     def compute() -> NDArray[np.float64]:
-        return centroid_lengths(part.bags(live, gamma, weights), part.segment.vectors)
+        return centroid_lengths(part.bags_of_most(live, gamma, weights), part.segment.vectors)
 
-    return cached_sums(view.directory, f"lengths-{weights}-{gamma:g}", view.state, compute)
+    if not view.state:
+        return compute()
+    idf = checksum(part.idf_of_words()) if weights == "tfidf" else ""
+    return part.kept_sums(f"lengths-{weights}-{gamma:g}", compute, f"{gamma!r} {part.title_weight!r} {idf}")
 
 
 def vector_distances(view: View, query: Query) -> Distances:

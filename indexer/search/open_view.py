@@ -19,7 +19,7 @@ from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
-from moverank.indexer.snapshot.sums_cache import cached_sums
+from moverank.indexer.snapshot.sums_cache import SumsCache
 from moverank.indexer.snapshot.word_frequencies import Counted, WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.lookup import lookup
@@ -57,7 +57,7 @@ def open_view(
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
         counted.append(LiveTerms(base.terms, gone, base.segment, weight, directory))
-        stored = settings.gamma, base.bags
+        stored = settings.gamma, base.bags, SumsCache(directory, base.terms.state)
         segments.append(LiveSegment(base.segment, live, frequencies, weight, base.stage, base.given, *stored))
     if len(tail.ids):
         given = _read_given(reader, tail.ids, space) if space else None
@@ -80,7 +80,7 @@ def _frequencies(segments: Sequence[LiveSegment], documents: int, directory: Pat
 
     if not (state and segments):
         return count()
-    frequencies = cached_sums(directory, "frequencies", state, lambda: count().frequencies)
+    frequencies = SumsCache(directory, state).sums("frequencies", lambda: count().frequencies)
     return WordFrequencies(segments[0].segment.word_ids, frequencies, documents)
 
 

@@ -125,7 +125,7 @@ def with_statistics(view: View, shared: SharedStatistics) -> View:
         counted = shared.tables[WORDS].of_terms(view.scores.word_texts(ids), shared.documents)
         own = WordFrequencies(ids, counted.document_frequencies, shared.documents)
     frequencies = LazyFrequencies(lambda: _SharedFrequencies(own, shared))
-    segments = tuple(replace(part, frequencies=frequencies, _bags=part.bags_without_idf) for part in view.segments)
+    segments = tuple(part.with_frequencies(frequencies) for part in view.segments)
     scores = view.scores.within(shared)
     scores.prepare(shared.tables)
     return replace(

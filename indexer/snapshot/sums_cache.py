@@ -1,6 +1,7 @@
 """Caches what searches sum up over a whole snapshot in the collection: frequencies of words, lengths of centroids."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,20 +15,23 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 _SUMS = "sums"
 
 
-def cached_sums(
-    directory: Path | None, name: str, state: str, compute: Callable[[], NDArray[_Number]]
-) -> NDArray[_Number]:
-    """Return the result (n,) of `compute`, cached under `name` in a collection's `directory` for a `state`.
+@dataclass(frozen=True, slots=True)
+class SumsCache:
+    """Keeps sums in a collection's `directory`; `state` identifies the snapshot of which they are."""
 
-    `state` identifies the snapshot that it depends on. Without it, without a `directory`, or if that is not writable,
-    nothing is cached.
-    """
-    if directory is None or not state:
-        return compute()
-    path = directory / f"{CACHED}{name}"
-    stored = read_mapped(path, state)
-    if stored is not None and _SUMS in stored:
-        return stored[_SUMS]
-    sums = compute()
-    write_mapped(path, state, {_SUMS: sums})
-    return sums
+    directory: Path
+    state: str
+
+    def sums(self, name: str, compute: Callable[[], NDArray[_Number]], of: str = "") -> NDArray[_Number]:
+        """Return the result (n,) of `compute`, kept under a `name`; `of` identifies what else it depends on.
+
+        If the directory is not writable, nothing is kept.
+        """
+        path, key = self.directory / f"{CACHED}{name}", f"{self.state} {of}".rstrip()
+        stored = read_mapped(path, key)
+        if stored is not None and _SUMS in stored:
+            sums: NDArray[_Number] = stored[_SUMS]
+            return sums
+        sums = compute()
+        write_mapped(path, key, {_SUMS: sums})
+        return sums

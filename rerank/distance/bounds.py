@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_error, squared_slack, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag
@@ -37,6 +38,7 @@ DUAL_MARGIN = 1 - 2.0**-22
 QUANTISED_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
+_WEIGHTED = 1 << 16  # bags that are weighted by idf at a time
 _STEPS = 12  # iterations of Sinkhorn's scaling at each of two regularisations
 
 
@@ -111,26 +113,37 @@ def products_with_one(vectors: NDArray[np.float32], one: NDArray[np.float64]) ->
     return out
 
 
-def bag_means(bags: Bags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def idf_bags(bags: Bags, idf: NDArray[np.float64]) -> IdfBags:
+    """Return `bags` to be weighted by the `idf` (v,) of their words."""
+    return IdfBags(bags, idf, bag_means(bags, idf))
+
+
+def bag_means(bags: Bags | IdfBags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
     from moverank.rerank.kernels.relaxed_sides import document_sides
 
+    if isinstance(bags, IdfBags):
+        return bag_means(bags.without, bags.idf * values) / bags.sums
     means = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
     parallel_for(lambda first, last: document_sides(first, last, *packed, values, means), len(bags))
     return means
 
 
-def centroid_lengths(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+def centroid_lengths(bags: Bags | IdfBags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the lengths (n,) of the centroids of `bags` over word `vectors` (v, d), summed in float64."""
     from moverank.rerank.kernels import centroid_lengths as kernel
 
+    if isinstance(bags, IdfBags):
+        rows = np.arange(len(bags))
+        blocks = (rows[start : start + _WEIGHTED] for start in range(0, len(rows), _WEIGHTED))
+        return np.concatenate([np.empty(0), *(centroid_lengths(bags.take(block), vectors) for block in blocks)])
     lengths, packed = np.empty(len(bags)), (bags.starts, bags.words, bags.weights, np.ascontiguousarray(vectors))
     parallel_for(lambda first, last: kernel.centroid_lengths(first, last, *packed, lengths), len(bags))
     return lengths
 
 
-def document_side(bags: Bags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
+def document_side(bags: Bags | IdfBags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
     bound = bag_means(bags, nearest)
     bound *= SUM_MARGIN
@@ -152,7 +165,7 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
 
 
 def quantised_dual(
-    cost: QuantisedCost, query: Bag, bags: Bags, rows: NDArray[np.int64], threshold: Threshold = np.inf
+    cost: QuantisedCost, query: Bag, bags: Bags | IdfBags, rows: NDArray[np.int64], threshold: Threshold = np.inf
 ) -> NDArray[np.float64]:
     """Return `one_pass_dual` (m,) of `query` and the documents `rows` (m,) of `bags`, from the quantised `cost`.
 
@@ -160,6 +173,8 @@ def quantised_dual(
     """
     from moverank.rerank.kernels.duals import quantised_duals
 
+    if isinstance(bags, IdfBags):
+        bags, rows = bags.take(rows), np.arange(len(rows))
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, bags.weights, rows)
     costs = (cost.base, cost.above, cost.step, cost.base_column, cost.query_index)

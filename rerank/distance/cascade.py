@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import Rows, best_first, never_stop
 from moverank.rerank.distance.bounds import Problem
@@ -61,7 +62,7 @@ class Cascade:
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags,
+        bags: Bags | IdfBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         k: int,
@@ -113,7 +114,7 @@ class Cascade:
 
     def _bound_by_float32_costs(self, rows: Rows) -> None:
         """Compute RWMD's document side, then the one-pass dual of remaining rows; Sinkhorn reuses these costs."""
-        problem = self._costs.problem(self._bags)
+        problem = self._costs.problem(self._bags.take(rows))
         self._set_document_side(bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost)))
         self._reduce_limit_by_sinkhorn(rows)
         rest = self._remaining_after_query_side(rows)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade, Share
 from moverank.rerank.distance.ground_cost import vector_norms
@@ -19,7 +20,7 @@ from moverank.rerank.ranking import Distance, Nearest, StageCounts
 
 def nearest(
     query: QueryBag,
-    bags: Bags,
+    bags: Bags | IdfBags,
     vectors: NDArray[np.float32],
     k: int,
     distance: Distance = "wmd",
@@ -48,11 +49,13 @@ def nearest(
         raise BagError(f"k must be 1 or more, not {k}")
     if not len(bags):
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
-    # Some words are certainly or probably unused: a smaller vocabulary saves time.
-    if len(bags.words) < len(vectors) or len(bags) <= FEW_DOCUMENTS:
-        query, bags, vectors, norms = restricted(query, bags, vectors, norms)
-    if distance == "wcd" and total is None:
-        return nearest_by_wcd(query, bags, vectors, k, within)
+    few, by_wcd = len(bags.words) < len(vectors) or len(bags) <= FEW_DOCUMENTS, distance == "wcd" and total is None
+    if few or by_wcd:
+        bags = bags.weighted() if isinstance(bags, IdfBags) else bags
+        if few:  # some words are certainly or probably unused: a smaller vocabulary saves time
+            query, bags, vectors, norms = restricted(query, bags, vectors, norms)
+        if by_wcd:
+            return nearest_by_wcd(query, bags, vectors, k, within)
     lengths = vector_norms(vectors) if norms is None else norms
     if total is None and distance not in ("wmd", "pwmd"):
         total = plain(distance, len(bags))

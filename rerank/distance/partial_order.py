@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance.best_first import Rows, best_first, never_stop
 from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
 from moverank.rerank.distance.query_bag import QueryBag
@@ -42,7 +43,7 @@ class PartialOrder(Cascade):
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags,
+        bags: Bags | IdfBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         cutoff: int,

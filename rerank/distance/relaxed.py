@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import Rows, best_first
 from moverank.rerank.distance.cost_cache import CostCache
@@ -20,7 +21,7 @@ _FIRST_PORTION = 128  # documents whose query side is computed before the limit 
 
 def nearest_by_sides(
     query: QueryBag,
-    bags: Bags,
+    bags: Bags | IdfBags,
     vectors: NDArray[np.float32],
     norms: NDArray[np.float32],
     k: int,
@@ -38,7 +39,7 @@ class _BySides:
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags,
+        bags: Bags | IdfBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         k: int,

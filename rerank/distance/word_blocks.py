@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.idf_bags import IdfBags
 from moverank.rerank.distance.query_bag import QueryBag
 
 MATRIX_BYTES = 64 * 2**20
@@ -18,7 +19,7 @@ def max_words(query: QueryBag) -> int:
     return max(1, MATRIX_BYTES // (4 * longest))
 
 
-def word_blocks(bags: Bags, rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
+def word_blocks(bags: Bags | IdfBags, rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
     """Split `rows` (m,) of `bags` into consecutive blocks of at most `limit` entries; a longer row is its own block."""
     entries = np.cumsum(bags.starts[rows + 1] - bags.starts[rows])
     start = 0

@@ -118,6 +118,23 @@ def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Co
         _check_same(cluster.similar(key, rank=rank, k=5), one.similar(key, rank=rank, k=5))
 
 
+def test_what_is_kept_of_a_shard_follows_changes_of_the_others(
+    make_collection: MakeCollection, make_cluster: MakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words of all shards weight those of a shard, whose own documents and snapshot stay as they are."""
+    snapshot_above(monkeypatch, 0)
+    documents, rank = _documents(60), "wmd:weights=tfidf+cosine"
+    cluster, one = make_cluster(documents), make_collection()
+    one.index(documents)
+    _check_same(cluster.search("ant bee elk", rank=rank), one.search("ant bee elk", rank=rank))
+    first, *_ = names = [place.name for place in cluster.file.shards]
+    added = [key for key in (f"new{i}" for i in range(60)) if shard_of(key, names) == first]
+    for each in (cluster, one):
+        each.index([document(key, "ant bee") for key in added])
+    _check_same(cluster.search("ant bee elk", rank=rank), one.search("ant bee elk", rank=rank))
+    _check_same(opened(cluster.path).search("ant bee elk", rank=rank), one.search("ant bee elk", rank=rank))
+
+
 def test_distances_are_those_of_brute_force(make_cluster: MakeCluster) -> None:
     documents = _documents(40)
     twin = Twin.of([each for each in documents if each.key != "none"])

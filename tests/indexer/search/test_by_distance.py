@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moverank import Document
+from moverank import Collection, Document
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.rerank.ranking import DISTANCES
 from tests.indexer.search.conftest import Searchable
@@ -77,6 +77,24 @@ def test_exact_search_equals_brute_force(searchable: Searchable, distance: Any, 
     ranking = collection.search("ant dog dog", k=10, exact=True, distance=distance)
     check_exact(ranking, twin.distances("ant dog dog", distance, gamma), 10)
     assert (ranking.certified, ranking.scope) == (True, "collection")
+
+
+@pytest.mark.parametrize("label", [None, "red"])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_idf_is_multiplied_during_the_search(
+    searchable: Searchable, distance: Any, label: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a large collection: a filter that keeps most documents included."""
+    monkeypatch.setattr("moverank.indexer.search.view.ENTRIES", 0)
+    for module in ("nearest", "cascade"):
+        monkeypatch.setattr(f"moverank.rerank.distance.{module}.FEW_DOCUMENTS", 0)
+    stored, twin = searchable.flat(weights="tfidf")
+    where = [f"label={label}"] if label else None
+    with Collection.open(stored.path) as collection:
+        found = collection.search("ant dog dog", k=10, distance=distance, gamma=0.0, where=where)
+    expected = twin.distances("ant dog dog", distance, 0.0)
+    kept = {key: value for key, value in expected.items() if label in (None, twin.documents[key].label)}
+    check_exact(found, kept, 10)
 
 
 def test_few_candidates_can_suffice_for_a_certificate(searchable: Searchable) -> None:

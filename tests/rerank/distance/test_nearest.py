@@ -1,6 +1,7 @@
 """`nearest` returns the same as brute force, for each distance."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from moverank import BagError, StageCounts
 from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.bags.weights import with_idf
 from moverank.rerank.distance import cascade, word_blocks
+from moverank.rerank.distance.bounds import idf_bags
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import DISTANCES, Distance, Nearest
@@ -120,6 +123,25 @@ def test_nearest_is_brute_force_for_ordinary_bags(distance: Distance, v: int) ->
         expected = _brute_force(problem, distance)
         assert found.rows.tolist() == naive.top_k(expected, 10)
         assert found.distances.tolist() == pytest.approx([expected[row] for row in found.rows], rel=1e-9)
+
+
+@pytest.mark.parametrize("quantised_bytes", [cascade.QUANTISED_BYTES, 0])
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_bags_weighted_by_idf_during_the_search_are_those_weighted_before(
+    distance: Distance, quantised_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("nearest", "cascade"):  # for fewer documents, all bags are weighted first
+        monkeypatch.setattr(f"moverank.rerank.distance.{module}.FEW_DOCUMENTS", 0)
+    monkeypatch.setattr(cascade, "QUANTISED_BYTES", quantised_bytes)
+    problem = _random(5, 60, 30, 120, 25)
+    idf = np.random.default_rng(5).uniform(1, 9, 60)
+    weighted = replace(problem, bags=list(with_idf(problem.packed, idf)))
+    found = nearest(problem.query, idf_bags(problem.packed, idf), problem.vectors, 10, distance)
+    expected = _brute_force(weighted, distance)
+    assert found.rows.tolist() == naive.top_k(expected, 10)
+    assert found.distances.tolist() == pytest.approx([expected[row] for row in found.rows], rel=1e-9)
+    same = nearest(weighted.query, weighted.packed, weighted.vectors, 10, distance)
+    assert found.distances.tolist() == same.distances.tolist()
 
 
 @pytest.mark.parametrize("blocks", [2, 7, 40])
