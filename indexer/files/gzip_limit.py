@@ -1,14 +1,15 @@
 """Streaming gzip decompression with limited expansion: malicious files cannot exhaust memory or disk."""
 
-import gzip
-import io
 import zlib
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any
+
+_GZIP = 16 + zlib.MAX_WBITS  # with the header and the checksum of gzip
 
 ALWAYS_ALLOWED, MAX_RATIO = 1 << 30, 200
 """Beyond a GiB, unzipped data may be at most 200 times as long as the compressed data."""
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+DAMAGED = (EOFError, zlib.error)
 """The errors that `Unzipped` raises on truncated or corrupt gzip data, `GzipBomb` among them."""
 
 
@@ -20,38 +21,63 @@ class GzipBomb(EOFError):  # noqa: N818 - the usual term for such a file
         return f"unzipped it is over {MAX_RATIO} times as long, which no text is: unzip and look at it yourself"
 
 
-class _Readable(Protocol):
-    def read(self, size: int, /) -> bytes | None: ...
-
-
-class _Counted(io.BufferedIOBase):
-    """A file that counts the bytes read from it."""
-
-    def __init__(self, file: _Readable) -> None:
-        self._file = file
-        self.count = 0
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = self._file.read(-1 if size is None else size) or b""
-        self.count += len(data)
-        return data
+_FAULTS = {
+    "incorrect header check": "not a gzip file",
+    "incorrect data check": "the CRC check failed",
+    "incorrect length check": "the data have another length",
+}
 
 
 class Unzipped:
-    """The unzipped bytes of an open gzip file of one or more members."""
+    """The unzipped bytes of a gzip file of one or more members, which may be padded with zeros.
 
-    def __init__(self, compressed: _Readable) -> None:
-        self._compressed = _Counted(compressed)
-        self._gzip = gzip.GzipFile(fileobj=self._compressed)
-        self._size = 0
+    `read(n)` returns up to n bytes of the file; `block` bytes are read and decompressed together.
+    """
+
+    def __init__(self, read: Callable[[int], bytes | None], block: int = 1 << 14) -> None:
+        self._read, self._block = read, block
+        self._pending, self._count, self._size = b"", 0, 0
+        self._member: Any = None  # a decompressor, whose class has no public name
+        self._begun = False
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, none at the end; raises one of `DAMAGED`."""
-        data = self._gzip.read1(size)
+        """Return up to `size` bytes, one at least before the end; raises one of `DAMAGED`."""
+        data = b""
+        while not data and (self._member or self._begin_member()):
+            data = self._decompressed(size)
         self._size += len(data)
-        if self._size > max(ALWAYS_ALLOWED, MAX_RATIO * self._compressed.count):
+        if self._size > max(ALWAYS_ALLOWED, MAX_RATIO * self._count):
             raise GzipBomb
         return data
+
+    def _begin_member(self) -> bool:
+        """Return whether another member begins."""
+        while not self._pending and self._fill():
+            if self._begun:
+                self._pending = self._pending.lstrip(b"\0")
+        if self._pending:
+            self._member, self._begun = zlib.decompressobj(_GZIP), True
+        return bool(self._pending)
+
+    def _decompressed(self, size: int) -> bytes:
+        """Return up to `size` bytes of the member, none if they need more of the file, or if it has ended."""
+        ended = not self._pending and not self._fill()
+        try:
+            data: bytes = self._member.decompress(self._pending, size)
+        except zlib.error as error:
+            fault = str(error).rpartition(": ")[2]
+            raise zlib.error(_FAULTS.get(fault, fault)) from error
+        self._pending = self._member.unconsumed_tail
+        if self._member.eof:
+            self._pending, self._member = self._member.unused_data.lstrip(b"\0"), None
+        elif ended and not data:
+            raise EOFError("the compressed data end too early")
+        return data
+
+    def _fill(self) -> bool:
+        self._pending = self._read(self._block) or b""
+        self._count += len(self._pending)
+        return bool(self._pending)
 
 
 def is_gzip(head: bytes) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
-from moverank.indexer.progress import Progress
+from moverank.indexer.files.read_ahead import ReadAhead
+from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.encodings import Recoded
 from moverank.indexer.readers.sources import STDIN, Source
@@ -21,6 +22,7 @@ LIMIT = 64 << 20
 """The maximum length of a record in bytes: longer ones come from broken files, and must not exhaust memory."""
 
 _BUFFER = 1 << 16
+_LARGE_GZIP, _GZIP_BLOCK = 1 << 20, 1 << 19  # compressed bytes: of a large file, and decompressed together
 _BOM = b"\xef\xbb\xbf"
 _CONVERT = "convert the file, for example with iconv -t UTF-8"
 NAME_ENCODING = "name the encoding of the file, such as --encoding latin-1"
@@ -38,9 +40,17 @@ class Meter:
         self._step = step
         self._done = self._reported = 0
 
-    def add(self, count: int) -> None:
-        """Count `count` more bytes."""
+    def count(self, count: int) -> None:
+        """Count `count` more bytes; any one thread at a time may call this."""
         self._done += count
+
+    def add(self, count: int) -> None:
+        """Count `count` more bytes, and report them when it is time."""
+        self.count(count)
+        self.advance()
+
+    def advance(self) -> None:
+        """Report what was counted, when it is time."""
         if self._done - self._reported >= self._step:
             self.report()
 
@@ -181,15 +191,42 @@ def open_source(source: Source, meter: Meter | None = None) -> Iterator[Stream]:
     """
     if source.name == STDIN and sys.stdin is None:
         raise ReadError("standard input is closed: there is nothing to read")
+    meter = meter or Meter(silent, None)
     # Not in a `with`: standard input stays open.
     file = sys.stdin.buffer if source.name == STDIN else Path(source.name).open("rb")  # noqa: SIM115
     try:
         # Standard input may have been replaced by a binary stream without read1.
         read = file.read1 if hasattr(file, "read1") else file.read
-        data = io.BufferedReader(_FullReads(read, None if meter is None else meter.add), _BUFFER)
+        data = io.BufferedReader(_FullReads(read, meter.add), _BUFFER)
         head = data.peek(1)
-        zipped = is_gzip(head) or (head and source.name.endswith(".gz"))
-        yield Stream(source, Unzipped(data).read if zipped else data.read1)
+        if not (is_gzip(head) or (head and source.name.endswith(".gz"))):
+            yield Stream(source, data.read1)
+        elif (source.size or 0) < _LARGE_GZIP:
+            yield Stream(source, Unzipped(data.read).read)
+        else:
+            with _unzipped_ahead(head, file.read, meter) as unzipped:
+                yield Stream(source, unzipped)
     finally:
         if source.name != STDIN:
             file.close()
+
+
+@contextmanager
+def _unzipped_ahead(head: bytes, read: Callable[[int], bytes], meter: Meter) -> Iterator[Callable[[int], bytes]]:
+    """Decompress the `head` and what `read` returns after it in a thread; the caller's thread reports the progress."""
+    heads = [head]
+
+    def compressed(size: int) -> bytes:
+        if heads:
+            return heads.pop()
+        data = read(size)
+        meter.count(len(data))
+        return data
+
+    with ReadAhead(Unzipped(compressed, _GZIP_BLOCK).read) as ahead:
+
+        def unzipped(size: int) -> bytes:
+            meter.advance()
+            return ahead.read(size)
+
+        yield unzipped

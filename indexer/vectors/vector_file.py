@@ -32,7 +32,7 @@ class VectorFile:
             raise VectorsError(f"{path} cannot be read: {error.strerror or error}") from error
         self.size, self.modified = state.st_size, state.st_mtime_ns
         self._raw = _Hashed(self._file)
-        self._read: Callable[[int], bytes | None] = Unzipped(self._raw).read if self.zipped else self._raw.read
+        self._read: Callable[[int], bytes | None] = Unzipped(self._raw.read).read if self.zipped else self._raw.read
         self._head = b""
 
     def __enter__(self) -> Self:

@@ -1,7 +1,9 @@
 import gzip
 import io
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.readers import read_documents, streams
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.sources import Source
@@ -54,6 +57,33 @@ def test_meter_reports_at_most_every_step() -> None:
         meter.add(4)
     meter.report()
     assert reported == [(12, 100), (24, 100), (36, 100), (40, 100)]
+
+
+def _read_into(found: bytearray, stream: Stream) -> None:
+    for chunk in stream.chunks():
+        found += chunk
+
+
+@pytest.mark.parametrize("cut", [0, 9, 60_000])
+def test_a_large_gzip_is_read_ahead_and_reported_by_the_caller(
+    write: Write, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_LARGE_GZIP", 1)
+    content = b"\n".join(b"%x" % (number**7 % 10**12) for number in range(200_000))
+    whole = gzip.compress(content)
+    write("a.gz", whole[: len(whole) - cut])
+    before, reported = threading.active_count(), list[tuple[threading.Thread, int]]()
+    meter = Meter(lambda _task, done, _total, _unit: reported.append((threading.current_thread(), done)), None, step=1)
+    found = bytearray()
+    with open_source(Source("a.gz", "a.gz", size=len(whole) - cut), meter) as stream:
+        assert threading.active_count() == before + 1
+        with pytest.raises(DAMAGED) if cut else nullcontext():
+            _read_into(found, stream)
+    assert threading.active_count() == before
+    assert content.startswith(found)
+    assert len(found) > len(content) - max(4 * cut, 1)
+    assert {thread for thread, _ in reported} == {threading.current_thread()}
+    assert reported[-1][1] == len(whole) - cut
 
 
 @pytest.mark.parametrize("name", ["a.txt.gz", "a.txt"])
