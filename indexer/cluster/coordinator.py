@@ -47,7 +47,7 @@ class ShardLost(CollectionError):  # noqa: N818 - named after what happened
     """The process of a shard has ended: it is started again."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(f"the shard {', '.join(names)} cannot be reached")
+        super().__init__(_unreachable(names))
         self.names = names
 
 
@@ -133,7 +133,7 @@ class Coordinator:
                 time.sleep(0.2)
             before = found
         if not found:  # waited for already: the search is not repeated
-            raise CollectionError(str(ShardLost(names)))
+            raise CollectionError(_unreachable(names))
         _check_alike(found)
         return found
 
@@ -313,6 +313,10 @@ def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:
     tokens = sorted((name, state.revision, state.token) for name, state in states.items())
     settings = sorted((name, repr(sorted(state.stored.items(), key=str))) for name, state in states.items())
     return checksum(repr((tokens, settings, sorted(keys, key=repr))).encode())
+
+
+def _unreachable(names: tuple[str, ...]) -> str:
+    return f"the shard {', '.join(names)} cannot be reached"
 
 
 def _check_words(found: Mapping[str, Found]) -> None:
