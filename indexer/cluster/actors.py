@@ -54,7 +54,7 @@ class RayShards:
             for shard in file.shards:
                 self._check_node(shard)  # before the first actor, which may outlive this process
             for shard in file.shards:
-                self.add(file, shard)
+                self._actors[shard.name] = self._actor(file, shard)
         except BaseException:
             self.close()
             raise
