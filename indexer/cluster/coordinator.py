@@ -329,10 +329,11 @@ def _check_words(found: Mapping[str, Found]) -> None:
 def _check_alike(states: Mapping[str, ShardState]) -> None:
     """Raise CollectionError for shards with other settings or word vectors than the first, or without any."""
     first, *_ = states
+    vectors, settings = states[first].stored.get(FINGERPRINT), states[first].settings
     for name, state in states.items():
         if FINGERPRINT not in state.stored:
             raise CollectionError(f"the shard {name} has no word vectors: shards need those of a file, --embedding")
-        if state.stored[FINGERPRINT] != states[first].stored[FINGERPRINT]:
+        if state.stored[FINGERPRINT] != vectors:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")
-        if state.settings != states[first].settings:
+        if state.settings != settings:
             raise CollectionError(f"the shards {first} and {name} have different settings: make them alike")
