@@ -7,6 +7,7 @@ import numpy as np
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.duals import without_overlap
 from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.four_products import four_products
 from moverank.rerank.kernels.minimum import smaller
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, unlike a call of the exponential function.
@@ -171,12 +172,7 @@ def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
         sums[:] = np.float32(0)
         for p in range(0, fours, 4):
             one, two, three, four = kernel[p], kernel[p + 1], kernel[p + 2], kernel[p + 3]
-            first, second, third, fourth = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for c in range(w):
-                first += one[c] * g[c]
-                second += two[c] * g[c]
-                third += three[c] * g[c]
-                fourth += four[c] * g[c]
+            first, second, third, fourth = four_products(g, kernel, p)
             first, second = left[p] / first, left[p + 1] / second
             third, fourth = left[p + 2] / third, left[p + 3] / fourth
             f[p], f[p + 1], f[p + 2], f[p + 3] = first, second, third, fourth
