@@ -89,7 +89,7 @@ class ServedCollection:
                 raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
             view.acquire()
         try:
-            with database_errors():
+            with database_errors(self._store.place):
                 yield view
         except ConnectionLost:
             self._lost = True  # the next refresh opens another
@@ -127,7 +127,7 @@ class ServedCollection:
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
-        with self._refreshing, database_errors():
+        with self._refreshing, database_errors(self._store.place):
             self._refresh()
 
     def _refresh(self) -> None:
