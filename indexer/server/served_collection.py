@@ -132,9 +132,10 @@ class ServedCollection:
 
     def _refresh(self) -> None:
         with self._store.reading() as reader:
-            revision, settings = reader.revision(), reader.settings()
+            revision = reader.revision()
+            state = revision, reader.token(revision) or "", reader.settings()
         before = self._view
-        if before and before.shows(revision, settings) and not self._lost:
+        if before and before.shows(*state) and not self._lost:
             return
         view = ServedView.open(self._store, self.directory, before.embedding if before else None)
         if view is None:
