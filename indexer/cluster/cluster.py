@@ -93,7 +93,7 @@ class Cluster:
                 progress("Creating", number, len(file.shards), "shards")
             file.write()
         except BaseException:
-            made.close()
+            made.shards.withdraw()
             raise
         return made
 
