@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -336,4 +336,14 @@ def _check_alike(states: Mapping[str, ShardState]) -> None:
         if state.stored[FINGERPRINT] != vectors:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")
         if state.settings != settings:
-            raise CollectionError(f"the shards {first} and {name} have different settings: make them alike")
+            different = _differences(settings, state.settings)
+            raise CollectionError(
+                f"the shards {first} and {name} have different settings ({different}): if a change of settings was "
+                "interrupted, run the same command again, else make them alike"
+            )
+
+
+def _differences(one: Settings, other: Settings) -> str:
+    """Return the names of the settings that differ."""
+    names = [field.name for field in fields(Settings)]
+    return ", ".join(name for name in names if getattr(one, name) != getattr(other, name))
