@@ -65,7 +65,14 @@ def test_minus_h_is_help(call: Call) -> None:
     assert call("-h").out == call("--help").out
 
 
-LIGHT = {"moverank", "moverank.cli", "moverank.indexer", "moverank.indexer.commands", "moverank.indexer.options"}
+LIGHT = {
+    "moverank",
+    "moverank.cli",
+    "moverank.indexer",
+    "moverank.indexer.commands",
+    "moverank.indexer.options",
+    "moverank.lazy_names",
+}
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"]])

@@ -144,17 +144,7 @@ _HOMES = {
 """The public names, by the module that defines them."""
 
 if not TYPE_CHECKING:  # type checkers would accept any name
+    from moverank.lazy_names import lazy_names
 
-    def __getattr__(name: str) -> object:
-        """Import a public name on first use; raise AttributeError for any other name."""
-        from importlib import import_module
-
-        for module, names in _HOMES.items():
-            if name in names:
-                value = globals()[name] = getattr(import_module(module), name)
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    def __dir__() -> list[str]:
-        """List the public names, imported or not."""
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy_names(globals(), _HOMES)
+    del lazy_names  # no public name

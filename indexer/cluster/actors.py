@@ -50,13 +50,14 @@ class RayShards:
         _USERS.add(id(self))
         self._remains = bool(file.address)  # actors outlive this process
         self._actors: dict[str, Any] = {}
+        self._own: list[Any] = []  # those that this object started, although they outlive it
         try:
             for shard in file.shards:
                 self._check_node(shard)  # before the first actor, which may outlive this process
             for shard in file.shards:
-                self.add(file, shard)
+                self._actors[shard.name] = self._actor(file, shard)
         except BaseException:
-            self.close()
+            self.withdraw()
             raise
 
     def _actor(self, file: ClusterFile, shard: ShardPlace) -> Any:
@@ -67,7 +68,18 @@ class RayShards:
         if self._remains:
             digest = blake2b(place.encode(errors="surrogatepass"), digest_size=8).hexdigest()
             options |= {"name": f"{shard.name}-{digest}", "lifetime": "detached", "get_if_exists": True}
-        return self._ray.remote(_ShardActor).options(**options).remote(place)
+        is_new = self._remains and not self._exists(options["name"])
+        actor = self._ray.remote(_ShardActor).options(**options).remote(place)
+        if is_new:
+            self._own.append(actor)
+        return actor
+
+    def _exists(self, name: str) -> bool:
+        try:
+            self._ray.get_actor(name)
+        except ValueError:
+            return False
+        return True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -132,6 +144,12 @@ class RayShards:
         """End the actors, also those that outlive this process."""
         for actor in filter(None, self._actors.values()):
             self._ray.kill(actor)
+
+    def withdraw(self) -> None:
+        """End the actors that this object started, also those that outlive this process, and disconnect."""
+        for actor in self._own:
+            self._ray.kill(actor)
+        self.close()
 
     def close(self) -> None:
         """End the actors unless they outlive this process, and disconnect unless it was connected before."""

@@ -21,7 +21,7 @@ from moverank.indexer.cluster.shard_rankings import checked_ranking
 from moverank.indexer.cluster.whole_corpus import WholeCorpus, joined, joined_words
 from moverank.indexer.contents.description import Description
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
+from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.options import SearchOptions, Where
@@ -93,7 +93,7 @@ class Cluster:
                 progress("Creating", number, len(file.shards), "shards")
             file.write()
         except BaseException:
-            made.close()
+            made.shards.withdraw()
             raise
         return made
 
@@ -258,10 +258,21 @@ class Cluster:
             return changer.remove(keys, where, source, everything=everything, dry_run=dry_run)
 
     def change_settings(self, **choices: Any) -> None:
-        """Change settings of all shards; see `Collection.change_settings`."""
+        """Change settings of all shards, one after another; see `Collection.change_settings`.
+
+        If one fails, those before it are changed, and searches are refused until the same call has changed the rest.
+        """
         with self._changing():
-            for name in self.file.names:
-                self._coordinator.call(name, "change_settings", choices, self.wait)
+            for number, name in enumerate(self.file.names):
+                try:
+                    self._coordinator.call(name, "change_settings", choices, self.wait)
+                except (IndexerError, OSError) as error:
+                    if not number:
+                        raise
+                    raise CollectionError(
+                        f"{error}; only the shards before {name} have the new settings: run the same command again, "
+                        "which changes the others"
+                    ) from error
 
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""

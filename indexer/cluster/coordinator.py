@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -47,7 +47,7 @@ class ShardLost(CollectionError):  # noqa: N818 - named after what happened
     """The process of a shard has ended: it is started again."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(f"the shard {', '.join(names)} cannot be reached")
+        super().__init__(_unreachable(names))
         self.names = names
 
 
@@ -133,7 +133,7 @@ class Coordinator:
                 time.sleep(0.2)
             before = found
         if not found:  # waited for already: the search is not repeated
-            raise CollectionError(str(ShardLost(names)))
+            raise CollectionError(_unreachable(names))
         _check_alike(found)
         return found
 
@@ -315,6 +315,10 @@ def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:
     return checksum(repr((tokens, settings, sorted(keys, key=repr))).encode())
 
 
+def _unreachable(names: tuple[str, ...]) -> str:
+    return f"the shard {', '.join(names)} cannot be reached"
+
+
 def _check_words(found: Mapping[str, Found]) -> None:
     """Raise NoKnownWords if no shard knows a word of the query."""
     problems = [own.problem for own in found.values() if own.problem is not None]
@@ -325,10 +329,21 @@ def _check_words(found: Mapping[str, Found]) -> None:
 def _check_alike(states: Mapping[str, ShardState]) -> None:
     """Raise CollectionError for shards with other settings or word vectors than the first, or without any."""
     first, *_ = states
+    vectors, settings = states[first].stored.get(FINGERPRINT), states[first].settings
     for name, state in states.items():
         if FINGERPRINT not in state.stored:
             raise CollectionError(f"the shard {name} has no word vectors: shards need those of a file, --embedding")
-        if state.stored[FINGERPRINT] != states[first].stored[FINGERPRINT]:
+        if state.stored[FINGERPRINT] != vectors:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")
-        if state.settings != states[first].settings:
-            raise CollectionError(f"the shards {first} and {name} have different settings: make them alike")
+        if state.settings != settings:
+            different = _differences(settings, state.settings)
+            raise CollectionError(
+                f"the shards {first} and {name} have different settings ({different}): if a change of settings was "
+                "interrupted, run the same command again, else make them alike"
+            )
+
+
+def _differences(one: Settings, other: Settings) -> str:
+    """Return the names of the settings that differ."""
+    names = [field.name for field in fields(Settings)]
+    return ", ".join(name for name in names if getattr(one, name) != getattr(other, name))

@@ -115,13 +115,13 @@ class Shard(ShardContents):
         Searches of earlier states go on while it is opened.
         """
         with self._opening:
-            if self._opened is None or not self._opened.shows(state.revision, state.stored):
+            if self._opened is None or not self._opened.shows(state.revision, state.token, state.stored):
                 if self.state() != state:
                     raise self._stale()
                 self._open()
             with self._lock:
                 opened = self._opened
-                if opened is None or not opened.shows(state.revision, state.stored):
+                if opened is None or not opened.shows(state.revision, state.token, state.stored):
                     raise self._stale()
                 opened.acquire()
                 return opened

@@ -61,7 +61,8 @@ def _check_contents(block: AuditedBlock, salt: bytes, dim: int, report: Report) 
         if document.id in block.vectors and len(vector) != 4 * dim:
             faults.append("has a vector of another dimension than other documents")
         digests = [text_digest(part.text) for part in parts]
-        if not document.digest or document.digest != _digest(document, parts, digests, vector, salt):
+        readable = bool(document.digest) and isinstance(document.metadata, dict)
+        if not readable or document.digest != _digest(document, parts, digests, vector, salt):
             faults.append("has a text, title, metadata or vector that is not what was indexed")
         if digests != [part.digest for part in parts]:
             faults.append("has a part that is not what was indexed")
@@ -86,7 +87,10 @@ def _check_fields(block: AuditedBlock, report: Report) -> None:
     for id_, name, value in block.fields:
         fields.setdefault(id_, set()).add((name, value))
     for document in block.documents:
-        if fields.pop(document.id, set()) != field_values(document.label, document.metadata):
+        own = fields.pop(document.id, set())
+        if not isinstance(document.metadata, dict):
+            continue  # as `_check_contents` reports
+        if own != field_values(document.label, document.metadata):
             report.add("has filter fields other than its label and metadata", document.key)
             report.documents.append(document.id)
     for id_ in fields:

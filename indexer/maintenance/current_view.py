@@ -61,19 +61,23 @@ class CurrentView:
     ) -> "Iterator[Ranking]":
         """Return the results of many searches; the files that searches with these options read are checked first."""
         self.run(lambda searcher: searcher.check(options))
-        return _with_database_errors(search(self._opened()))
+        return self._with_database_errors(search(self._opened()))
 
     def run_searches(
         self, search: "Callable[[Searcher | DatabaseSearcher], Iterator[Ranking]]", options: SearchOptions
     ) -> "Iterator[Ranking]":
         """Return the results of many searches, as `run_many`, for which the database may choose the candidates."""
         self.run_search(lambda searcher: searcher.check(options), options)
-        return _with_database_errors(search(self._suitable(options)))
+        return self._with_database_errors(search(self._suitable(options)))
+
+    def _with_database_errors(self, rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
+        with database_errors(self._store.place):
+            yield from rankings
 
     def _repeated(self, search: Callable[[], _Answer]) -> _Answer:
         for attempt in range(_ATTEMPTS):
             try:
-                with database_errors():
+                with database_errors(self._store.place):
                     answer = search()
             except DamagedFile as damage:
                 self.close()
@@ -155,8 +159,3 @@ class CurrentView:
         from moverank.rerank.runtime.threads import single_threaded_blas
 
         self._reading.enter_context(single_threaded_blas())
-
-
-def _with_database_errors(rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
-    with database_errors():
-        yield from rankings

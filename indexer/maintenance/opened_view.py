@@ -29,6 +29,7 @@ class OpenedView:
         self.reader, self.view, self.settings, self.embedding = reader, view, settings, embedding
         self.searcher = Searcher(reader, view, settings, embedding)
         self.revision, self.stored_settings = reader.revision(), reader.settings()
+        self.token = reader.token(self.revision) or ""
         self.documents = reader.document_count()
         self.database = self.searcher.database
         self._opened, self._lock, self._users, self._replaced = opened, Lock(), 0, False
@@ -51,9 +52,12 @@ class OpenedView:
                     return cls(reader, view, settings, embedding, opened.pop_all())
         raise CollectionError("the collection is being changed all the time by other processes: try again")
 
-    def shows(self, revision: int, settings: Mapping[str, Any]) -> bool:
-        """Return whether this is the state of a revision with these stored settings, which change without one, too."""
-        return (self.revision, self.stored_settings) == (revision, settings)
+    def shows(self, revision: int, token: str, settings: Mapping[str, Any]) -> bool:
+        """Return whether this is the state of a revision with these stored settings, which change without one, too.
+
+        A database that was restored has another `token` (empty before the first revision) for the same number.
+        """
+        return (self.revision, self.token, self.stored_settings) == (revision, token, settings)
 
     def acquire(self) -> None:
         """Keep the state open until `release`."""

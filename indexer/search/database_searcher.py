@@ -119,7 +119,7 @@ class DatabaseSearcher:
 
     def _parse_key(self, key: str, query: Query) -> Query:
         """Return the query of a stored document, which is read alone."""
-        id_ = self._parser(self._candidates.view(())).document(key)
+        id_ = self._parser(self._candidates.view(())).documents.id(key)
         return self._parser(self._candidates.view([id_], _gamma(query))).similar(key, query)
 
     def _chosen(self, query: Query, tests: tuple[FieldTest, ...]) -> _Candidates:
@@ -161,7 +161,7 @@ class DatabaseSearcher:
             return self._ranking(outcome, query, view, options)
 
     def _ranking(self, outcome: Outcome, query: Query, view: View, options: SearchOptions) -> Ranking:
-        stored = StoredHits.of(self._reader, self._parser(view), outcome, query, explained=options.explained)
+        stored = StoredHits.of(self._reader, self._parser(view).documents, outcome, query, explained=options.explained)
         return ranking_of(stored, outcome, query)
 
     def _answer_many(self, items: Iterable[_Item], parse: _Parse[_Item], options: SearchOptions) -> Iterator[Ranking]:

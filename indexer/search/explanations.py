@@ -10,9 +10,9 @@ from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.batch import answer
 from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.candidates import is_candidate
+from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.known_parts import known_parts
 from moverank.indexer.search.query import Outcome, Query, QueryWords
-from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.sum_weights import SumWeights
 from moverank.indexer.search.view import LiveSegment, View
 from moverank.rerank.bags.bag import Bag
@@ -43,10 +43,10 @@ class StoredBag:
     words: QueryWords
 
     @classmethod
-    def of(cls, parser: QueryParser, query: Query, key: str) -> "StoredBag":
+    def of(cls, documents: DocumentWords, query: Query, key: str) -> "StoredBag":
         """Read the document `key`, weighted as by `query`; UnknownKey, and NoKnownWords if no word has a vector."""
-        id_ = parser.document(key)
-        return cls(id_, *parser.row(id_), parser.stored(id_, query.ranking))
+        id_ = documents.id(key)
+        return cls(id_, *documents.row(id_), documents.bag(id_, query.ranking))
 
 
 def explain_document(view: View, query: Query, document: StoredBag) -> Explanation:

@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import explain_words
 from moverank.indexer.search.query import Outcome, Query, QueryWords
-from moverank.indexer.search.query_parser import QueryParser
 from moverank.indexer.search.snippet import snippet
 from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
@@ -26,11 +26,11 @@ class StoredHits:
 
     @classmethod
     def of(
-        cls, reader: Reader, parser: QueryParser, outcome: Outcome, query: Query, *, explained: bool
+        cls, reader: Reader, documents: DocumentWords, outcome: Outcome, query: Query, *, explained: bool
     ) -> "StoredHits":
         """Read the hits of the `outcome` of `query`, with bags if `explained`; both readers see the searched state."""
         ids = outcome.ids.tolist()
-        bags = _bags(parser, query, ids) if explained else {}
+        bags = _bags(documents, query, ids) if explained else {}
         return cls(reader.shown(ids), reader.texts(ids), reader.metadata(ids), bags)
 
 
@@ -54,11 +54,11 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
     )
 
 
-def _bags(parser: QueryParser, query: Query, ids: Sequence[int]) -> dict[int, QueryWords]:
+def _bags(documents: DocumentWords, query: Query, ids: Sequence[int]) -> dict[int, QueryWords]:
     """Return the words of hits' bags; there are none without transport, and of documents without a bag."""
     bags = dict[int, QueryWords]()
     if query.ranking.has_transport and len(query.words.weights):
         for id_ in ids:
             with suppress(NoKnownWords):
-                bags[id_] = parser.stored(id_, query.ranking)
+                bags[id_] = documents.bag(id_, query.ranking)
     return bags

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.progress import Progress
 from moverank.indexer.search.batch import answer_many
+from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.query import Query
-from moverank.indexer.search.query_parser import row_words
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
 

@@ -17,12 +17,13 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import VECTOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
+from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.known_parts import without_numbers
 from moverank.indexer.search.priors import prior_fields, prior_of
-from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryTerms, QueryWords
+from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryWords
 from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.stage_vectors import stored_vectors
 from moverank.indexer.store import Reader
@@ -42,7 +43,7 @@ _RECENT = 8
 class QueryParser:
     """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
-    Documents in other shards have the `fields`.
+    Documents in other shards have the `fields`; `documents` are the words of stored ones.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class QueryParser:
     ) -> None:
         self._fields = fields
         self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
+        self.documents = DocumentWords(reader, view, embedding.dim)
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
         self._priors: dict[str, Prior] = {}
         self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
@@ -127,8 +129,8 @@ class QueryParser:
         Raises UnknownKey, NoKnownWords if the document has no word that the query needs, and QueryVectorError if it
         has no vector although one is needed.
         """
-        id_, space = self.document(key), self._view.space
-        words = self._all_words(id_, query) if query.needs_terms else self.stored(id_, query.ranking)
+        id_, space = self.documents.id(key), self._view.space
+        words = self.documents.all_words(id_, query) if query.needs_terms else self.documents.bag(id_, query.ranking)
         vectors = stored_vectors(self._reader, np.array([id_]), space)[1] if space else None
         vector = vectors[0] if vectors is not None and len(vectors) else None
         return self._checked(replace(query, words=words, without=id_, vector=vector), key)
@@ -189,43 +191,6 @@ class QueryParser:
         stems = {term.scorer.stem for term in query.ranking.scorers if term.scorer and term.scorer.stem}
         return bool(stored) or any(self._view.scores.stems(stem).has(texts) for stem in stems)
 
-    def stored(self, id_: int, ranking: RankingSpec) -> QueryWords:
-        """Return the words of a stored document's bag; NoKnownWords if none has a vector."""
-        words = row_words(*self.row(id_), ranking)
-        return replace(words, texts=self._texts(words.ids))
-
-    def _all_words(self, id_: int, query: Query) -> QueryWords:
-        """Return all words of a stored document; NoKnownWords if it has none, or no bag although one is needed."""
-        terms = dict[float, QueryTerms]()
-        for gamma in query.gammas_of_scorers:
-            counted = self._view.scores.document(id_, gamma)
-            if counted is None:
-                raise NoKnownWords("that document has no word: it cannot be compared")
-            terms[gamma] = counted
-        any_terms = next(iter(terms.values()))
-        has_bag = query.needs_bag or any_terms.word_vectors.known.any()
-        words = self.stored(id_, query.ranking) if has_bag else QueryWords.none(self._embedding.dim)
-        return replace(words, all_texts=any_terms.texts, terms=terms)
-
-    def _texts(self, ids: NDArray[np.int64]) -> tuple[str, ...]:
-        texts = self._reader.word_texts(ids.tolist())
-        return tuple(texts[id_] for id_ in ids.tolist())
-
-    def document(self, key: str) -> int:
-        """Return the id of the document with a key; UnknownKey if there is none."""
-        known = self._reader.known([key])
-        if key not in known:
-            raise UnknownKey(f"the collection has no document with the key {key!r}")
-        return known[key].id
-
-    def row(self, id_: int) -> tuple[LiveSegment, int]:
-        """Return the segment and the row of a document's bag; NoKnownWords if it has none."""
-        for part in self._view.segments:
-            row = int(np.searchsorted(part.segment.ids, id_))
-            if row < len(part.segment.ids) and part.segment.ids[row] == id_ and part.live[row]:
-                return part, row
-        raise NoKnownWords("that document has no word with a vector: it cannot be compared")
-
 
 def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settings) -> ScorerChoice | None:
     """Return the scorer whose best documents are candidates, too: that of the collection, or that of a sum."""
@@ -241,14 +206,6 @@ def parsed_or_error(parse: Callable[[_Item], _Parsed], item: _Item) -> _Parsed |
         return parse(item)
     except (NoKnownWords, QueryVectorError, UnknownKey) as error:
         return str(error)
-
-
-def row_words(part: LiveSegment, row: int, ranking: RankingSpec) -> QueryWords:
-    """Return the words of the document at a `row` of the segment `part`, weighted as by `ranking`, without texts."""
-    rows = np.array([row])
-    bag = part.bags(rows, ranking.gamma, ranking.weights)[0]
-    length = float(part.segment.counts.take(rows).lengths(part.title_weight)[0])
-    return QueryWords((), part.segment.word_ids[bag.words], bag.weights, part.segment.vectors[bag.words], length)
 
 
 def _check(options: SearchOptions) -> None:

@@ -1,6 +1,5 @@
 """Searches one view of a collection."""
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -9,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText
@@ -33,15 +31,14 @@ from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_
 from moverank.indexer.search.peers import Peers
 from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser, parsed_or_error
+from moverank.indexer.search.rerank_tasks import RerankTask, rerank_many
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.stored_candidates import StoredCandidates
 from moverank.indexer.search.view import View
-from moverank.indexer.search.whole_ranking import Candidate, in_old_order
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
@@ -138,34 +135,11 @@ class Searcher:
             query = self._parser.text(text, candidates.restrict(self._parser.resolve(options), k))
         return candidates.ranking(answer(self._view, query), query)
 
-    def rerank_many(
-        self,
-        tasks: Iterable[tuple[QueryText, Sequence[str], Scores | None]],
-        k: int | None,
-        options: SearchOptions,
-    ) -> Iterator[Ranking]:
+    def rerank_many(self, tasks: Iterable[RerankTask], k: int | None, options: SearchOptions) -> Iterator[Ranking]:
         """Rank the documents of each of many queries; see `Collection.rerank_many`."""
         plain = self._parser.resolve(options)
         self._prepare(plain.ranking, silent)  # as in `_answer_many`
-        waiting = deque[Sequence[str] | StoredCandidates]()
-
-        def queries() -> Iterator[Query | str]:
-            for text, keys, scores in tasks:
-                waiting.append(keys)
-                try:
-                    waiting[-1] = candidates = StoredCandidates.of(self._reader, keys, scores)
-                    yield self._parser.text(text, candidates.restrict(plain, k))
-                except (NoKnownWords, UnknownKey) as error:
-                    yield str(error)
-
-        for query, outcome in answer_many(self._view, queries()):
-            candidates = waiting.popleft()
-            if isinstance(candidates, StoredCandidates) and outcome is not None and not isinstance(query, str):
-                yield candidates.ranking(outcome, query)
-            elif isinstance(candidates, StoredCandidates):
-                yield in_old_order(candidates.all, str(query))
-            else:
-                yield in_old_order([Candidate(index, key) for index, key in enumerate(candidates)], str(query))
+        yield from rerank_many(self._reader, self._view, self._parser, tasks, k, plain)
 
     def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
         """Return in how many documents each word occurs, and each stem of some `languages`."""
@@ -180,7 +154,7 @@ class Searcher:
         """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
-            document = StoredBag.of(self._parser, query, key)
+            document = StoredBag.of(self._parser.documents, query, key)
         return _with_words(explain_document(self._view, query, document), query)
 
     def has(self, key: str) -> bool:
@@ -194,7 +168,7 @@ class Searcher:
             explain_elsewhere(self._view, query)
             return None
         with self.database:
-            document = StoredBag.of(self._parser, query, key)
+            document = StoredBag.of(self._parser.documents, query, key)
         return _with_words(explain_document(self._view, query, document), query)
 
     def exclusion(self, query: Query, key: str | None, kth: float, *, hit: bool) -> WhyNot | None:
@@ -204,14 +178,14 @@ class Searcher:
             why_not_elsewhere(self._view, query)
             return None
         with self.database:
-            document = StoredBag.of(self._parser, query, key)
+            document = StoredBag.of(self._parser.documents, query, key)
         return why_not_below(self._view, query, document, kth, hit=hit)
 
     def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for `text` with `options` excludes the document `key`."""
         with self.database:
             query = self._parser.text(text, self._parser.resolve(options))
-            document = StoredBag.of(self._parser, query, key)
+            document = StoredBag.of(self._parser.documents, query, key)
         return why_not(self._view, query, document)
 
     def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
@@ -240,7 +214,7 @@ class Searcher:
     def ranking(self, query: Query, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with what is stored about its hits."""
         with self.database:
-            stored = StoredHits.of(self._reader, self._parser, outcome, query, explained=options.explained)
+            stored = StoredHits.of(self._reader, self._parser.documents, outcome, query, explained=options.explained)
         return ranking_of(stored, outcome, query)
 
     def _answer_many(
@@ -253,7 +227,9 @@ class Searcher:
             if isinstance(parsed, str) or outcome is None:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))
             else:
-                stored = StoredHits.of(self._reader, self._parser, outcome, parsed, explained=options.explained)
+                stored = StoredHits.of(
+                    self._reader, self._parser.documents, outcome, parsed, explained=options.explained
+                )
                 yield ranking_of(stored, outcome, parsed)
 
 

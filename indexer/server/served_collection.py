@@ -89,7 +89,7 @@ class ServedCollection:
                 raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
             view.acquire()
         try:
-            with database_errors():
+            with database_errors(self._store.place):
                 yield view
         except ConnectionLost:
             self._lost = True  # the next refresh opens another
@@ -127,14 +127,15 @@ class ServedCollection:
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
-        with self._refreshing, database_errors():
+        with self._refreshing, database_errors(self._store.place):
             self._refresh()
 
     def _refresh(self) -> None:
         with self._store.reading() as reader:
-            revision, settings = reader.revision(), reader.settings()
+            revision = reader.revision()
+            state = revision, reader.token(revision) or "", reader.settings()
         before = self._view
-        if before and before.shows(revision, settings) and not self._lost:
+        if before and before.shows(*state) and not self._lost:
             return
         view = ServedView.open(self._store, self.directory, before.embedding if before else None)
         if view is None:

@@ -5,6 +5,8 @@ The names are imported on first use (PEP 562), and SQLAlchemy with them: listing
 
 from typing import TYPE_CHECKING
 
+from moverank.lazy_names import lazy_names
+
 if TYPE_CHECKING:
     from moverank.indexer.store.auditor import AuditedBlock, Auditor
     from moverank.indexer.store.bulk_rows import Row
@@ -48,30 +50,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "auditor": ("AuditedBlock", "Auditor"),
-    "bulk_rows": ("Row",),
-    "database_errors": ("repeated",),
-    "document_reader": ("CountedPart", "StoredDocument", "stored_document"),
-    "entry_reader": ("Entry",),
-    "place": ("exists", "locked_for_writing", "open_existing", "open_store", "restore_cache"),
-    "reader": ("DisplayFields", "Reader", "StoredSource", "StoredState", "StoredWord"),
-    "sqlite": ("sqlite_url",),
-    "stage_reader": ("CandidateWord",),
-    "stage_table": ("FieldTest", "StageRow", "StageTable"),
-    "store": ("Store",),
-    "writer": ("Writer",),
+    ".auditor": ("AuditedBlock", "Auditor"),
+    ".bulk_rows": ("Row",),
+    ".database_errors": ("repeated",),
+    ".document_reader": ("CountedPart", "StoredDocument", "stored_document"),
+    ".entry_reader": ("Entry",),
+    ".place": ("exists", "locked_for_writing", "open_existing", "open_store", "restore_cache"),
+    ".reader": ("DisplayFields", "Reader", "StoredSource", "StoredState", "StoredWord"),
+    ".sqlite": ("sqlite_url",),
+    ".stage_reader": ("CandidateWord",),
+    ".stage_table": ("FieldTest", "StageRow", "StageTable"),
+    ".store": ("Store",),
+    ".writer": ("Writer",),
 }
 """The names, by the module that defines them."""
 
 if not TYPE_CHECKING:  # type checkers would accept any name
-
-    def __getattr__(name: str) -> object:
-        """Import a name on first use; raise AttributeError for any other name."""
-        from importlib import import_module
-
-        # No name is that of a module: this is not called for the attributes that importing a module sets.
-        for module, names in _HOMES.items():
-            if name in names:
-                value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__, __dir__ = lazy_names(globals(), _HOMES)

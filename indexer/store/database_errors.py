@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
+from moverank.indexer.store.stored_metadata import DamagedDocument
 
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
 _LOST = "the connection to the database was lost: what was not committed was not changed; run it again"
@@ -40,14 +41,20 @@ def repeated(work: Callable[[], _Result]) -> _Result:
 
 
 @contextmanager
-def database_errors() -> Iterator[None]:
-    """Turn errors of SQLAlchemy, SQLite and psycopg into CollectionError, LockedError or ConnectionLost."""
+def database_errors(place: str = "") -> Iterator[None]:
+    """Turn errors of SQLAlchemy, SQLite and psycopg into CollectionError, LockedError or ConnectionLost.
+
+    The message about a damaged document names the collection at `place`.
+    """
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise _translated(error) from error
     except JSONDecodeError as error:
         raise CollectionError(f"the database is damaged: it holds invalid JSON ({error}); {_REPAIR_HINT}") from error
+    except DamagedDocument as error:
+        of = f" of {place}" if place else ""
+        raise CollectionError(f"the database{of} is damaged: {error}; {_REPAIR_HINT}") from error
     except Exception as error:
         if not type(error).__module__.startswith("psycopg"):  # SQLAlchemy does not wrap those of reading rows
             raise

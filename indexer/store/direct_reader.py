@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import quote
 
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import database_url, is_cluster
+from moverank.indexer.files.location import database_url, is_cluster, shown
 from moverank.indexer.store.entry_reader import EntryReader
 from moverank.indexer.store.read_only import is_writable
 from moverank.indexer.store.schema_version import SCHEMA
 from moverank.indexer.store.size_reader import SizeReader
+from moverank.indexer.store.stored_metadata import DamagedDocument
 
 
 class DirectReader(EntryReader, SizeReader):
@@ -46,10 +47,10 @@ def direct_reader(directory: Path) -> Iterator[DirectReader | None]:
     try:
         with closing(connection):
             yield DirectReader(connection)
-    except (sqlite3.Error, JSONDecodeError):
+    except (sqlite3.Error, JSONDecodeError, DamagedDocument):
         from moverank.indexer.store.database_errors import database_errors  # it imports SQLAlchemy
 
-        with database_errors():
+        with database_errors(shown(directory)):
             raise
 
 

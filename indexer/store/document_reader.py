@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from moverank.indexer.store.schema import DOCUMENTS, PARTS
+from moverank.indexer.store.stored_metadata import stored_metadata
 from moverank.indexer.store.vector_reader import VectorReader
 
 DOCUMENT_COLUMNS = ("id", "key", "title", "label", "metadata", "digest", "wordless", "revision")
@@ -58,6 +59,8 @@ class DocumentReader(VectorReader):
             row.id: stored_document(row, parts.get(row.id, []), vectors.get(row.id))
             for row in self._within(columns, DOCUMENTS.c.id, ids)
         }
+        for document in found.values():
+            stored_metadata(document.metadata, document.key)
         return [found[id_] for id_ in ids if id_ in found]
 
     def keys(self, ids: Sequence[int]) -> dict[int, str]:
@@ -66,4 +69,5 @@ class DocumentReader(VectorReader):
 
     def metadata(self, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         """Return the metadata of documents by id."""
-        return dict(map(tuple, self._within(select(DOCUMENTS.c.id, DOCUMENTS.c.metadata), DOCUMENTS.c.id, ids)))
+        statement = select(DOCUMENTS.c.id, DOCUMENTS.c.key, DOCUMENTS.c.metadata)
+        return {id_: stored_metadata(value, key) for id_, key, value in self._within(statement, DOCUMENTS.c.id, ids)}

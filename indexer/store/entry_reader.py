@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from moverank.indexer.documents import NamedSource, Origin
 from moverank.indexer.store.state_reader import StateReader
+from moverank.indexer.store.stored_metadata import stored_metadata
 from moverank.rerank.bags.title_rank import TITLE
 
 _CHUNK = 5000  # ids in one statement
@@ -41,7 +42,7 @@ class EntryReader(StateReader):
         found = {id_: rest for id_, *rest in self._having(f"SELECT {columns} FROM documents WHERE id IN ({{}})", ids)}  # noqa: S608
         origins = self.origins(ids)
         return [
-            Entry(key, title, label, json.loads(metadata), parts.get(id_, 0), bool(wordless), origins.get(id_))
+            Entry(key, title, label, _metadata(metadata, key), parts.get(id_, 0), bool(wordless), origins.get(id_))
             for id_, (key, title, label, metadata, wordless) in ((id_, found[id_]) for id_ in ids if id_ in found)
         ]
 
@@ -58,3 +59,7 @@ class EntryReader(StateReader):
         """Iterate over the rows that a SELECT finds for some ids, which take the place of `{}`."""
         for start in range(0, len(ids), _CHUNK):
             yield from self._selected(statement.format(",".join(map(str, ids[start : start + _CHUNK]))))
+
+
+def _metadata(text: str | None, key: str) -> dict[str, Any]:
+    return stored_metadata(None if text is None else json.loads(text), key)

@@ -1,5 +1,6 @@
 """Read queries to the state of a database, in SQL: they need no SQLAlchemy where the standard library can run them."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +42,8 @@ class StateReader(ABC):
 
     def forgotten(self) -> int:
         """Return the revision up to which removals are no longer recorded."""
-        return int(self.settings().get(REMOVALS_FORGOTTEN) or 0)
+        stored = self._column(f"SELECT CAST(value AS TEXT) FROM settings WHERE name = '{REMOVALS_FORGOTTEN}'")  # noqa: S608
+        return int(json.loads(stored[0]) or 0) if stored and stored[0] else 0
 
     def changed_ids(self, since: int) -> list[int]:
         """Return the ids of documents changed after a revision, increasing."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect
 
 from moverank.indexer.errors import CollectionError, ConnectionLost
+from moverank.indexer.files.location import without_passwords
 from moverank.indexer.store.auditor import Auditor
 from moverank.indexer.store.database_errors import database_errors, repeated
 from moverank.indexer.store.postgres import (
@@ -26,13 +27,15 @@ from moverank.indexer.store.writer import Writer
 class Store:
     """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version.
 
-    `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. An older schema of
-    tables is migrated, and an empty one filled, unless `migrated` is False.
+    `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. Messages name its
+    `place`. An older schema of tables is migrated, and an empty one filled, unless `migrated` is False.
     """
 
     def __init__(self, url: str, *, migrated: bool = True) -> None:
         self.url, self.shared = url, url.startswith("postgresql:")
         self._open()
+        file = self._engine.url.database or ""
+        self.place = without_passwords(url) if self.shared else str(Path(file).parent)
         if migrated:
             try:
                 self.migrate()
@@ -108,7 +111,7 @@ class Store:
         ended, number = False, None
         try:
             with (
-                database_errors(),
+                database_errors(self.place),
                 self._engine.connect().execution_options(**options) as connection,
                 connection.begin(),
             ):

@@ -4,6 +4,7 @@ import numpy as np
 
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import SUMS
+from moverank.rerank.kernels.four_products import four_products
 
 FEW = 24
 """Columns: with more, BLAS is faster, which must be loaded (`rerank.runtime.threads.load_kernels_blas`)."""
@@ -23,14 +24,7 @@ def products(vectors, query, out):  # type: ignore[no-untyped-def]
     for i in range(len(vectors)):
         vector = vectors[i]
         for j in range(0, fours, 4):
-            one, two, three, four = query[j], query[j + 1], query[j + 2], query[j + 3]
-            first, second, third, fourth = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for x in range(d):
-                first += vector[x] * one[x]
-                second += vector[x] * two[x]
-                third += vector[x] * three[x]
-                fourth += vector[x] * four[x]
-            out[i, j], out[i, j + 1], out[i, j + 2], out[i, j + 3] = first, second, third, fourth
+            out[i, j], out[i, j + 1], out[i, j + 2], out[i, j + 3] = four_products(vector, query, j)
         for j in range(fours, h):
             product, one = np.float32(0), query[j]
             for x in range(d):

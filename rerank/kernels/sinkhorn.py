@@ -7,14 +7,14 @@ import numpy as np
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.duals import without_overlap
 from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.four_products import four_products
 from moverank.rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.rounded_plan import rounded_cost
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, unlike a call of the exponential function.
 _SQUARINGS = 8
 # Regularisation relative to the one-pass dual: a strong one converges fast, a weaker one then refines its potentials.
 _REGULARISATIONS = (0.03, 0.01)
-# A factor for what float32 takes off the root of c^2 + slack: its product, sum and root are off by less than 2^-23.
-_RAISED = 1 + 2.0**-22
 # The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop takes as long as the rest.
 _LANES = 32
 
@@ -56,7 +56,7 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
                 break
             u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
         if lower[r] <= thresholds[r]:
-            upper[r] = _rounded_cost(local, kernel, left, right, f, slack)
+            upper[r] = rounded_cost(local, kernel, left, right, f, slack)
 
 
 @compiled(error_model="numpy")
@@ -171,12 +171,7 @@ def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
         sums[:] = np.float32(0)
         for p in range(0, fours, 4):
             one, two, three, four = kernel[p], kernel[p + 1], kernel[p + 2], kernel[p + 3]
-            first, second, third, fourth = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-            for c in range(w):
-                first += one[c] * g[c]
-                second += two[c] * g[c]
-                third += three[c] * g[c]
-                fourth += four[c] * g[c]
+            first, second, third, fourth = four_products(g, kernel, p)
             first, second = left[p] / first, left[p + 1] / second
             third, fourth = left[p + 2] / third, left[p + 3] / fourth
             f[p], f[p + 1], f[p + 2], f[p + 3] = first, second, third, fourth
@@ -203,71 +198,3 @@ def _dual_value(u, v, left, right):  # type: ignore[no-untyped-def]
     for c in range(len(v)):
         value += right[c] * v[c]
     return value
-
-
-@compiled(error_model="numpy")
-def _rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyped-def]
-    """Return the cost of the scaled kernel after rounding it to a plan, infinity where scaling overflowed.
-
-    The columns are scaled once more, in float64, so that none exceeds its mass by more than rounding.
-    """
-    n, m = local.shape
-    g, raised_slack = np.zeros(m), np.float32(slack * _RAISED)
-    for p in range(n):
-        row, scaled = kernel[p], np.float64(f[p])
-        for c in range(m):
-            g[c] += row[c] * scaled
-    for c in range(m):
-        g[c] = right[c] / g[c]
-        if not (g[c] < 1e100):  # so that no product below overflows
-            return np.inf
-    cost, missing = 0.0, 0.0
-    short, sent = np.empty(n), np.zeros(m)
-    for p in range(n):
-        total = _dot(kernel[p], g)
-        factor = min(np.float64(f[p]), left[p] / total) if total > 0.0 else 0.0
-        cost += _send(kernel[p], g, factor, local[p], raised_slack, sent)
-        rest = max(left[p] - factor * total, 0.0)
-        short[p] = rest
-        missing += rest
-    over, lacking = 0.0, 0.0
-    for c in range(m):
-        over = max(over, sent[c] - right[c])
-        sent[c] = max(right[c] - sent[c], 0.0)
-        lacking += sent[c]
-    # A column may exceed its mass by rounding only: otherwise this is not a plan.
-    if not (over < 1e-12):
-        return np.inf
-    if missing > 0.0 and lacking > 0.0:
-        for p in range(n):
-            cost += _fill(sent, short[p] / lacking, local[p], raised_slack)
-    return cost * _RAISED
-
-
-@compiled(fastmath=SUMS)
-def _dot(row, g):  # type: ignore[no-untyped-def]
-    """Return the inner product of a row and the factors of the columns."""
-    total = 0.0
-    for c in range(len(g)):
-        total += row[c] * g[c]
-    return total
-
-
-@compiled(fastmath=SUMS)
-def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
-    """Move the mass of a row, add it to `sent` (m,) of the columns, and return its cost."""
-    cost = 0.0
-    for c in range(len(g)):
-        mass = factor * row[c] * g[c]
-        sent[c] += mass
-        cost += mass * math.sqrt(costs[c] * costs[c] + slack)
-    return cost
-
-
-@compiled(fastmath=SUMS)
-def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
-    """Return the cost of moving a share of what each column lacks."""
-    cost = 0.0
-    for c in range(len(lacking)):
-        cost += lacking[c] * share * math.sqrt(costs[c] * costs[c] + slack)
-    return cost

@@ -77,6 +77,9 @@ class LocalShards:
     def stop(self) -> None:
         pass
 
+    def withdraw(self) -> None:
+        self.close()
+
     def close(self) -> None:
         for shard in self._shards.values():
             shard.close()

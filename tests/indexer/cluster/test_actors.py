@@ -125,6 +125,31 @@ def test_actors_of_a_running_ray_outlive_the_command(factory: CollectionFactory,
         second.stop()
 
 
+def _running() -> set[str]:
+    """Return the names of the actors that outlive the object that started them."""
+    return set(ray.util.list_named_actors())
+
+
+def test_a_failed_creation_ends_the_actors_that_it_started(factory: CollectionFactory, tmp_path: Path) -> None:
+    address = ray.get_runtime_context().gcs_address
+    before = _running()
+    shards = ShardPlace("s1", "s1.index"), ShardPlace("s2", "s2.index"), ShardPlace("s3", "s3.index")
+    earlier = RayShards(ClusterFile(tmp_path / "forum.toml", shards[:1], address))
+    (kept,) = _running() - before
+    process = earlier.processes()["s1"]
+    (tmp_path / "s3.index").mkdir()
+    (tmp_path / "s3.index" / "mine.txt").write_text("a text of the user")
+    with pytest.raises(CollectionError, match=r"mine\.txt"):
+        Cluster.create(ClusterFile(tmp_path / "forum.toml", shards, address), factory.settings())
+    until = time.monotonic() + 30
+    while _running() - before != {kept} and time.monotonic() < until:
+        time.sleep(0.1)
+    assert _running() - before == {kept}
+    assert earlier.processes()["s1"] == process
+    assert not (tmp_path / "forum.toml").exists()
+    earlier.stop()
+
+
 def test_shards_may_be_in_a_database(postgres: None, make_cluster: MakeCluster) -> None:
     _ = postgres
     with make_cluster(random_documents(30), 2) as cluster:

@@ -15,7 +15,7 @@ from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import NamedSource, Origin, Rejection
-from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, UnknownKey, UsageError
+from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
@@ -565,6 +565,29 @@ def test_changed_settings_are_those_of_the_next_version(make_cluster: MakeCluste
     other.change_settings(weights="tfidf")
     cast(LocalShards, cluster.shards).restart("s1")
     _check_same(cluster.search("ant bee", k=3), other.search("ant bee", k=3))
+
+
+def test_an_interrupted_change_of_settings_is_completed_by_the_same_call(
+    make_cluster: MakeCluster, make_collection: MakeCollection, opened: Open
+) -> None:
+    documents = _documents(30)
+    cluster, one = make_cluster(documents, 3), make_collection(weights="tfidf", gamma=0.25)
+    one.index(documents)
+    cast(LocalShards, cluster.shards).killed = {"s2"}
+    with pytest.raises(CollectionError, match="s2 cannot be reached; only the shards before s2 have the new settings"):
+        cluster.change_settings(weights="tfidf", gamma=0.25)
+    other = opened(cluster.path)
+    with pytest.raises(CollectionError, match=r"different settings \(weights, gamma\): .* the same command"):
+        other.search("ant bee", k=3)
+    other.change_settings(weights="tfidf", gamma=0.25)
+    _check_same(opened(cluster.path).search("ant bee", k=5), one.search("ant bee", k=5))
+
+
+def test_settings_that_the_first_shard_refuses_change_nothing(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster(_documents(9), 2)
+    with pytest.raises(SettingsError, match="another normalize"):
+        cluster.change_settings(normalize=True)
+    assert cluster.search("ant bee", k=3).certified
 
 
 def test_what_one_shard_committed_is_searched_though_another_failed(make_cluster: MakeCluster) -> None:

@@ -1,10 +1,14 @@
 """Exit codes and messages: one sentence for whatever goes wrong, and nothing is changed."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from moverank.indexer.files.location import shown
 from tests.indexer.commands.program import Call
+from tests.indexer.maintenance.damage import execute
 
 # {new} is the path of a collection to be created, {old} that of an existing one.
 INVALID_CALLS: list[tuple[str, int, str]] = [
@@ -101,6 +105,41 @@ def test_a_file_that_is_no_database_is_reported(call: Call, tmp_path: Path) -> N
     answer = call("info", "-i", tmp_path / "old")
     assert answer.code == 1
     assert "the database is damaged or not one of ours" in answer.sentence
+
+
+@pytest.mark.parametrize("command", ["list", "list --json", "list --where year", "show d3", "export", "search cat"])
+@pytest.mark.parametrize("metadata", ["null", "[1]"])
+def test_metadata_that_are_no_object_are_damage(call: Call, collection: Path, command: str, metadata: str) -> None:
+    execute(collection, f"UPDATE documents SET metadata = '{metadata}' WHERE key = 'd3'")  # noqa: S608 - of this test
+    _check_damage(call, collection, command)
+
+
+@pytest.mark.sqlite("PostgreSQL stores no NULL there")
+@pytest.mark.parametrize("command", ["list", "list --json", "list --where year", "show d3", "export", "search cat"])
+def test_missing_metadata_are_damage(call: Call, collection: Path, command: str) -> None:
+    for before, after in (("NOT NULL", ""), ("", "NOT NULL")):
+        with closing(sqlite3.connect(collection / "collection.db")) as connection, connection:
+            connection.execute("PRAGMA writable_schema = ON")
+            connection.execute(
+                "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'documents'",
+                (f"metadata JSON {before}", f"metadata JSON {after}"),
+            )
+        if before:
+            execute(collection, "UPDATE documents SET metadata = NULL WHERE key = 'd3'")
+    _check_damage(call, collection, command)
+    checked = call("check", "-i", collection)
+    assert checked.code == 1
+    assert "the database is damaged: NULL value in documents.metadata" in checked.out
+
+
+def _check_damage(call: Call, collection: Path, command: str) -> None:
+    """Check that a command fails by one sentence about the document d3, the collection, and the way out."""
+    answer = call(*command.split(), "-i", collection)
+    assert answer.code == 1
+    assert answer.sentence.startswith(
+        f"the database of {shown(collection)} is damaged: the document 'd3' has no metadata"
+    )
+    assert answer.sentence.endswith("index the texts again in a new place")
 
 
 def test_an_unexpected_file_error_is_one_sentence(

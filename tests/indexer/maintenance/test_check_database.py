@@ -21,6 +21,8 @@ _DERIVED = {
 _ORIGINAL = {
     "UPDATE parts SET text = 'other' WHERE document_id = 2": "'d1' has a part that is not what was indexed",
     "UPDATE documents SET title = 'other' WHERE key = 'd1'": "'d1' has a text, title, metadata or vector that is not",
+    "UPDATE documents SET metadata = 'null' WHERE key = 'd1'": "'d1' has a text, title, metadata or vector that is not",
+    "UPDATE documents SET metadata = '[1]' WHERE key = 'd1'": "'d1' has a text, title, metadata or vector that is not",
     "UPDATE fields SET value = 'y' WHERE document_id = 2 AND name = 'label'": "'d1' has filter fields other than its",
     "DELETE FROM parts WHERE document_id = 2": "'d1' has no text",
 }

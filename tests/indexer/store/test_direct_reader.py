@@ -47,6 +47,8 @@ def test_documents_are_listed_as_they_were_given(place: Path) -> None:
 
 def test_it_reads_what_the_store_reads(place: Path, collection: Collection) -> None:
     collection.change_settings(gamma=0.1 + 0.2)
+    with closing(open_store(place)) as store, store.writing() as writer:
+        writer.forget_removals(1)
     with direct_reader(place) as reader, closing(open_store(place)) as store, store.reading() as other:
         assert reader is not None
         ids = list(other.ids())
@@ -56,6 +58,7 @@ def test_it_reads_what_the_store_reads(place: Path, collection: Collection) -> N
         assert reader.settings()["gamma"] == 0.1 + 0.2
         assert reader.field_names() == other.field_names() == ["label", "n", "who.name", "x"]
         assert (reader.revision(), reader.token(1)) == (other.revision(), other.token(1))
+        assert reader.forgotten() == other.forgotten() == 1
         counts = reader.document_count(), reader.part_count(), reader.wordless_count(), reader.word_count()
         assert counts == (2, 3, 1, len(["a", "title", "ant", "bee", "cat", "zorp"]))
 

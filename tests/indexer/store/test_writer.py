@@ -5,6 +5,7 @@ import pytest
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store import Store, StoredWord
+from moverank.indexer.store.state_reader import REMOVALS_FORGOTTEN
 from tests.indexer.store.rows import document_row, part_row
 
 
@@ -49,6 +50,17 @@ def test_removing_a_document_removes_its_rows_and_records_its_id(store: Store) -
         assert writer.removed_ids(0) == [removed]
         writer.forget_removals(7)
         assert writer.removed_ids(0) == []
+
+
+def test_the_revision_up_to_which_removals_are_forgotten_is_stored(store: Store) -> None:
+    with store.writing() as writer:
+        writer.set_settings({"gamma": 0.75, "removals": 3})
+        assert writer.forgotten() == 0
+        for revision in (6, 2_000_000_000_000):
+            writer.forget_removals(revision)
+            assert writer.forgotten() == revision == writer.settings()[REMOVALS_FORGOTTEN]
+    with store.reading() as reader:
+        assert reader.forgotten() == 2_000_000_000_000
 
 
 def test_revisions_count_from_zero_and_have_tokens(store: Store) -> None:
