@@ -19,11 +19,19 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one process for each core: threads of
 # Compiling a kernel or importing POT takes longer than an example may: time is measured by the benchmarks.
 settings.register_profile("moverank", deadline=None, max_examples=40)
 settings.register_profile("thorough", deadline=None, max_examples=1000)  # pytest --hypothesis-profile=thorough
+settings.register_profile("coverage", deadline=None, max_examples=5)  # that of .ci/run: each line runs once
 settings.load_profile("moverank")
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of a random name is created in it
 _NEEDED = 2 * 2**30
-_SLOWEST = ("test_packaging.py", "test_fault_tolerance.py")
+_SLOWEST = (
+    "test_fault_tolerance.py",  # compiles most kernels, for all that come after it
+    "test_cluster.py",
+    "test_exact_search.py",
+    "test_scikit_learn.py",
+    "test_environments.py",
+    "test_packaging.py",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,5 +68,6 @@ def postgres() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slowest tests, so that the workers finish together."""
-    items.sort(key=lambda item: item.path.name not in _SLOWEST)
+    """Begin with the slowest files, so that the workers finish together: each file is run by one of them."""
+    places = {name: place for place, name in enumerate(_SLOWEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))

@@ -3,6 +3,9 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
+
+_in_use = Lock()
 
 
 @contextmanager
@@ -11,13 +14,19 @@ def frozen_heap() -> Iterator[None]:
 
     The imported libraries alone are some hundred thousand objects, which every full collection would traverse: an
     eighth of the time of indexing. Objects made in the block are collected as usual. If the program has frozen objects
-    itself, nothing is done, since these would be released at the end.
+    itself, or another thread is in such a block, nothing is done: these would be released at the end.
     """
-    if gc.get_freeze_count():
+    if not _in_use.acquire(blocking=False):  # counting frozen objects visits each of them
         yield
         return
-    gc.freeze()
     try:
-        yield
+        if gc.get_freeze_count():
+            yield
+            return
+        gc.freeze()
+        try:
+            yield
+        finally:
+            gc.unfreeze()
     finally:
-        gc.unfreeze()
+        _in_use.release()

@@ -16,11 +16,22 @@ MakeCluster = Callable[..., Cluster]
 Open = Callable[[Path], Cluster]
 
 
+def keep_local(patch: pytest.MonkeyPatch) -> None:
+    """Keep shards in the test's own process."""
+    patch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)
+    patch.setattr("moverank.indexer.cluster.coordinator._RESTART", 0.3)
+
+
 @pytest.fixture
 def local(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep shards in the test's own process."""
-    monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)
-    monkeypatch.setattr("moverank.indexer.cluster.coordinator._RESTART", 0.3)
+    keep_local(monkeypatch)
+
+
+def created(factory: CollectionFactory, number: int = 3, **choices: Any) -> Cluster:
+    """Create an empty collection in `number` shards with settings by name; the caller closes it."""
+    path = factory.path().with_suffix(".toml")
+    return Cluster.create(ClusterFile(path, new_shards(path, number, [])), factory.settings(**choices))
 
 
 @pytest.fixture
@@ -29,11 +40,9 @@ def make_cluster(factory: CollectionFactory) -> Iterator[MakeCluster]:
     made: list[Cluster] = []
 
     def make(documents: Iterable[Document], number: int = 3, **choices: Any) -> Cluster:
-        path = factory.path().with_suffix(".toml")
-        cluster = Cluster.create(ClusterFile(path, new_shards(path, number, [])), factory.settings(**choices))
-        made.append(cluster)
-        cluster.index(documents)
-        return cluster
+        made.append(created(factory, number, **choices))
+        made[-1].index(documents)
+        return made[-1]
 
     yield make
     for cluster in made:

@@ -41,8 +41,11 @@ class LocalShards:
         self.add(file, shard)
 
     def restart(self, name: str) -> None:
-        """Forget all that the process of a shard knew."""
-        self._shards[name].close()
+        """Forget all that the process of a shard knew, and end its runs."""
+        shard = self._shards[name]
+        for feed in list(shard._feeds):  # noqa: SLF001 - they end with the process
+            shard.abort_feed(feed)
+        shard.close()
         self._shards[name] = Shard(self._places[name])
 
     def users(self, name: str) -> int:

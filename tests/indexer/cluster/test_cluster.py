@@ -1,6 +1,8 @@
 """A collection in shards answers as one collection of the same documents, which brute force checks elsewhere."""
 
 import math
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +23,7 @@ from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking
-from tests.indexer.cluster.conftest import MakeCluster, Open
+from tests.indexer.cluster.conftest import MakeCluster, Open, created, keep_local
 from tests.indexer.cluster.local_shards import LocalShards
 from tests.indexer.world import (
     NO_VECTOR,
@@ -86,24 +88,25 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
     assert found.missing_shards == ()
 
 
-@pytest.fixture(params=["tail", "snapshot and tail"])
-def both(
-    request: pytest.FixtureRequest, make_collection: MakeCollection, make_cluster: MakeCluster, monkeypatch: Any
-) -> tuple[Cluster, Collection]:
-    """Return the same documents in shards and in one collection."""
+@pytest.fixture(scope="module", params=["tail", "snapshot and tail"])
+def both(request: pytest.FixtureRequest, factory: CollectionFactory) -> Iterator[tuple[Cluster, Collection]]:
+    """Return the same documents in shards and in one collection; tests do not change them."""
     documents = _documents(60)
-    if request.param == "tail":
-        cluster, one = make_cluster(documents), make_collection()
-        one.index(documents)
-        return cluster, one
-    snapshot_above(monkeypatch, 0)
-    cluster, one = make_cluster([*documents[:40], document("gone", "ant bee")]), make_collection()
-    one.index([*documents[:40], document("gone", "ant bee")])
-    snapshot_above(monkeypatch, 99)
-    for each in (cluster, one):
-        each.index(documents[30:])
-        each.remove(["gone"])
-    return cluster, one
+    with ExitStack() as opened:
+        with pytest.MonkeyPatch.context() as patch:
+            keep_local(patch)
+            cluster = opened.enter_context(closing(created(factory)))
+            one = opened.enter_context(factory.empty())
+            for each in (cluster, one):
+                if request.param == "tail":
+                    each.index(documents)
+                    continue
+                snapshot_above(patch, 0)
+                each.index([*documents[:40], document("gone", "ant bee")])
+                snapshot_above(patch, 99)
+                each.index(documents[30:])
+                each.remove(["gone"])
+        yield cluster, one
 
 
 @pytest.mark.parametrize("rank", RANKINGS)

@@ -31,16 +31,16 @@ def tiny(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
-    """Two thousand documents about four topics; each has words of its own."""
+    """Five hundred documents about four topics; each has words of its own."""
     file = tmp_path / "many.jsonl"
     topics = list(_TOPICS.values())
-    records = ({"id": f"d{i}", "text": f"{topics[i % 4]} number{i}"} for i in range(2000))
+    records = ({"id": f"d{i}", "text": f"{topics[i % 4]} number{i}"} for i in range(500))
     file.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return file
 
 
 def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Path, tmp_path: Path) -> None:
-    """Three tiny files come first, and decide by which words two thousand later texts are found."""
+    """Three tiny files come first, and decide by which words five hundred later texts are found."""
     path = tmp_path / "c"
     first = call("index", tiny, "-i", path)
     assert "trained on these texts by lsi" in first.sentence
@@ -78,7 +78,7 @@ def test_vectors_of_a_file_stay_and_the_remedy_is_named(call: Call, vectors: Pat
     begin, end = first.split("; ")
     assert begin == f"word vectors of {fitting}: {len(words)} words, 3 dimensions"
     assert re.fullmatch(r"8\d(\.\d)? % of all words have a vector", end)
-    assert second.startswith("centroid fitted to 2,000 documents (")
+    assert second.startswith("centroid fitted to 500 documents (")
     assert call("index", many, "-i", path, "--embedding", fitting).err == ""
 
 

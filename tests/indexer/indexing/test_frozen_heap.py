@@ -1,5 +1,6 @@
 import gc
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -18,6 +19,20 @@ def test_objects_of_the_block_are_collected() -> None:
         garbage = weakref.ref(_Cycle())
         gc.collect()
         assert garbage() is None
+    assert not gc.get_freeze_count()
+
+
+def test_a_block_of_another_thread_leaves_them_frozen() -> None:
+    def other() -> int:
+        with frozen_heap():
+            garbage = weakref.ref(_Cycle())
+            gc.collect()
+            assert garbage() is None
+        return gc.get_freeze_count()
+
+    with ThreadPoolExecutor(1) as pool, frozen_heap():
+        assert pool.submit(other).result()
+        assert gc.get_freeze_count()
     assert not gc.get_freeze_count()
 
 

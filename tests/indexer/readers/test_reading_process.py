@@ -22,7 +22,7 @@ from moverank.indexer.readers import read_documents, reading_process
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.reading_process import Read, SourceRecords, Unprepared, read_ahead
 
-_COUNT = 100_000
+_COUNT = 30_000
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def _take_until(records: Iterator[Document | Rejection], passed: list[bool], tak
         if passed:
             return
         if len(taken) % 500 == 0:
-            time.sleep(0.1)
+            time.sleep(0.3)
     pytest.fail("the process is too slow")
 
 

@@ -10,7 +10,7 @@ from moverank.indexer.search import batch
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import WORDS, CollectionFactory, document, random_documents, snapshot_above
 
-QUERIES = [f"{one} {other} {other}" for one in WORDS for other in WORDS]
+QUERIES = [f"{one} {other} {other}" for one in WORDS for other in WORDS[::3]]
 
 
 @pytest.fixture(scope="module")
