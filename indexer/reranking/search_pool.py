@@ -14,11 +14,12 @@ from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.counted_query import CountedQuery
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.live_segment import LazyFrequencies, LiveSegment
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.query import Outcome, Prior, Query, QueryWords
 from moverank.indexer.search.sampled_distances import sampled_distances
 from moverank.indexer.search.term_scores import TermScores
-from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.segment import Segment, Terms, keep_words
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.scorers import WordVectors

@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from moverank.indexer.search.cached_words import CachedWords
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.live_segment import LazyFrequencies, LiveSegment
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.term_scores import TermScores
-from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.database_stage import DatabaseStage
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.stage_search import Costs, StageSearch, stage_search
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.scorers.fusion import reciprocal_ranks

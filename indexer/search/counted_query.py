@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
+from moverank.indexer.search.live_segment import Frequencies
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
-from moverank.indexer.search.view import Frequencies
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.tokenizer import Tokenizer

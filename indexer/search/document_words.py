@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
 

@@ -9,9 +9,10 @@ from moverank.indexer.files.checksums import checksum
 from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import EncoderChoice, Weights
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.stage_search import stage_search
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, products_with_one
 from moverank.rerank.encoders.encoder import Documents, Encoder

@@ -12,9 +12,10 @@ from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.known_parts import known_parts
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.search.sum_weights import SumWeights
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.explain import Explanation, explain
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides

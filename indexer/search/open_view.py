@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.given_vectors import Space
+from moverank.indexer.search.live_segment import LazyFrequencies, LiveSegment
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.stemmed_terms import Texts
 from moverank.indexer.search.term_scores import TermScores
-from moverank.indexer.search.view import LazyFrequencies, LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concatenated, keep_words

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from moverank.indexer.files.checksums import short_checksum
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranking_term import Weights
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query, QueryWords
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.sample_file import StoredSample, read_sample, write_sample
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.bags.lookup import lookup

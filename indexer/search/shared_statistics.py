@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.search.view import LazyFrequencies, View
+from moverank.indexer.search.live_segment import LazyFrequencies
+from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import QueryVectorError
 from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_term import Weights
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Encoder
 

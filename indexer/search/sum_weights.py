@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.known_parts import KnownPart, offsets, sample_median
+from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.sampled_distances import QueryProximity
-from moverank.indexer.search.view import LiveSegment, View
+from moverank.indexer.search.view import View
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.relaxed import exact_wcd, rwmd_floor
 from moverank.rerank.distance.weighted_sum import WeightedSum
