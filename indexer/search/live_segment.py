@@ -117,7 +117,7 @@ class LiveSegment:
         """
         key = gamma, weights
         bags = self._bags.get(key)
-        if bags is None and 4 * len(rows) < len(self.segment.ids):
+        if bags is None and self._are_few(rows):
             return self._weighted(gamma, weights, rows)
         if bags is None:
             bags = self._weighted(gamma, weights)
@@ -127,11 +127,15 @@ class LiveSegment:
     def bags_of_most(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags | IdfBags:
         """Return the bags of `rows` (m,) for a search that prunes most of them: idf is not multiplied for all."""
         stored = self.stored_bags if weights == "tfidf" and gamma == self.stored_gamma else None
-        if stored is None or 4 * len(rows) < len(self.segment.ids) or len(stored().words) < ENTRIES:
+        if stored is None or self._are_few(rows) or len(stored().words) < ENTRIES:
             return self.bags(rows, gamma, weights)
         if self._idf_bags is None:
             self._idf_bags = idf_bags(stored(), self.idf_of_words())
         return self._idf_bags if len(rows) == len(self._idf_bags) else self._idf_bags.only(rows)
+
+    def _are_few(self, rows: NDArray[np.int64]) -> bool:
+        """Return whether weighting only `rows` (m,) takes less time than weighting all rows once."""
+        return 4 * len(rows) < len(self.segment.ids)
 
     def _weighted(self, gamma: float, weights: Weights, rows: NDArray[np.int64] | None = None) -> Bags:
         """Return the bags of `rows` (m,), or of all rows, from the stored ones if these have the same `gamma`."""

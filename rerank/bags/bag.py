@@ -82,6 +82,10 @@ class Bags:
         starts, entries = row_entries(self.starts, rows)
         return Bags(starts, self.words[entries], self.weights[entries])
 
+    def weighted(self) -> "Bags":
+        """Return these bags, which have their weights; see `IdfBags.weighted`."""
+        return self
+
     @classmethod
     def concatenated(cls, several: "Sequence[Bags]") -> "Bags":
         """Return the bags of all, in the order given."""

@@ -114,7 +114,7 @@ class Cascade:
 
     def _bound_by_float32_costs(self, rows: Rows) -> None:
         """Compute RWMD's document side, then the one-pass dual of remaining rows; Sinkhorn reuses these costs."""
-        problem = self._costs.problem(self._bags.take(rows))
+        problem = self._costs.problem(self._bags.weighted())
         self._set_document_side(bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost)))
         self._reduce_limit_by_sinkhorn(rows)
         rest = self._remaining_after_query_side(rows)

@@ -51,7 +51,7 @@ def nearest(
         return Nearest(np.empty(0, np.int64), np.empty(0), StageCounts())
     few, by_wcd = len(bags.words) < len(vectors) or len(bags) <= FEW_DOCUMENTS, distance == "wcd" and total is None
     if few or by_wcd:
-        bags = bags.weighted() if isinstance(bags, IdfBags) else bags
+        bags = bags.weighted()
         if few:  # some words are certainly or probably unused: a smaller vocabulary saves time
             query, bags, vectors, norms = restricted(query, bags, vectors, norms)
         if by_wcd:
