@@ -3,7 +3,8 @@
 import numpy as np
 
 from moverank.rerank.kernels.compiled import compiled
-from moverank.rerank.kernels.flags import MINIMA, SUMS
+from moverank.rerank.kernels.flags import MINIMA
+from moverank.rerank.kernels.inner_product import inner_product
 from moverank.rerank.kernels.minimum import smaller
 
 
@@ -99,20 +100,11 @@ def quantised_duals(  # type: ignore[no-untyped-def]
                 slack[j] = min(slack[j], np.uint8(row[j] - u))
             value += left * (base[word] + u * step)
         if columns_left:
-            value += _weighted_sum(right, slack) * step
+            value += inner_product(right, slack) * step
         if columns_left and value <= thresholds[r]:
             entries = (words[start:stop], weights[start:stop])
             value = max(value, _columns_first(*entries, base, above, step, query_index, query_weights, removed, right))
         out[r] = value
-
-
-@compiled(fastmath=SUMS)
-def _weighted_sum(right, slack):  # type: ignore[no-untyped-def]
-    """Return the sum of the bytes `slack`, weighted by `right`."""
-    value = 0.0
-    for j in range(len(right)):
-        value += right[j] * slack[j]
-    return value
 
 
 @compiled()

@@ -6,6 +6,7 @@ import numpy as np
 
 from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import SUMS
+from moverank.rerank.kernels.inner_product import inner_product
 
 # A factor for what float32 takes off the root of c^2 + slack: its product, sum and root are off by less than 2^-23.
 _RAISED = 1 + 2.0**-22
@@ -30,7 +31,7 @@ def rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyp
     cost, missing = 0.0, 0.0
     short, sent = np.empty(n), np.zeros(m)
     for p in range(n):
-        total = _dot(kernel[p], g)
+        total = inner_product(g, kernel[p])
         factor = min(np.float64(f[p]), left[p] / total) if total > 0.0 else 0.0
         cost += _send(kernel[p], g, factor, local[p], raised_slack, sent)
         rest = max(left[p] - factor * total, 0.0)
@@ -48,15 +49,6 @@ def rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyp
         for p in range(n):
             cost += _fill(sent, short[p] / lacking, local[p], raised_slack)
     return cost * _RAISED
-
-
-@compiled(fastmath=SUMS)
-def _dot(row, g):  # type: ignore[no-untyped-def]
-    """Return the inner product of a row and the factors of the columns."""
-    total = 0.0
-    for c in range(len(g)):
-        total += row[c] * g[c]
-    return total
 
 
 @compiled(fastmath=SUMS)
