@@ -1,8 +1,10 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, linalg
 
 from moverank.rerank.encoders import truncated_svd as module
 from moverank.rerank.encoders.truncated_svd import truncated_svd
@@ -44,3 +46,42 @@ def test_lanczos_agrees_with_the_complete_decomposition(
     np.testing.assert_allclose(lanczos_values, values, rtol=1e-9)
     np.testing.assert_allclose(lanczos_words, words, atol=1e-7)
     assert lanczos_words.tobytes() == truncated_svd(matrix, 6, 0)[0].tobytes()
+
+
+def _from_templates(n: int) -> tuple[csr_array, np.ndarray]:
+    """Return texts of unit length from four templates, each with an own word (n, v), and their singular values."""
+    templates = np.random.default_rng(0).uniform(0, 1, (4, 12))[np.arange(n) % 4]
+    dense = np.hstack([templates, np.eye(n)])
+    dense /= np.linalg.norm(dense, axis=1, keepdims=True)
+    return csr_array(dense), np.linalg.svd(dense, compute_uv=False)
+
+
+def test_texts_from_templates_are_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of their singular values are equal: the Lanczos iteration stops with an error for some of these seeds."""
+    monkeypatch.setattr(module, "_SMALL", 5)
+    matrix, _ = _from_templates(500)
+    for seed in range(6):
+        words, values = truncated_svd(matrix, 100, seed)
+        assert words.shape == (matrix.shape[1], 100)
+        np.testing.assert_allclose(np.linalg.norm(matrix @ words, axis=0), values, rtol=1e-6)
+        np.testing.assert_allclose(words.T @ words, np.eye(100), atol=1e-6)
+
+
+def test_lobpcg_takes_over_from_lanczos(monkeypatch: pytest.MonkeyPatch) -> None:
+    solvers: list[str] = []
+
+    def svds(*arguments: Any, solver: Any = "arpack", **options: Any) -> Any:
+        solvers.append(solver)
+        if solver == "arpack":
+            raise linalg.ArpackError(3)
+        return real(*arguments, solver=solver, **options)
+
+    real: Any = linalg.svds
+    monkeypatch.setattr(linalg, "svds", svds)
+    monkeypatch.setattr(module, "_SMALL", 5)
+    matrix, exact = _from_templates(60)
+    words, values = truncated_svd(matrix, 8, 0)
+    assert solvers == ["arpack", "lobpcg"]
+    np.testing.assert_allclose(values, exact[:8], rtol=1e-6)
+    np.testing.assert_allclose(words.T @ words, np.eye(8), atol=1e-6)
+    assert words.tobytes() == truncated_svd(matrix, 8, 0)[0].tobytes()
