@@ -6,6 +6,11 @@ from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA
 from moverank.rerank.kernels.inner_product import inner_product
 from moverank.rerank.kernels.minimum import smaller
+from moverank.rerank.kernels.prefetch import prefetch_entry, prefetch_row
+
+# Words ahead of the current one whose costs begin to be loaded. Costs are indexed in place, `cost[word, j]`: for a row of
+# its own, numba counts references, which takes as long as the bound itself.
+_AHEAD = 12
 
 
 @compiled()
@@ -83,21 +88,21 @@ def quantised_duals(  # type: ignore[no-untyped-def]
                     columns_left -= 1
         for entry in range(start, stop if columns_left else start):
             word = words[entry]
+            if entry + _AHEAD < stop:
+                ahead = words[entry + _AHEAD]
+                prefetch_row(above, ahead)
+                prefetch_entry(base, ahead)
+                prefetch_entry(base_column, ahead)
             left = _mass_left(weights[entry], query_index[word], query_weights)
             if left <= 0.0:
                 continue
-            row = above[word]
             if removed[base_column[word]] == 0:
                 for j in range(w):
-                    slack[j] = min(slack[j], row[j])
+                    slack[j] = min(slack[j], above[word, j])
                 value += left * base[word]
                 continue
-            u = np.uint8(255)
-            for j in range(w):
-                u = min(u, row[j] | removed[j])
-            # A column below u has been removed: its slack wraps around, and is never used.
-            for j in range(w):
-                slack[j] = min(slack[j], np.uint8(row[j] - u))
+            u = _least_left(above, word, removed)
+            _lower_slack(above, word, u, slack)
             value += left * (base[word] + u * step)
         if columns_left:
             value += inner_product(right, slack) * step
@@ -105,6 +110,22 @@ def quantised_duals(  # type: ignore[no-untyped-def]
             entries = (words[start:stop], weights[start:stop])
             value = max(value, _columns_first(*entries, base, above, step, query_index, query_weights, removed, right))
         out[r] = value
+
+
+@compiled()
+def _least_left(above, word, removed):  # type: ignore[no-untyped-def]
+    """Return the least excess of a word over the columns that are not `removed` (w,), at most 255."""
+    u = np.uint8(255)
+    for j in range(len(removed)):
+        u = min(u, above[word, j] | removed[j])
+    return u
+
+
+@compiled()
+def _lower_slack(above, word, u, slack):  # type: ignore[no-untyped-def]
+    """Lower `slack` (w,) to the excess of a word over `u`; that of a removed column wraps around, and is never used."""
+    for j in range(len(slack)):
+        slack[j] = min(slack[j], np.uint8(above[word, j] - u))
 
 
 @compiled()
@@ -119,10 +140,11 @@ def _columns_first(words, weights, base, above, step, query_index, query_weights
     h, w, unit = len(query_weights), above.shape[1], np.float32(step)
     least = np.full(w, np.inf, np.float32)
     for entry in range(len(words)):
-        if _mass_left(weights[entry], query_index[words[entry]], query_weights) > 0.0:
-            row, word_base = above[words[entry]], base[words[entry]]
+        word = words[entry]
+        if _mass_left(weights[entry], query_index[word], query_weights) > 0.0:
+            word_base = base[word]
             for j in range(w):
-                least[j] = smaller(least[j], word_base + row[j] * unit)
+                least[j] = smaller(least[j], word_base + above[word, j] * unit)
     value = 0.0
     for j in range(w):
         if j < h and removed[j] == 0:
@@ -130,11 +152,12 @@ def _columns_first(words, weights, base, above, step, query_index, query_weights
         else:
             least[j] = np.float32(-np.inf)  # not part of the problem: infinitely far in the minima of the rows
     for entry in range(len(words)):
-        left = _mass_left(weights[entry], query_index[words[entry]], query_weights)
+        word = words[entry]
+        left = _mass_left(weights[entry], query_index[word], query_weights)
         if left > 0.0:
-            row, word_base, u = above[words[entry]], base[words[entry]], np.float32(np.inf)
+            word_base, u = base[word], np.float32(np.inf)
             for j in range(w):
-                u = smaller(u, word_base + row[j] * unit - least[j])
+                u = smaller(u, word_base + above[word, j] * unit - least[j])
             value += left * u
     return value
 
@@ -164,14 +187,15 @@ def one_pass_duals(  # type: ignore[no-untyped-def]
         slack, least = np.full(h, inf, np.float32), np.full(h, inf, np.float32)
         value = 0.0
         for p in range(n):
-            row = cost[word_rows[p]]
-            u = inf
+            if p + _AHEAD < n:
+                prefetch_row(cost, word_rows[p + _AHEAD])
+            word, u = word_rows[p], inf
             for j in range(h):
-                u = smaller(u, row[j] + removed[j])
+                u = smaller(u, cost[word, j] + removed[j])
             value += left[p] * u
             for j in range(h):
-                least[j] = smaller(least[j], row[j])
-                slack[j] = smaller(slack[j], row[j] - u)
+                least[j] = smaller(least[j], cost[word, j])
+                slack[j] = smaller(slack[j], cost[word, j] - u)
         for c in range(m):
             value += right[c] * slack[columns[c]]
         if value <= thresholds[r]:
@@ -188,9 +212,8 @@ def _other_direction(cost, word_rows, left, n, columns, right, m, least, removed
     for j in range(len(least)):
         least[j] -= removed[j]
     for p in range(n):
-        row = cost[word_rows[p]]
-        u = np.float32(np.inf)
+        word, u = word_rows[p], np.float32(np.inf)
         for j in range(len(least)):
-            u = smaller(u, row[j] - least[j])
+            u = smaller(u, cost[word, j] - least[j])
         value += left[p] * u
     return value

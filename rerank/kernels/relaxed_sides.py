@@ -25,9 +25,9 @@ def query_sides(first, last, starts, words, rows, cost, query_weights, out):  # 
     for r in range(first, last):
         least[:] = np.float32(np.inf)
         for entry in range(starts[rows[r]], starts[rows[r] + 1]):
-            row = cost[words[entry]]
+            word = words[entry]
             for j in range(h):
-                least[j] = smaller(least[j], row[j])
+                least[j] = smaller(least[j], cost[word, j])
         total = 0.0
         for j in range(h):
             total += query_weights[j] * least[j]
