@@ -39,7 +39,17 @@ QUANTISED_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
 _WEIGHTED = 1 << 16  # bags that are weighted by idf at a time
-_STEPS = 12  # iterations of Sinkhorn's scaling at each of two regularisations
+
+_Stages = tuple[NDArray[np.float64], NDArray[np.int64]]  # regularisations of Sinkhorn's scaling, and steps with each
+
+
+def _stages(*stages: tuple[float, int]) -> _Stages:
+    return np.array([stage[0] for stage in stages]), np.array([stage[1] for stage in stages])
+
+
+# Two steps prune nine of ten documents that are pruned at all.
+_STAGES = _stages((0.03, 2), (0.03, 10), (0.01, 12))
+_FINE_STAGES = _stages((0.03, 12), (0.01, 24), (0.003, 48))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,18 +213,18 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: Threshol
 
 
 def sinkhorn(
-    problem: Problem, rows: NDArray[np.int64], threshold: Threshold = np.inf
+    problem: Problem, rows: NDArray[np.int64], threshold: Threshold = np.inf, *, fine: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return lower and upper bounds (m,) of the documents `rows` (m,) of `problem`, by Sinkhorn's scaling.
 
     Potentials made feasible by c-transforms give the lower bound, a plan made feasible by rounding the upper bound
     (Altschuler et al. 2017): both hold without convergence. Where the lower bound exceeds `threshold`, steps that
-    remain are skipped, and the upper bound is infinite.
+    remain are skipped, and the upper bound is infinite. `fine` bounds take several times as long.
     """
     from moverank.rerank.kernels.sinkhorn import sinkhorn_bounds
 
     lower, upper, arrays = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
-    choices = (_STEPS, _for_each(threshold, len(rows)), problem.slack)
+    choices = (*(_FINE_STAGES if fine else _STAGES), _for_each(threshold, len(rows)), problem.slack)
     parallel_for(lambda first, last: sinkhorn_bounds(first, last, *arrays, *choices, lower, upper), len(rows), small=4)
     margin = ABSOLUTE_MARGIN * problem.largest
     return lower * SUM_MARGIN - margin, upper / SUM_MARGIN + margin

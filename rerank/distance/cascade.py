@@ -2,7 +2,8 @@
 
 1. RWMD's document side, for all documents.
 2. A one-pass dual for those that remain: over quantised costs for many documents, over float32 costs for few.
-3. Sinkhorn's lower and upper bounds, in the order of the lower bounds so far.
+3. Sinkhorn's lower and upper bounds, in the order of the lower bounds so far; finer ones where these leave open which
+   of a few documents are among the k nearest.
 4. The exact transport problem, for the documents that no bound separates from the k nearest.
 
 The limit is the k-th smallest upper bound or distance so far: documents with a larger lower bound are pruned. If a
@@ -84,8 +85,7 @@ class Cascade:
         if total and self._sides:
             self._lower = total.lower(np.arange(n), self._distance_bound, self._sides)
         self._stage = np.full(n, RWMD, np.uint8)
-        self._upper = np.empty(0)  # the k smallest upper bounds so far
-        self._above: dict[int, float] = {}  # the upper bounds of rows that are not solved, if they are exchanged
+        self._high = np.full(n, np.inf)  # upper bounds
         self._exact: dict[int, tuple[float, float, float, float]] = {}  # total, distance, sides of RWMD
 
     def run(self) -> Nearest:
@@ -110,6 +110,7 @@ class Cascade:
                 break
             self._bound_by_sinkhorn(block)
             if not start:
+                self._bound_contested(rows)
                 self._solve_most_promising(rows)
 
     def _bound_by_float32_costs(self, rows: Rows) -> None:
@@ -207,22 +208,37 @@ class Cascade:
                 if len(promising):
                     self._bound_problem_by_sinkhorn(problem, promising, block[promising])
 
-    def _bound_problem_by_sinkhorn(self, problem: Problem, problem_rows: Rows, rows: Rows) -> None:
+    def _bound_problem_by_sinkhorn(
+        self, problem: Problem, problem_rows: Rows, rows: Rows, *, fine: bool = False
+    ) -> None:
         """Bound `rows`, which are `problem_rows` of `problem`, from both sides, and lower the limit."""
         if self._sum and self._sum.has_query_side:
             self._set_query_side(problem, problem_rows, rows)
-        lower, upper = bounds.sinkhorn(problem, problem_rows, self._thresholds(rows))
+        lower, upper = bounds.sinkhorn(problem, problem_rows, self._thresholds(rows), fine=fine)
         self._raise_bounds(rows, lower, SINKHORN)
-        upper = self._total_above(problem, rows, upper)
-        if self._share:
-            self._above.update(zip(rows.tolist(), upper.tolist(), strict=True))
-        self._take_upper(rows, upper)
+        self._high[rows] = np.minimum(self._high[rows], self._total_above(problem, rows, upper))
+        self._lower_limit(self._smallest_high(self._k))
 
-    def _take_upper(self, rows: Rows, upper: NDArray[np.float64]) -> None:  # noqa: ARG002 - for subclasses
-        """Lower the limit by upper bounds (m,) of `rows` (m,), which are new."""
-        self._upper = np.sort(np.append(self._upper, upper[np.isfinite(upper)]))[: self._k]
-        if len(self._upper) == self._k:
-            self._lower_limit(float(self._upper[-1]))
+    def _bound_contested(self, rows: Rows) -> None:
+        """Compute finer bounds of the few `rows` that may or may not be among the k nearest.
+
+        They take less time than the transport problems which they save. Of more rows than a few, finer bounds are too
+        close to each other to tell.
+        """
+        bounded = rows[(self._stage[rows] == SINKHORN) & (self._lower[rows] <= self._limit)]
+        if len(bounded) <= self._k:
+            return
+        next_lower = np.partition(self._lower[bounded], self._k)[self._k]
+        contested = bounded[self._high[bounded] > next_lower]
+        if len(contested) <= _SINKHORN_BLOCK:
+            for block in word_blocks(self._bags, contested, self._max_words):
+                problem = self._costs.problem(self._bags.take(block))
+                self._bound_problem_by_sinkhorn(problem, np.arange(len(block)), block, fine=True)
+
+    def _smallest_high(self, place: int) -> float:
+        """Return the upper bound of a `place`, from 1 on, in the order of upper bounds; infinite if there is none."""
+        high = self._high[self._stage >= SINKHORN]
+        return float(np.partition(high, place - 1)[place - 1]) if len(high) >= place else np.inf
 
     def _lower_limit(self, last: float) -> None:
         """Lower the limit: the k-th smallest distance is at most `last`."""
@@ -244,7 +260,7 @@ class Cascade:
         """Lower the limit to that of all searches, if there are others."""
         if self._share is None:
             return
-        upper = np.sort([value for value, *_ in self._exact.values()] + list(self._above.values()))
+        upper = np.sort(self._high[np.isfinite(self._high)])
         limit, self._promise = self._share(upper[: self._k], np.sort(self._lower)[: self._k])
         self._limit = min(self._limit, limit)
 
@@ -287,7 +303,7 @@ class Cascade:
             if self._sum:
                 value, document, side = self._sum.exact(row, distance, self._query, vectors, bag.weights)
             self._exact[row] = (value, distance, document, side)
-            self._above.pop(row, None)
+            self._high[row] = value
             # Rounding of the masses can put the bound above the distance: the row would be pruned by its own distance.
             self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
         return self._exact[row][0]

@@ -53,8 +53,6 @@ class PartialOrder(Cascade):
     ) -> None:
         super().__init__(query, bags, vectors, norms, min(places.first, cutoff), np.inf, stop, total)
         self._cutoff, self._places = cutoff, places
-        self._high = np.full(len(bags), np.inf)
-        self._some_upper = np.empty(0)  # the `cutoff` smallest upper bounds so far
 
     def run(self) -> Nearest:
         """Return the rows in order; `distances` of rows that are not `known` are lower bounds."""
@@ -70,16 +68,10 @@ class PartialOrder(Cascade):
         self._bound_by_sinkhorn(self._places.rows)
         super()._reduce_limit_by_sinkhorn(rows)
 
-    def _take_upper(self, rows: Rows, upper: NDArray[np.float64]) -> None:
-        self._high[rows] = upper
-        self._some_upper = np.sort(np.append(self._some_upper, upper[np.isfinite(upper)]))[: self._cutoff]
-        super()._take_upper(rows, upper)
-
     def _lower_limit(self, last: float) -> None:
         """Lower the limit: the distance of the last of the first rows is at most `last`."""
         needed = max([last, *self._high[self._places.rows].tolist(), *self._places.values.tolist()])
-        full = len(self._some_upper) == self._cutoff
-        self._limit = min(self._limit, needed, float(self._some_upper[-1]) if full else np.inf)
+        self._limit = min(self._limit, needed, self._smallest_high(self._cutoff))
 
     def _solve_places(self, rows: Rows) -> None:
         """Solve the first of `rows`, those with exact places, and all whose bounds enclose the distance of one."""

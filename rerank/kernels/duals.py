@@ -8,8 +8,8 @@ from moverank.rerank.kernels.inner_product import inner_product
 from moverank.rerank.kernels.minimum import smaller
 from moverank.rerank.kernels.prefetch import prefetch_entry, prefetch_row
 
-# Words ahead of the current one whose costs begin to be loaded. Costs are indexed in place, `cost[word, j]`: for a row of
-# its own, numba counts references, which takes as long as the bound itself.
+# How many words ahead their costs begin to be loaded. Costs are indexed in place, `cost[word, j]`: numba counts
+# references of a row of its own, which takes as long as the bound itself.
 _AHEAD = 12
 
 

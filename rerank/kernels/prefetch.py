@@ -8,7 +8,6 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 _LINE = 64  # bytes that the processor loads at a time
@@ -24,18 +23,18 @@ def prefetch_row(_array: Any, _index: Any) -> None:
 
 @intrinsic
 def _prefetch(_context: Any, array: Any, _index: Any, _offset: Any) -> Any:
-    """Call LLVM's prefetch intrinsic for the byte `_offset` of the number or row `_index`: to be read, into all caches."""
+    """Call LLVM's prefetch intrinsic for the byte `_offset` of a number or row: to be read, into all caches."""
     if not (isinstance(array, types.Array) and array.layout == "C"):
         return None
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         held = context.make_array(signature.args[0])(context, builder, arguments[0])
-        stride = cgutils.unpack_tuple(builder, held.strides)[0]
+        stride = builder.extract_value(held.strides, 0)
         place = builder.add(builder.mul(arguments[1], stride), arguments[2])
         address = builder.gep(builder.bitcast(held.data, ir.IntType(8).as_pointer()), [place])
         flag = ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [address.type, flag, flag, flag])
-        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
         read, all_caches, data = flag(0), flag(3), flag(1)
         builder.call(prefetch, [address, read, all_caches, data])
         return context.get_dummy_value()
@@ -52,6 +51,6 @@ def _compiled_entry(_array, _index):  # type: ignore[no-untyped-def]  # as the l
 def _compiled_row(_array, _index):  # type: ignore[no-untyped-def]
     def prefetch_lines(_array, _index):  # type: ignore[no-untyped-def]
         for offset in range(0, _array.shape[1] * _array.itemsize, _LINE):
-            _prefetch(_array, _index, offset)
+            _prefetch(_array, _index, offset)  # type: ignore[call-arg]
 
     return prefetch_lines

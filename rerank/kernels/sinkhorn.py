@@ -13,7 +13,7 @@ from moverank.rerank.kernels.rounded_plan import rounded_cost
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, unlike a call of the exponential function.
 _SQUARINGS = 8
-# Regularisation relative to the one-pass dual: a strong one converges fast, a weaker one then refines its potentials.
+# Regularisations of `near_potentials`, relative to the one-pass dual.
 _REGULARISATIONS = (0.03, 0.01)
 # The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop takes as long as the rest.
 _LANES = 32
@@ -21,14 +21,32 @@ _LANES = 32
 
 @compiled(error_model="numpy")
 def sinkhorn_bounds(  # type: ignore[no-untyped-def]
-    first, last, starts, words, weights, rows, cost, query_index, query_weights, steps, thresholds, slack, lower, upper
+    first,
+    last,
+    starts,
+    words,
+    weights,
+    rows,
+    cost,
+    query_index,
+    query_weights,
+    regularisations,
+    steps,
+    thresholds,
+    slack,
+    lower,
+    upper,
 ):
-    """Fill `lower` and `upper` (m,) with bounds of the distance, from twice `steps` of Sinkhorn's scaling.
+    """Fill `lower` and `upper` (m,) with bounds of the distance, from Sinkhorn's scaling in stages.
 
-    `lower` is the dual value of the potentials, made feasible by c-transforms. Once it exceeds the document's one of
-    `thresholds` (m,), steps that remain are skipped and `upper` is infinite. Otherwise `upper` is the cost of the plan
-    made feasible by rounding (Altschuler et al. 2017, algorithm 2), each cost c raised to sqrt(c^2 + `slack`), never
-    below the exact one.
+    A stage scales `steps` (s,) times with its one of `regularisations` (s,), which are relative to the one-pass dual: a
+    strong one converges fast, a weaker one then refines its potentials. A stage of the same regularisation goes on with
+    the same kernel.
+
+    `lower` is the largest dual value of the potentials after a stage, made feasible by c-transforms. Once it exceeds
+    the document's one of `thresholds` (m,), stages that remain are skipped and `upper` is infinite. Otherwise `upper`
+    is the cost of the plan made feasible by rounding (Altschuler et al. 2017, algorithm 2), each cost c raised to
+    sqrt(c^2 + `slack`), never below the exact one.
     """
     h = cost.shape[1]
     for r in range(first, last):
@@ -45,12 +63,16 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
             for c in range(m):
                 local[p, c] = row[columns[c]]
         left, right = left[:n], right[:m]
+        left32, right32 = left.astype(np.float32), right.astype(np.float32)
         u, v = _one_pass(local)
         unit = _mean_cost(u, v, left, right)
         upper[r] = np.inf
-        for regularisation in _REGULARISATIONS:
-            kernel, f, row_potentials = _scaled_potentials(local, left, right, u, v, unit * regularisation, steps)
-            fine_u, fine_v = _c_transforms(local, row_potentials)
+        for stage in range(len(steps)):
+            scale = unit * regularisations[stage]
+            if stage == 0 or regularisations[stage] != regularisations[stage - 1]:
+                kernel_u, (kernel, f, g) = u, _unscaled(local, u, v, scale)
+            _scale(kernel, left32, right32, steps[stage], f, g)
+            fine_u, fine_v = _c_transforms(local, _row_potentials(kernel_u, f, scale))
             lower[r] = max(lower[r], _dual_value(fine_u, fine_v, left, right))
             if lower[r] > thresholds[r]:
                 break
@@ -66,26 +88,28 @@ def near_potentials(cost, left, right, steps):  # type: ignore[no-untyped-def]
     u, v = _one_pass(local)
     unit = _mean_cost(u, v, left, right)
     for regularisation in _REGULARISATIONS:
-        _, _, row_potentials = _scaled_potentials(local, left, right, u, v, unit * regularisation, steps)
-        fine_u, fine_v = _c_transforms(cost, row_potentials)
+        kernel, f, g = _unscaled(local, u, v, unit * regularisation)
+        _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f, g)
+        fine_u, fine_v = _c_transforms(cost, _row_potentials(u, f, unit * regularisation))
         u, v = fine_u.astype(np.float32), fine_v.astype(np.float32)
     return fine_u, fine_v
 
 
 @compiled()
-def _scaled_potentials(local, left, right, u, v, scale, steps):  # type: ignore[no-untyped-def]
-    """Scale the kernel of potentials; return it, the factors of its rows (n,), and the new potentials of the rows (n,).
-
-    A factor that overflowed or underflowed leaves the potential of its row unchanged.
-    """
-    f = np.ones(len(left), np.float32)
+def _unscaled(local, u, v, scale):  # type: ignore[no-untyped-def]
+    """Return the kernel (n, w) of potentials, and the factors, all 1, of its rows (n,) and its columns (w,)."""
     kernel = _kernel(local, u, v, np.float32(1.0 / scale))
-    _scale(kernel, left.astype(np.float32), right.astype(np.float32), steps, f)
+    return kernel, np.ones(len(u), np.float32), np.ones(kernel.shape[1], np.float32)
+
+
+@compiled()
+def _row_potentials(u, f, scale):  # type: ignore[no-untyped-def]
+    """Return the potentials (n,) of the rows after scaling; a factor that over- or underflowed changes none."""
     row_potentials = np.empty(len(u))
     for p in range(len(u)):
         step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
         row_potentials[p] = u[p] + step
-    return kernel, f, row_potentials
+    return row_potentials
 
 
 @compiled(fastmath=MINIMA)
@@ -159,13 +183,14 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 
 
 @compiled(fastmath=SUMS, error_model="numpy")
-def _scale(kernel, left, right, steps, f):  # type: ignore[no-untyped-def]
-    """Scale the rows of the kernel to `left` and its columns to `right`, in turn; `f` (n,) receives the row factors.
+def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
+    """Scale the rows of the kernel (n, w) to `left` and its columns to `right`, in turn, `steps` times.
 
-    Four rows at a time share each load and store of the columns, and do not wait for each other's sums.
+    `f` (n,) receives the factors of the rows, `g` (w,) those of the columns, which are also where scaling begins. Four
+    rows at a time share each load and store of the columns, and do not wait for each other's sums.
     """
     n, w = kernel.shape
-    g, sums = np.ones(w, np.float32), np.empty(w, np.float32)
+    sums = np.empty(w, np.float32)
     fours = n - n % 4
     for _ in range(steps):
         sums[:] = np.float32(0)

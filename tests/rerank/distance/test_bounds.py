@@ -38,12 +38,14 @@ def _check_not_above(problem: Problem) -> None:
         assert 0 <= centroid_bound <= naive.wcd(query.bag, query.vectors, bag, vectors) <= whole + problem.rounding
 
 
-def _dual_and_sinkhorn(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _dual_and_sinkhorn(
+    problem: Problem, *, fine: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return the larger of the two one-pass duals, and both of Sinkhorn's bounds, of every bag."""
     bound_problem = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
     dual, quantised = bounds.one_pass_dual(bound_problem, rows), _quantised_dual(problem)
-    return np.maximum(dual, quantised), *bounds.sinkhorn(bound_problem, rows)
+    return np.maximum(dual, quantised), *bounds.sinkhorn(bound_problem, rows, fine=fine)
 
 
 def _quantised_dual(problem: Problem, threshold: float = np.inf) -> NDArray[np.float64]:
@@ -59,10 +61,10 @@ def test_no_bound_is_above_the_exact_distance(problem: Problem) -> None:
 
 
 @settings(max_examples=60)
-@given(problems())
-def test_dual_bounds_and_the_plan_s_cost_enclose_the_exact_distance(problem: Problem) -> None:
+@given(problems(), st.booleans())
+def test_dual_bounds_and_the_plan_s_cost_enclose_the_exact_distance(problem: Problem, fine: bool) -> None:
     query = problem.query
-    for dual, lower, upper, bag in zip(*_dual_and_sinkhorn(problem), problem.bags, strict=True):
+    for dual, lower, upper, bag in zip(*_dual_and_sinkhorn(problem, fine=fine), problem.bags, strict=True):
         whole = naive.wmd(query.bag, query.vectors, bag, problem.vectors)
         assert dual <= whole + problem.rounding
         assert lower <= whole + problem.rounding
@@ -101,6 +103,9 @@ def test_bounds_are_tight_for_ordinary_vectors(dim: int) -> None:
     whole = np.array([naive.wmd(query, vectors[query.words], bag, vectors) for bag in bags])
     assert np.mean(lower / whole) > 0.97
     assert np.mean(upper / whole) < 1.1
+    _, fine_lower, fine_upper = _dual_and_sinkhorn(problem, fine=True)
+    assert np.mean(whole - fine_lower) < 0.5 * np.mean(whole - lower)
+    assert np.mean(fine_upper - whole) < 0.5 * np.mean(upper - whole)
     exact_wcd = [naive.wcd(query, vectors[query.words], bag, vectors) for bag in bags]
     np.testing.assert_allclose(_wcd(problem), exact_wcd, rtol=1e-3)
 

@@ -73,6 +73,13 @@ def test_bounds_prune_most_documents() -> None:
     assert counts.solved <= 20
 
 
+def test_fine_bounds_save_problems(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = [_many_bags(seed, "normal", "normal", n=400) for seed in range(20)]
+    with_fine = sum(nearest(*each, 10).counts.solved for each in inputs)
+    monkeypatch.setattr(cascade.Cascade, "_bound_contested", lambda _search, _rows: None)
+    assert with_fine < sum(nearest(*each, 10).counts.solved for each in inputs)
+
+
 def test_nothing_farther_than_within_is_solved() -> None:
     query, bags, vectors = _many_bags(3, "normal", "normal")
     near = nearest(query, bags, vectors, 10)

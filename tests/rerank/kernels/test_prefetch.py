@@ -26,5 +26,5 @@ def test_a_prefetched_sum_is_the_sum(dtype: type[np.generic], width: int) -> Non
     numbers, order = np.linspace(0, 1, 40), np.random.default_rng(1).permutation(40).astype(np.int32)
     compiled = njit(_sum)
     assert compiled(rows, numbers, order) == pytest.approx(float((rows.astype(float).sum(axis=1) * numbers).sum()))
-    assert compiled(rows, numbers, order) == pytest.approx(_sum(rows, numbers, order))
+    assert compiled(rows, numbers, order) == pytest.approx(_sum(rows, numbers, order))  # type: ignore[no-untyped-call]
     assert "prefetch" in next(iter(compiled.inspect_llvm().values()))
