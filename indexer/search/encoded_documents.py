@@ -65,10 +65,10 @@ def cosine_distances(view: View, query: Query) -> Distances:
         rows = live[wanted]
         key = "lengths", number, ranking.gamma, ranking.weights
         if key not in view.encoded:
-            view.encoded[key] = _centroid_lengths(view, part, live, ranking)
+            view.encoded[key] = _centroid_lengths(part, ranking)
         bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
         products = bag_means(bags, products_with_one(part.segment.vectors, centre))
-        lengths = view.encoded[key][wanted] * length
+        lengths = view.encoded[key][rows] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])
         distances.append(np.maximum(1.0 - cosines, 0.0))
@@ -77,17 +77,14 @@ def cosine_distances(view: View, query: Query) -> Distances:
     return every[order], np.concatenate(distances)[order]
 
 
-def _centroid_lengths(
-    view: View, part: LiveSegment, live: NDArray[np.int64], ranking: RankingSpec
-) -> NDArray[np.float64]:
-    """Return the lengths (n,) of the centroids of the `live` rows (n,) of a segment; they are kept for a snapshot."""
+def _centroid_lengths(part: LiveSegment, ranking: RankingSpec) -> NDArray[np.float64]:
+    """Return the lengths (n,) of the centroids of all rows of a segment; those of a snapshot's segment are kept."""
     gamma, weights = ranking.gamma, ranking.weights
 
     def compute() -> NDArray[np.float64]:
-        return centroid_lengths(part.bags_of_most(live, gamma, weights), part.segment.vectors)
+        rows = np.arange(len(part.live))
+        return centroid_lengths(part.bags_of_most(rows, gamma, weights), part.segment.vectors)
 
-    if not view.state:
-        return compute()
     idf = checksum(part.idf_of_words()) if weights == "tfidf" else ""
     return part.kept_sums(f"lengths-{weights}-{gamma:g}", compute, f"{gamma!r} {part.title_weight!r} {idf}")
 

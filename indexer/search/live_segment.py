@@ -11,7 +11,7 @@ from moverank.indexer.ranking_term import Weights
 from moverank.indexer.snapshot.first_stage import FirstStage
 from moverank.indexer.snapshot.segment import Segment
 from moverank.indexer.snapshot.stage_vectors import GivenRows
-from moverank.indexer.snapshot.sums_cache import SumsCache
+from moverank.indexer.snapshot.sums_cache import Number, SumsCache
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.idf_bags import ENTRIES, IdfBags
 from moverank.rerank.bags.weights import weigh, with_idf
@@ -90,7 +90,24 @@ class LiveSegment:
             self._lengths = self.kept_sums("tokens", lambda: self.segment.counts.lengths(1.0))
         return self._lengths
 
-    def kept_sums(self, name: str, compute: Callable[[], NDArray[np.float64]], of: str = "") -> NDArray[np.float64]:
+    def frequencies_of_words(self) -> NDArray[np.int64]:
+        """Return in how many live rows each word (v,) of the segment occurs."""
+        if self.kept is None:
+            return self._count(self.live)
+        every = self.kept_sums("frequencies", lambda: self._count(np.ones(len(self.live), bool)))
+        return every if self.live.all() else every - self._count(~self.live)
+
+    def _count(self, some: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return in how many of `some` rows (n,) each word (v,) occurs."""
+        from moverank.rerank.kernels.document_frequencies import count_documents
+
+        frequencies = np.zeros(len(self.segment.word_ids), np.int64)
+        # Bags have all words only without gamma; they are loaded anyway, unlike the counts.
+        rows = self.segment.counts if self.stored_bags is None or self.stored_gamma else self.stored_bags()
+        count_documents(rows.starts, rows.words, some, frequencies)
+        return frequencies
+
+    def kept_sums(self, name: str, compute: Callable[[], NDArray[Number]], of: str = "") -> NDArray[Number]:
         """Return the result (n,) of `compute` for all rows, `kept` under a `name`; `of` is what else it depends on."""
         return self.kept.sums(name, compute, of) if self.kept else compute()
 

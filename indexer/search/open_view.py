@@ -21,7 +21,7 @@ from moverank.indexer.snapshot.segment import Segment, Terms, assemble, concaten
 from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
 from moverank.indexer.snapshot.stage_vectors import GivenRows, stored_vectors
 from moverank.indexer.snapshot.sums_cache import SumsCache
-from moverank.indexer.snapshot.word_frequencies import Counted, WordFrequencies
+from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.words.embedding import Embedding
@@ -51,9 +51,7 @@ def open_view(
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
     segments, counted, gone = list[LiveSegment](), list[LiveTerms](), np.empty(0, np.int64)
-    # Frequencies depend on all documents, also on those without a word, of which a snapshot has nothing.
-    state = f"{base.terms.state} {documents}" if base and base.revision == revision else ""
-    frequencies = LazyFrequencies(lambda: _frequencies(segments, documents, directory, state))
+    frequencies = LazyFrequencies(lambda: _frequencies(segments, documents))
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         live = ~np.isin(base.segment.ids, gone)
@@ -70,25 +68,14 @@ def open_view(
     own = settings.gamma, settings.weights
     sample = ContentSample.current(reader, since, base.sample if base else None, gone)
     view = View(revision, tuple(segments), *own, frequencies, scores, fitted, embedding.dim, path, directory)
-    return replace(view, space=space, state=state, sampled_content=sample)
+    return replace(view, space=space, sampled_content=sample)
 
 
-def _frequencies(segments: Sequence[LiveSegment], documents: int, directory: Path, state: str) -> WordFrequencies:
-    """Return the frequencies of words, cached for the `state` of a view that is a snapshot."""
-
-    def count() -> WordFrequencies:
-        return WordFrequencies.counted(map(_countable, segments), documents)
-
-    if not (state and segments):
-        return count()
-    frequencies = SumsCache(directory, state).sums("frequencies", lambda: count().frequencies)
-    return WordFrequencies(segments[0].segment.word_ids, frequencies, documents)
-
-
-def _countable(part: LiveSegment) -> Counted:
-    """Return the words of a segment's documents, from its bags if they have all words and need not be loaded for it."""
-    rows = part.segment.counts if part.stored_bags is None or part.stored_gamma else part.stored_bags()
-    return part.segment.word_ids, rows, part.live
+def _frequencies(segments: Sequence[LiveSegment], documents: int) -> WordFrequencies:
+    """Return the frequencies of words; a snapshot has nothing of those of the `documents` that have no word."""
+    return WordFrequencies.counted(
+        ((part.segment.word_ids, part.frequencies_of_words()) for part in segments), documents
+    )
 
 
 def _read_tail(reader: Reader, since: int, embedding: Embedding, base: Snapshot | None) -> tuple[Segment, Terms]:

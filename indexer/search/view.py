@@ -61,7 +61,6 @@ class View:
     sample; `sampled` distances from a sample. `prepared` are the
     rankings for which everything is loaded. `space` is that of given vectors, None if an encoder computes them.
     `floor` is a lower bound of the WMD of the documents which the view lacks, 0 without one; infinite: it has all.
-    `state` identifies the content if it is that of the snapshot, without later changes; else it is empty.
     `sampled_content` is the sample of stored documents, None if they are not.
     """
 
@@ -80,7 +79,6 @@ class View:
     prepared: set[RankingSpec] = field(default_factory=set)
     space: Space | None = None
     floor: float = inf
-    state: str = ""
     sampled_content: ContentSample | None = None
 
     @cached_property

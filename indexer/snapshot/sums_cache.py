@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.files.mapped_arrays import read_mapped, write_mapped
 
-_Number = TypeVar("_Number", np.int64, np.float64)
+Number = TypeVar("Number", np.int64, np.float64)
+"""The type of sums."""
+
 _SUMS = "sums"
 
 
@@ -22,7 +24,7 @@ class SumsCache:
     directory: Path
     state: str
 
-    def sums(self, name: str, compute: Callable[[], NDArray[_Number]], of: str = "") -> NDArray[_Number]:
+    def sums(self, name: str, compute: Callable[[], NDArray[Number]], of: str = "") -> NDArray[Number]:
         """Return the result (n,) of `compute`, kept under a `name`; `of` identifies what else it depends on.
 
         If the directory is not writable, nothing is kept.
@@ -30,7 +32,7 @@ class SumsCache:
         path, key = self.directory / f"{CACHED}{name}", f"{self.state} {of}".rstrip()
         stored = read_mapped(path, key)
         if stored is not None and _SUMS in stored:
-            sums: NDArray[_Number] = stored[_SUMS]
+            sums: NDArray[Number] = stored[_SUMS]
             return sums
         sums = compute()
         write_mapped(path, key, {_SUMS: sums})

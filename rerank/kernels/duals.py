@@ -1,4 +1,8 @@
-"""One-pass dual values of documents, after removing the mass that both bags have on a word."""
+"""One-pass dual values of documents, after removing the mass that both bags have on a word.
+
+Costs are indexed in place, `cost[word, j]`: numba counts references of a row of its own, which takes as long as the
+bound itself.
+"""
 
 import numpy as np
 
@@ -6,11 +10,7 @@ from moverank.rerank.kernels.compiled import compiled
 from moverank.rerank.kernels.flags import MINIMA
 from moverank.rerank.kernels.inner_product import inner_product
 from moverank.rerank.kernels.minimum import smaller
-from moverank.rerank.kernels.prefetch import prefetch_entry, prefetch_row
-
-# How many words ahead their costs begin to be loaded. Costs are indexed in place, `cost[word, j]`: numba counts
-# references of a row of its own, which takes as long as the bound itself.
-_AHEAD = 12
+from moverank.rerank.kernels.prefetch import AHEAD, prefetch_entry, prefetch_row
 
 
 @compiled()
@@ -88,8 +88,8 @@ def quantised_duals(  # type: ignore[no-untyped-def]
                     columns_left -= 1
         for entry in range(start, stop if columns_left else start):
             word = words[entry]
-            if entry + _AHEAD < stop:
-                ahead = words[entry + _AHEAD]
+            if entry + AHEAD < stop:
+                ahead = words[entry + AHEAD]
                 prefetch_row(above, ahead)
                 prefetch_entry(base, ahead)
                 prefetch_entry(base_column, ahead)
@@ -187,8 +187,8 @@ def one_pass_duals(  # type: ignore[no-untyped-def]
         slack, least = np.full(h, inf, np.float32), np.full(h, inf, np.float32)
         value = 0.0
         for p in range(n):
-            if p + _AHEAD < n:
-                prefetch_row(cost, word_rows[p + _AHEAD])
+            if p + AHEAD < n:
+                prefetch_row(cost, word_rows[p + AHEAD])
             word, u = word_rows[p], inf
             for j in range(h):
                 u = smaller(u, cost[word, j] + removed[j])

@@ -10,22 +10,23 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+AHEAD = 8
+"""How many words ahead of a document's current one their rows begin to be loaded."""
+
 _LINE = 64  # bytes that the processor loads at a time
 
 
 def prefetch_entry(_array: Any, _index: Any) -> None:
-    """Begin to load the number at `_index` of a C-contiguous array (n,); without effect if not compiled."""
+    """Begin to load the number at `_index` of a contiguous array (n,); without effect if not compiled."""
 
 
 def prefetch_row(_array: Any, _index: Any) -> None:
-    """Begin to load the row `_index` of a C-contiguous array (n, m); without effect if not compiled."""
+    """Begin to load the row `_index` of an array (n, m); without effect if not compiled, or if rows are scattered."""
 
 
 @intrinsic
 def _prefetch(_context: Any, array: Any, _index: Any, _offset: Any) -> Any:
     """Call LLVM's prefetch intrinsic for the byte `_offset` of a number or row: to be read, into all caches."""
-    if not (isinstance(array, types.Array) and array.layout == "C"):
-        return None
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         held = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -49,6 +50,9 @@ def _compiled_entry(_array, _index):  # type: ignore[no-untyped-def]  # as the l
 
 @overload(prefetch_row)
 def _compiled_row(_array, _index):  # type: ignore[no-untyped-def]
+    if _array.layout != "C":
+        return lambda _array, _index: None
+
     def prefetch_lines(_array, _index):  # type: ignore[no-untyped-def]
         for offset in range(0, _array.shape[1] * _array.itemsize, _LINE):
             _prefetch(_array, _index, offset)  # type: ignore[call-arg]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from moverank.rerank.kernels.compiled import compiled
+from moverank.rerank.kernels.prefetch import AHEAD, prefetch_row
 
 
 @compiled()
@@ -11,13 +12,15 @@ def weighted_sums(first, last, starts, words, weights, vectors, sums):  # type: 
 
     They are added up in float64, in the order of the words, and rounded once.
     """
-    dim = vectors.shape[1]
+    dim, end = vectors.shape[1], starts[last]
     total = np.empty(dim)
     for i in range(first, last):
         total[:] = 0.0
         for entry in range(starts[i], starts[i + 1]):
-            row, weight = vectors[words[entry]], weights[entry]
+            if entry + AHEAD < end:
+                prefetch_row(vectors, words[entry + AHEAD])
+            word, weight = words[entry], weights[entry]
             for j in range(dim):
-                total[j] += weight * row[j]
+                total[j] += weight * vectors[word, j]
         for j in range(dim):
             sums[i, j] = total[j]

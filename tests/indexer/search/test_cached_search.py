@@ -4,11 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from moverank import Collection, Document, Part
+from moverank import Bags, Collection, Document, Part
 from moverank.indexer.files.directory import CACHED, remove_cached
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.repair import repair
+from moverank.indexer.search import encoded_documents
+from moverank.rerank.distance.bounds import centroid_lengths
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
 
@@ -69,6 +72,26 @@ def test_results_are_the_same_from_cached_files(path: Path) -> None:
     # Those of the old snapshot are gone; the coverage is that of the new state.
     assert [file.name for file in path.glob(f"{CACHED}*")] == [f"{CACHED}coverage.json"]
     _check(path)
+
+
+@pytest.mark.usefixtures("always_compact")
+def test_a_snapshot_s_sums_are_kept_after_a_change(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lengths of the snapshot's centroids are computed by the first search after a change only."""
+    computed = []
+
+    def lengths(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+        computed.append(len(bags))
+        return centroid_lengths(bags, vectors)
+
+    monkeypatch.setattr(encoded_documents, "centroid_lengths", lengths)
+    monkeypatch.setattr("moverank.indexer.snapshot.compaction.SMALL_TAIL", 99)
+    with Collection.open(path) as collection:
+        collection.index(_documents(28, 33, 3))
+        collection.remove(["d3"])
+    expected = _results(path)
+    assert sorted(computed) == [5, 30]
+    assert _results(path) == expected
+    assert sorted(computed) == [5, 5, 30]
 
 
 def test_results_follow_later_changes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

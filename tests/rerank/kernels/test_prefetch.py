@@ -28,3 +28,8 @@ def test_a_prefetched_sum_is_the_sum(dtype: type[np.generic], width: int) -> Non
     assert compiled(rows, numbers, order) == pytest.approx(float((rows.astype(float).sum(axis=1) * numbers).sum()))
     assert compiled(rows, numbers, order) == pytest.approx(_sum(rows, numbers, order))  # type: ignore[no-untyped-call]
     assert "prefetch" in next(iter(compiled.inspect_llvm().values()))
+
+
+def test_scattered_rows_are_not_prefetched() -> None:
+    rows, order = np.asfortranarray(np.arange(12.0).reshape(4, 3)), np.arange(4)
+    assert njit(_sum)(rows, np.ones(4), order) == rows.sum()
