@@ -61,9 +61,9 @@ def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
     target = directory / f"{PREFIX}{content.revision}"
     with atomic_directory(target) as path:
         sizes = _write_arrays(path, content)
-        _write_file(path / "all_word_ids", content.all_word_ids.astype("<i8").tobytes())
-        _write_file(path / "word_ids", content.word_ids.astype("<i8").tobytes())
-        _write_file(path / "vectors", content.vectors.astype("<f4").tobytes())
+        _write_file(path / "all_word_ids", _bytes(content.all_word_ids, "<i8"))
+        _write_file(path / "word_ids", _bytes(content.word_ids, "<i8"))
+        _write_file(path / "vectors", _bytes(content.vectors, "<f4"))
         _write_file(path / SAMPLE, content.sample.array().astype("<f8").tobytes())
         content.stage.save(path)
         sizes |= {"all_word_ids": len(content.all_word_ids), "word_ids": len(content.word_ids)}
@@ -99,7 +99,7 @@ def _write_arrays(path: Path, content: SnapshotContent) -> dict[str, int]:
     with _files(path, tuple(sizes)) as files:
 
         def append(name: str, array: NDArray[Any]) -> None:
-            files[name].write(array.astype(kinds[name], copy=False).tobytes())
+            files[name].write(_bytes(array, kinds[name]))
             sizes[name] += len(array)
 
         def append_counts(prefix: str, ids: NDArray[np.int64], counts: PartCounts) -> None:
@@ -149,6 +149,11 @@ def _files(path: Path, names: tuple[str, ...]) -> Iterator[dict[str, BinaryIO]]:
         yield {name: stack.enter_context(durable_file(path / name)) for name in names}
 
 
-def _write_file(path: Path, content: bytes) -> None:
+def _bytes(array: NDArray[Any], kind: str) -> memoryview:
+    """Return the bytes of an array of the dtype `kind`, copied only if it is not one already."""
+    return np.ascontiguousarray(array, kind).data
+
+
+def _write_file(path: Path, content: bytes | memoryview) -> None:
     with durable_file(path) as file:
         file.write(content)

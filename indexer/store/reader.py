@@ -173,6 +173,9 @@ class Reader(DocumentReader, FieldReader, StageReader):
 
     def word_ids(self) -> list[int]:
         """Return the ids of all words, increasing."""
+        first, last = self._scalar(select(func.min(WORDS.c.id))), self.last_word_id()
+        if last - first + 1 == self.word_count(unused=True):  # counting takes a hundredth of the time of reading
+            return list(range(first, last + 1))
         return [id_ for (id_,) in self._tuples(select(WORDS.c.id).order_by(WORDS.c.id))]
 
     def last_word_id(self) -> int:
