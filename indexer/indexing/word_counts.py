@@ -1,7 +1,7 @@
 """Counts the words of texts for the store; every word of a collection has a permanent id."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -46,6 +46,14 @@ class _NumberedCounts(NamedTuple):
     counts: NDArray[np.int32]
 
 
+class _NewWords(NamedTuple):
+    """Words that get the ids from `first` on, and the `rows` of their vectors (n,)."""
+
+    words: Sequence[str]
+    first: int
+    rows: NDArray[np.integer]
+
+
 class WordCounter:
     """Counts words, and caches the ids seen so far.
 
@@ -62,7 +70,7 @@ class WordCounter:
         self._ids = np.empty(0, np.int32)
         self._known = np.empty(0, np.int8)
         self._complete = False
-        self._new: list[tuple[str, int, int]] = []  # word, id, row
+        self._new: list[_NewWords] = []
         self._changes: list[tuple[NDArray[np.int64], int]] = []
 
     def count(self, reader: Reader, texts: Sequence[str | CountedText]) -> list[Counts]:
@@ -125,29 +133,35 @@ class WordCounter:
 
     def store(self, writer: Writer) -> None:
         """Write the new words, and the changes of document frequencies."""
-        changes = self._frequencies()
+        ids, changes = self._frequencies()
         if self._new:
-            writer.add_words([(id_, word, changes.pop(id_, 0), row) for word, id_, row in self._new])
+            first, last = self._new[0].first, self._last_new_id()
+            old = np.searchsorted(ids, first)
+            frequencies = np.zeros(last + 1 - first, np.int64)
+            frequencies[ids[old:] - first] = changes[old:]
+            words = chain.from_iterable(new.words for new in self._new)
+            rows = np.concatenate([new.rows for new in self._new]).tolist()
+            writer.add_words(list(zip(range(first, last + 1), words, frequencies.tolist(), rows, strict=True)))
             self._new = []
-        if changes:
-            writer.count_words(changes)
+            ids, changes = ids[:old], changes[:old]
+        if len(ids):
+            writer.count_words(dict(zip(ids.tolist(), changes.tolist(), strict=True)))
         if len(self._numbers) > _CACHED_WORDS:
             self._numbers = ManyWords(self._tokenizer)
             self._their_words = []
             self._ids, self._known = np.empty(0, np.int32), np.empty(0, np.int8)
             self._complete = False
 
-    def _frequencies(self) -> dict[int, int]:
-        """Return the changes of document frequencies by word id, and begin anew."""
+    def _frequencies(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the words (n,), in order, whose document frequencies change, and the changes (n,); begin anew."""
         changes, self._changes = self._changes, []
-        total: dict[int, int] = {}
+        total = np.empty(0, np.int32), np.empty(0, np.int64)
         for sign in (1, -1):
             own = [words for words, change in changes if change == sign]
             if own:
                 # Numbers of 4 bytes are sorted several times as fast.
                 ids, numbers = np.unique(np.concatenate(own).astype(np.int32), return_counts=True)
-                signed = zip(ids.tolist(), (sign * numbers).tolist(), strict=True)
-                total |= {id_: total.get(id_, 0) + number for id_, number in signed} if total else dict(signed)
+                total = _added(*total, ids, sign * numbers) if len(total[0]) else (ids, sign * numbers)
         return total
 
     def _resolve(self, reader: Reader) -> None:
@@ -161,20 +175,23 @@ class WordCounter:
         elif not self._complete:
             self._remember(reader.words(sorted(new)))
         self._make_room(0)
-        missing = [(new[i], first + i) for i in np.flatnonzero(self._ids[first : first + len(new)] == _NONE).tolist()]
+        missing = np.flatnonzero(self._ids[first : first + len(new)] == _NONE).tolist()
         if missing:
-            self._add(reader, sorted(missing))
+            missing.sort(key=new.__getitem__)
+            self._add(reader, [new[i] for i in missing], np.array(missing) + first)
 
-    def _add(self, reader: Reader, missing: Sequence[tuple[str, int]]) -> None:
-        """Give the next ids to words with these numbers."""
-        words, numbers = zip(*missing, strict=True)
+    def _add(self, reader: Reader, words: Sequence[str], numbers: NDArray[np.int64]) -> None:
+        """Give the next ids to words with these `numbers` (n,)."""
         rows = self._embedding.find(words) if self._embedding else np.full(len(words), UNKNOWN)
-        first = (self._new[-1][1] if self._new else reader.last_word_id()) + 1
-        ids = range(first, first + len(words))
-        self._make_room(ids[-1])
-        self._ids[list(numbers)] = ids
-        self._known[ids] = np.where(rows != UNKNOWN, _WITH, _WITHOUT)
-        self._new += zip(words, ids, rows.tolist(), strict=True)
+        first = (self._last_new_id() if self._new else reader.last_word_id()) + 1
+        last = first + len(words) - 1
+        self._make_room(last)
+        self._ids[numbers] = np.arange(first, last + 1)
+        self._known[first : last + 1] = np.where(rows != UNKNOWN, _WITH, _WITHOUT)
+        self._new.append(_NewWords(words, first, rows))
+
+    def _last_new_id(self) -> int:
+        return self._new[-1].first + len(self._new[-1].words) - 1
 
     def _remember(self, words: Sequence[StoredWord]) -> None:
         """Cache the ids of words, and whether they have a vector."""
@@ -194,6 +211,16 @@ class WordCounter:
 def _extended(array: NDArray[Any], length: int, value: int) -> NDArray[Any]:
     more = max(0, length - len(array))
     return np.concatenate([array, np.full(more, value, array.dtype)]) if more else array
+
+
+def _added(
+    ids: NDArray[np.int32], changes: NDArray[np.int64], more: NDArray[np.int32], further: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the sums of the changes of `ids` (n,) and the `further` ones of `more` (m,), both in order, by id."""
+    both, places = np.unique(np.concatenate([ids, more]), return_inverse=True)
+    sums = np.zeros(len(both), np.int64)
+    np.add.at(sums, places, np.concatenate([changes, further]))
+    return both, sums
 
 
 def _counted(block: NumberedTexts, ids: _Ids) -> Iterator[Counts]:

@@ -5,10 +5,14 @@ That processing takes longer than the database itself, and there are millions of
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import JSON, Connection, insert
+
+_TOGETHER = 50
+"""Rows in one INSERT: more are no faster. SQLite before 3.32 takes 999 values, and no table has 20 columns."""
 
 Row = Mapping[str, Any]
 """A row to write, by column names."""
@@ -26,7 +30,22 @@ def insert_values(connection: Connection, table: Any, names: Sequence[str], valu
     if connection.dialect.name == "postgresql":
         _copy(connection, table, names, values)
     else:
-        execute_many(connection, insert(table), names, values)
+        whole = len(values) // _TOGETHER * _TOGETHER
+        _insert_together(connection, table, names, values[:whole])
+        execute_many(connection, insert(table), names, values[whole:])
+
+
+def _insert_together(connection: Connection, table: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Insert rows in SQLite, `_TOGETHER` by each statement: words take half the time that they take one by one."""
+    if not rows:
+        return
+    quoted: Callable[[str], str] = connection.dialect.identifier_preparer.quote
+    one = f"({', '.join('?' for _ in names)})"
+    many = ", ".join([one] * _TOGETHER)
+    statement = f"INSERT INTO {quoted(table.name)} ({', '.join(map(quoted, names))}) VALUES {many}"  # noqa: S608 - ours
+    driver: Any = connection.connection.driver_connection
+    for start in range(0, len(rows), _TOGETHER):
+        driver.execute(statement, tuple(chain.from_iterable(rows[start : start + _TOGETHER]))).close()
 
 
 def execute_many(connection: Connection, statement: Any, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:

@@ -56,6 +56,11 @@ class FewWords(dict[str, int]):
 
     def add(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of words; see `WordNumbers`."""
+        if self.keys().isdisjoint(words) and len(set(words)) == len(words):  # entering each takes longer
+            first, last = len(self), len(self) + len(words)
+            self.update(zip(words, range(first, last), strict=True))
+            self._words += words
+            return np.arange(first, last, dtype=np.int32)
         return np.fromiter(map(self.__getitem__, words), np.int32, len(words))
 
     def since(self, first: int) -> list[str]:
