@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from moverank.indexer.documents import Metadata
+from moverank.indexer.documents import Document, Metadata
 
 MAX_DEPTH = 20
 """How deeply lists and objects may be nested."""
@@ -50,9 +50,17 @@ def texts_of(value: object) -> Iterator[str]:
             yield from texts_of(item)
 
 
+def texts_of_document(document: Document) -> list[str]:
+    """Return key, title and label of a document, and the texts of its parts."""
+    return [document.key, document.title, document.label or "", *[part.text for part in document.parts]]
+
+
 def plain_texts(texts: Sequence[str], metadata: Metadata) -> bool:
     """Return whether `texts`, and all texts within metadata, are free of NUL characters and lone surrogates."""
-    joined = "".join((*texts, *texts_of(metadata)) if metadata else texts)
+    try:
+        joined = "".join([*texts, *metadata, *metadata.values()] if metadata else texts)  # type: ignore[list-item]
+    except TypeError:  # a value is no text
+        joined = "".join((*texts, *texts_of(metadata)))
     if "\0" in joined:
         return False
     if joined.isascii():

@@ -1,24 +1,22 @@
 """A document that is new or has changed, and its rows in the database."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from moverank.indexer.documents import Document
+from moverank.indexer.indexing.ownership import Place
 from moverank.indexer.indexing.stored_form import StoredPart, field_values
 from moverank.indexer.store import StoredState
 
 
 class Fresh(NamedTuple):
-    """A new or changed document in its stored form; `known` is its previous state, None if it is new.
-
-    `origin` has its columns `source` and `file`.
-    """
+    """A new or changed document in its stored form; `known` is its previous state, None if it is new."""
 
     document: Document
     parts: tuple[StoredPart, ...]
     digest: bytes
     known: StoredState | None
-    origin: Mapping[str, Any]
+    place: Place
 
 
 def document_row(new: Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
@@ -32,7 +30,8 @@ def document_row(new: Fresh, revision: int, *, wordless: bool) -> dict[str, Any]
         "digest": new.digest,
         "wordless": wordless,
         "revision": revision,
-        **new.origin,
+        "source": new.place.source,
+        "file": new.place.file,
     }
 
 

@@ -2,8 +2,7 @@
 
 import logging
 import shlex
-from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError
@@ -11,6 +10,16 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, StoredState, Writer
 
 _log = logging.getLogger("moverank")
+
+
+class Place(NamedTuple):
+    """The columns `source` (an id) and `file` of a document, both None if they are unknown."""
+
+    source: int | None
+    file: str | None
+
+
+_UNKNOWN = Place(None, None)
 
 
 class Ownership:
@@ -30,11 +39,12 @@ class Ownership:
         self._ids = {source.place: id_ for id_, source in self.sources.items()}
         self._explained: set[tuple[str, str]] = set()
 
-    def columns(self, writer: Writer, document: Document, before: StoredState | None) -> Mapping[str, Any]:
-        """Return the columns `source` and `file` of a document, whose source is stored if it is new."""
-        if document.origin is None or not self._may_take(document.origin, before):
-            return {"source": before and before.source, "file": before and before.file}
-        return {"source": self._id_of(writer, document.origin.source), "file": document.origin.file}
+    def place(self, writer: Writer, document: Document, before: StoredState | None) -> Place:
+        """Return the place of a document, whose source is stored if it is new."""
+        origin = document.origin
+        if origin is None or not self._may_take(origin, before):
+            return _UNKNOWN if before is None else Place(before.source, before.file)
+        return Place(self._id_of(writer, origin.source), origin.file)
 
     def _id_of(self, writer: Writer, source: NamedSource) -> int:
         id_ = self._ids.get(source.place)

@@ -1,6 +1,5 @@
 """The stored form of a document: its parts with digests, its own digest, and its filter fields."""
 
-import json
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,15 +10,15 @@ from moverank.indexer.documents import Document, Metadata, Part, Value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedText
-from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of
+from moverank.indexer.json_text import json_encoder
+from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of, texts_of_document
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.rerank.bags.title_rank import TITLE
 
 if TYPE_CHECKING:  # it would load SQLAlchemy in the process that reads
     from moverank.indexer.store import StoredDocument
 
-# json.dumps would make an encoder for each document.
-_encode = json.JSONEncoder(sort_keys=True).encode
+_encode = json_encoder(sort_keys=True)
 
 
 class StoredPart(NamedTuple):
@@ -168,7 +167,7 @@ def check_document(document: Document) -> None:
     if fault:
         raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
     check_ranks(document)
-    texts = [document.key, document.title, document.label or "", *(part.text for part in document.parts)]
+    texts = [] if document.has_plain_texts else texts_of_document(document)
     if plain_texts(texts, document.metadata):
         return
     for text in (*texts, *texts_of(document.metadata)):

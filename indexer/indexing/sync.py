@@ -187,17 +187,17 @@ class Sync:
         for document in batch:
             digests, before = part_digests(document), known.get(document.key)
             digest = document_digest(document, digests, self._salt)
-            origin = self._ownership.columns(writer, document, before)
+            place = self._ownership.place(writer, document, before)
             if before is not None and before.digest == digest:
                 self._seen.add(before.id)
                 tally["unchanged"] += 1
                 tally["wordless"] += before.wordless
-                if origin != {"source": before.source, "file": before.file}:
-                    claimed.append({"id": before.id, **origin})
+                if place != (before.source, before.file):
+                    claimed.append({"id": before.id, **place._asdict()})
             elif refusal := self._ownership.refusal(document, before):
                 self._reject(refusal)
             else:
-                fresh.append(Fresh(document, stored_parts(document, digests), digest, before, origin))
+                fresh.append(Fresh(document, stored_parts(document, digests), digest, before, place))
         writer.set_origins(claimed)
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)

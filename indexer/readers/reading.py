@@ -168,7 +168,7 @@ def _records(
 
 
 def _located(record: Document | Rejection, origin: Origin) -> Document | Rejection:
-    """Set the origin of a record: it is new, and a copy would take ten times as long."""
+    """Set the origin of a record: see `Validation.check`."""
     object.__setattr__(record, "origin", origin)
     return record
 

@@ -47,16 +47,20 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
     type.
     """
     names = tuple(record)
-    key = key_of(record, _key_field(names, fields.key, any_case), default_key)
     try:
         chosen = _chosen_fields(names, fields, any_case)
-        vector_field = chosen.vector
+    except BadRecord as bad:
+        bad.key = key_of(record, _key_field(names, fields.key, any_case), default_key)
+        raise
+    key = key_of(record, chosen.key, default_key)
+    try:
+        vector_field, used = chosen.vector, chosen.used
         if any_case and isinstance(record.get(vector_field or ""), str):
-            vector_field = None
+            vector_field, used = None, used - {vector_field}
         title = string_of(record, chosen.title)
         text = string_of(record, chosen.text)
         vector = vector_of(record, vector_field)
-        metadata = metadata_of(record, {chosen.key, chosen.title, chosen.text, chosen.label, vector_field})
+        metadata = metadata_of(record, used)
         return Document(key, one_line(title), parts_of(text), label_of(record, chosen.label), metadata, vector=vector)
     except BadRecord as bad:  # a context manager would take a tenth of the time of reading a record
         bad.key = key
@@ -64,13 +68,14 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
 
 
 class _Chosen(NamedTuple):
-    """The names of the fields that a record has; None for those that it lacks."""
+    """The names of the fields that a record has; None for those that it lacks. `used` are all of them."""
 
     key: str | None
     title: str | None
     text: str
     label: str | None
     vector: str | None
+    used: frozenset[str | None]
 
 
 @lru_cache(_SHAPES)
@@ -91,7 +96,7 @@ def _chosen_fields(names: tuple[str, ...], fields: Fields, any_case: bool) -> _C
     if text is None:
         usual = ", ".join(TEXT_FIELDS)
         raise BadRecord(f"there is no field for the text ({usual}): {field_names(record)}; --text-field names another")
-    return _Chosen(key, title, text, label, vector)
+    return _Chosen(key, title, text, label, vector, frozenset((key, title, text, label, vector)))
 
 
 def _lower_case(names: Sequence[str]) -> dict[str, str]:
@@ -200,7 +205,7 @@ def metadata_of(record: Record, used: Collection[str | None]) -> dict[str, Value
     metadata: Any = {
         name: value
         for name, value in record.items()
-        if name not in used and value not in (None, "", {}) and (type(value) is str or not _are_posts(value))
+        if name not in used and (value if type(value) is str else value not in (None, "", {}) and not _are_posts(value))
     }
     fault = metadata_fault(metadata)
     if fault:

@@ -3,13 +3,14 @@
 That processing takes longer than the database itself, and there are millions of rows.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import JSON, Connection, insert
+
+from moverank.indexer.json_text import json_encoder
 
 _TOGETHER = 50
 """Rows in one INSERT: more are no faster. SQLite before 3.32 takes 999 values, and no table has 20 columns."""
@@ -80,4 +81,4 @@ def _copy(connection: Connection, table: Any, names: Sequence[str], rows: Sequen
                 copy.write_row(row)
 
 
-_json = json.JSONEncoder().encode
+_json = json_encoder()

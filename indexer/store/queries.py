@@ -40,6 +40,20 @@ class Queries(EntryReader, SizeReader):
             # All at once: fetching each row by itself takes twice as long.
             yield from self._connection.execute(statement.where(column.in_(values[start : start + CHUNK]))).all()
 
+    def _tuples_within(self, statement: Any, column: Any, values: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """Select as `_within` does, of rows as `_tuples` returns them; the statement has no other condition."""
+        dialect = self._connection.dialect
+        if dialect.name != "sqlite":
+            yield from map(tuple, self._within(statement, column, values))
+            return
+        selected, chosen = (str(clause.compile(dialect=dialect)) for clause in (statement, column))
+        driver: Any = self._connection.connection.driver_connection
+        for start in range(0, len(values), CHUNK):
+            some = values[start : start + CHUNK]
+            marks = ", ".join("?" * len(some))
+            with closing(driver.execute(f"{selected} WHERE {chosen} IN ({marks})", some)) as rows:
+                yield from rows.fetchall()
+
     def _stream(self, statement: Any) -> Iterator[Any]:
         """Iterate over rows without holding them all in memory."""
         with self._connection.execute(statement, execution_options={"yield_per": _ROWS}) as rows:

@@ -56,7 +56,8 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
         """Return the stored documents among those with the given keys, by key."""
         columns = (DOCUMENTS.c[name] for name in ("key", *StoredState._fields))
-        return {key: StoredState(*rest) for key, *rest in self._within(select(*columns), DOCUMENTS.c.key, keys)}
+        rows = self._tuples_within(select(*columns), DOCUMENTS.c.key, keys)
+        return {key: StoredState(id_, digest, bool(wordless), *place) for key, id_, digest, wordless, *place in rows}
 
     def sources(self) -> list[StoredSource]:
         """Return all sources, by place, and first the documents whose source is unknown if there are any."""
