@@ -21,11 +21,13 @@ def rest_after_title(text: str, title: str) -> str | None:
     Case and the amount of white space do not matter.
     """
     words = title.split()
+    if not words or text.lstrip()[:1].casefold()[:1] != words[0][0].casefold()[:1]:  # most texts: they are not split
+        return None
     folded = " ".join(words)
     *first, rest = [*text.split(None, len(words)), ""][: len(words) + 1]
     start = " ".join(first)
     begins = start[: len(folded)].casefold() == folded.casefold() and not start[len(folded) : len(folded) + 1].isalnum()
-    return f"{start[len(folded) :]} {rest}" if words and begins else None
+    return f"{start[len(folded) :]} {rest}" if begins else None
 
 
 def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:

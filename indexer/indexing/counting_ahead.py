@@ -10,7 +10,8 @@ from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedTexts
 from moverank.indexer.indexing.distinct_words import sorted_pairs
-from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, stored_parts
+from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, text_digest
+from moverank.indexer.ranked_texts import ranked_texts
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.word_numbers import ManyWords
 
@@ -56,10 +57,12 @@ class CountAhead:
                 records.append(record)
                 continue
             digests = part_digests(record)
-            parts = stored_parts(record, digests)
-            texts += [str(part.counted) for part in parts]
-            own = tuple(part.digest for part in parts)
-            records.append(_Row(_fields(record), _texts(record), document_content(record, digests), own))
+            counted = [text for _, text in ranked_texts(record)]
+            texts += counted
+            titled = [text_digest(record.title)] if len(counted) > len(digests) else []
+            records.append(
+                _Row(_fields(record), _texts(record), document_content(record, digests), (*titled, *digests))
+            )
         return self._counted(records, texts)
 
     def received(self, message: _Message) -> list[Document | Rejection]:

@@ -77,7 +77,7 @@ class Vocabulary(Sequence[str]):
         """
         self._lookups += len(words)
         if self._rows is None and self._lookups * _WORDS_PER_LOOKUP > len(self):
-            self._rows = dict(zip(self._all(), itertools.count()))
+            self._rows = dict(zip(separated(self.blob, self.ends), itertools.count()))
         if self._rows is None:
             return np.fromiter(map(self._search, words), np.int32, len(words))
         return np.fromiter(map(self._rows.get, words, itertools.repeat(UNKNOWN)), np.int32, len(words))
@@ -88,13 +88,6 @@ class Vocabulary(Sequence[str]):
             if self._bytes(first) == self._bytes(second):
                 return first, second
         return None
-
-    def _all(self) -> Iterable[str]:
-        """Return all words, decoded together unless one holds the separator: several times as fast as each."""
-        if not len(self) or not np.all(self.blob):
-            return self
-        separated = np.insert(self.blob, self.ends[:-1], 0).tobytes()
-        return str(separated, "utf-8", "surrogatepass").split("\0")
 
     def _bytes(self, row: int) -> memoryview:
         return self._blob[self._ends[row - 1] if row else 0 : self._ends[row]]
@@ -113,6 +106,16 @@ class Vocabulary(Sequence[str]):
             else:
                 high = middle
         return UNKNOWN
+
+
+def separated(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """Return the words whose UTF-8 is `blob` (bytes,), each up to its entry of `ends` (v,)."""
+    if not len(ends):
+        return []
+    if np.all(blob):  # decoding them together takes a third of the time; 0 separates them
+        return str(np.insert(blob, ends[:-1], 0).tobytes(), "utf-8", "surrogatepass").split("\0")
+    pairs = itertools.pairwise([0, *ends.tolist()])
+    return [str(blob[start:end].tobytes(), "utf-8", "surrogatepass") for start, end in pairs]
 
 
 def encoded(word: str) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.vocabulary import encoded
+from moverank.rerank.words.vocabulary import encoded, separated
 
 _BLOCK = 1 << 22  # bytes of text that are processed at once
 _FIRST_WORDS, _FIRST_BYTES = 1 << 14, 1 << 17  # room of a new table
@@ -105,15 +105,8 @@ class ManyWords:
     def since(self, first: int) -> list[str]:
         """Return words; see `WordNumbers`."""
         begin = first + self._stop_words
-        ends = self._ends[max(begin - 1, 0) : self._sizes[0]].tolist()
-        starts = ends[:-1] if begin else [0, *ends][:-1]
-        own = ends[1:] if begin else ends
-        offset = starts[0] if starts else 0
-        blob = self._words[offset : self._sizes[1]].tobytes()
-        return [
-            str(blob[start - offset : end - offset], "utf-8", "surrogatepass")
-            for start, end in zip(starts, own, strict=True)
-        ]
+        offset = self._ends[begin - 1] if begin else 0
+        return separated(self._words[offset : self._sizes[1]], self._ends[begin : self._sizes[0]] - offset)
 
     def _bytes(self, text: str) -> bytes:
         return text.encode() if text.isascii() else encoded(" ".join(self._tokenizer.words(text)))
@@ -124,7 +117,8 @@ class ManyWords:
 
         text = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), dtype=np.int64)
-        counts, numbers = np.zeros(len(texts), np.int64), np.empty(len(text), np.int32)
+        # Between two words of a text is a byte at least.
+        counts, numbers = np.zeros(len(texts), np.int64), np.empty((len(text) + len(texts)) // 2, np.int32)
         done = 0
         while done < len(texts):
             table = self._words, self._ends, self._hashes, self._slots
