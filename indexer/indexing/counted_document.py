@@ -24,8 +24,12 @@ class CountedTexts:
 
     def of(self, texts: list[int]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         """Return how many words (m,) each of the m `texts` has, and their numbers and counts (u,), text by text."""
-        first = self.starts[texts]
-        lengths = self.starts[[text + 1 for text in texts]] - first
+        chosen = np.array(texts)
+        first, end = self.starts[chosen], self.starts[chosen + 1]
+        lengths = end - first
+        if np.array_equal(first[1:], end[:-1]):  # they follow each other
+            together = slice(first[0], end[-1])
+            return lengths, self.numbers[together], self.counts[together]
         before = np.cumsum(lengths) - lengths
         entries = np.arange(lengths.sum()) + np.repeat(first - before, lengths)
         return lengths, self.numbers[entries], self.counts[entries]

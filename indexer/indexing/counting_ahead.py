@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedTexts
-from moverank.indexer.indexing.distinct_words import sorted_pairs
 from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, text_digest
 from moverank.indexer.ranked_texts import ranked_texts
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -85,20 +84,20 @@ class CountAhead:
                 records.append(record)
         return records
 
+    def meanwhile(self) -> None:
+        """Import the compiled code with which the snapshot of many documents is written."""
+        import moverank.rerank.kernels  # noqa: F401 - numba: 0.2 s
+
     def _counted(self, records: list[_Row | Document | Rejection], texts: Sequence[str]) -> _Message:
         if self._numbers is None or len(self._numbers) > _CACHED_WORDS:
             self._numbers = ManyWords(Tokenizer())
         before = len(self._numbers)
-        lengths, numbers, counts = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for block in self._numbers.number(texts):
-            size = len(block.counts)
-            rows, words, times = sorted_pairs(np.repeat(np.arange(size), block.counts), block.numbers)
-            lengths.append(np.bincount(rows, minlength=size))
-            numbers.append(words)
-            counts.append(times)
-        starts = np.cumsum(np.concatenate(lengths), dtype=np.int64)
-        arrays = (np.concatenate(numbers).astype(np.int32), np.concatenate(counts).astype(np.int32))
-        return _Message(records, before, self._numbers.since(before), starts, *arrays)
+        blocks = list(self._numbers.number(texts))
+        lengths = np.concatenate([np.zeros(1, np.int64), *(block.lengths for block in blocks)])
+        numbers = np.concatenate([np.empty(0, np.int32), *(block.numbers for block in blocks)])
+        counts = np.concatenate([np.empty(0, np.int32), *(block.counts for block in blocks)])
+        words = self._numbers.since(before)
+        return _Message(records, before, words, np.cumsum(lengths, dtype=np.int64), numbers, counts)
 
 
 def _is_storable(document: Document) -> bool:

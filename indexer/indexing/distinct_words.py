@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_DENSE = 4  # ids up to so many times their number are counted in an array
+
 
 class DistinctWords(NamedTuple):
     """Pairs of document and word, each once: `rows` (n,) and word `ids` (n,), int64, ordered by both."""
@@ -15,7 +17,7 @@ class DistinctWords(NamedTuple):
 
     def frequencies(self) -> dict[int, int]:
         """Return the number of documents of each word, by increasing id."""
-        ids, numbers = np.unique(self.ids, return_counts=True)
+        ids, numbers = occurrences(self.ids)
         return dict(zip(ids.tolist(), numbers.tolist(), strict=True))
 
     def with_any(self, chosen: NDArray[np.bool_]) -> set[int]:
@@ -29,6 +31,15 @@ def distinct_words(documents: Sequence[Iterable[Any]]) -> DistinctWords:
     rows = np.repeat(np.arange(len(words)), [len(own) // 4 for own in words])
     ids = np.frombuffer(b"".join(words), "<i4")
     return DistinctWords(*sorted_pairs(rows, ids)[:2])
+
+
+def occurrences(ids: NDArray[np.integer]) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
+    """Return the different `ids` (n,), none negative, in order, and how often each occurs."""
+    if ids.max(initial=0) < _DENSE * len(ids):  # counting takes a fifth of the time of sorting
+        numbers = np.bincount(ids)
+        found = np.flatnonzero(numbers)
+        return found, numbers[found]
+    return np.unique(ids, return_counts=True)
 
 
 def sorted_pairs(

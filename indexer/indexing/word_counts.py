@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.indexing.counted_document import CountedText
-from moverank.indexer.indexing.distinct_words import sorted_pairs
+from moverank.indexer.indexing.distinct_words import occurrences
 from moverank.indexer.store import Reader, StoredWord, Writer
 from moverank.rerank.runtime.batches import batches
 from moverank.rerank.words.embedding import Embedding
@@ -83,7 +83,7 @@ class WordCounter:
         blocks = list(self._numbers.number(uncounted))
         numbered = self._numbered([text for text in texts if not isinstance(text, str)])
         self._resolve(reader)
-        own = (counts for block in blocks for counts in _counted(block, self._ids))
+        own = (counts for block in blocks for counts in _sorted(_by_row(block), self._ids))
         ahead = _sorted(numbered, self._ids)
         return [next(own) if isinstance(text, str) else next(ahead) for text in texts]
 
@@ -103,11 +103,14 @@ class WordCounter:
             self._their_words, self._translation = words, np.empty(0, np.int32)
         self._translation = _extended(self._translation, len(words), _UNTRANSLATED)
         found = self._translation[theirs]
-        new = np.unique(theirs[found == _UNTRANSLATED]).tolist()
-        if new:
-            kept = [number for number in new if words[number] not in self._tokenizer.stop_words]
-            self._translation[new] = _NONE
-            self._translation[kept] = self._numbers.add([words[number] for number in kept])
+        new = np.unique(theirs[found == _UNTRANSLATED])
+        if len(new):
+            added, stop_words = [words[number] for number in new.tolist()], self._tokenizer.stop_words
+            if not stop_words.isdisjoint(added):
+                self._translation[new] = _NONE
+                new = new[[word not in stop_words for word in added]]
+                added = [word for word in added if word not in stop_words]
+            self._translation[new] = self._numbers.add(added)
             found = self._translation[theirs]
         return found
 
@@ -152,15 +155,14 @@ class WordCounter:
             self._ids, self._known = np.empty(0, np.int32), np.empty(0, np.int8)
             self._complete = False
 
-    def _frequencies(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _frequencies(self) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
         """Return the words (n,), in order, whose document frequencies change, and the changes (n,); begin anew."""
         changes, self._changes = self._changes, []
-        total = np.empty(0, np.int32), np.empty(0, np.int64)
+        total: tuple[NDArray[np.integer], NDArray[np.int64]] = np.empty(0, np.int64), np.empty(0, np.int64)
         for sign in (1, -1):
             own = [words for words, change in changes if change == sign]
             if own:
-                # Numbers of 4 bytes are sorted several times as fast.
-                ids, numbers = np.unique(np.concatenate(own).astype(np.int32), return_counts=True)
+                ids, numbers = occurrences(np.concatenate(own))
                 total = _added(*total, ids, sign * numbers) if len(total[0]) else (ids, sign * numbers)
         return total
 
@@ -214,8 +216,8 @@ def _extended(array: NDArray[Any], length: int, value: int) -> NDArray[Any]:
 
 
 def _added(
-    ids: NDArray[np.int32], changes: NDArray[np.int64], more: NDArray[np.int32], further: NDArray[np.int64]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    ids: NDArray[np.integer], changes: NDArray[np.int64], more: NDArray[np.integer], further: NDArray[np.int64]
+) -> tuple[NDArray[np.integer], NDArray[np.int64]]:
     """Return the sums of the changes of `ids` (n,) and the `further` ones of `more` (m,), both in order, by id."""
     both, places = np.unique(np.concatenate([ids, more]), return_inverse=True)
     sums = np.zeros(len(both), np.int64)
@@ -223,24 +225,16 @@ def _added(
     return both, sums
 
 
-def _counted(block: NumberedTexts, ids: _Ids) -> Iterator[Counts]:
-    """Yield the counts of the texts of a block; `ids` are those of the numbers."""
-    size = len(block.counts)
-    yield from _texts(size, *sorted_pairs(np.repeat(np.arange(size), block.counts), ids[block.numbers]))
+def _by_row(block: NumberedTexts) -> _NumberedCounts:
+    size = len(block.lengths)
+    return _NumberedCounts(size, np.repeat(np.arange(size), block.lengths), block.numbers, block.counts)
 
 
 def _sorted(counted: _NumberedCounts, ids: _Ids) -> Iterator[Counts]:
     """Yield the counts of texts; `ids` are those of the numbers."""
     words = ids[counted.numbers]
     order = np.argsort(counted.rows << 32 | words, kind="stable")
-    yield from _texts(counted.size, counted.rows, words[order], counted.counts[order])
-
-
-def _texts(
-    size: int, rows: NDArray[np.int64], words: NDArray[np.integer], counts: NDArray[np.integer]
-) -> Iterator[Counts]:
-    """Yield the counts of each of `size` texts, from those of all, in order."""
-    all_words, all_counts = words.astype("<i4").tobytes(), counts.astype("<i4").tobytes()
-    ends = (4 * np.searchsorted(rows, np.arange(size + 1))).tolist()
+    all_words, all_counts = words[order].astype("<i4").tobytes(), counted.counts[order].astype("<i4").tobytes()
+    ends = (4 * np.searchsorted(counted.rows, np.arange(counted.size + 1))).tolist()
     for start, end in pairwise(ends):
         yield Counts(all_words[start:end], all_counts[start:end])

@@ -53,6 +53,10 @@ class Preparation(Protocol):
         """Return the records of a message: in the process that it was sent to, in order."""
         ...
 
+    def meanwhile(self) -> None:
+        """Do what will be needed: in that process, which waits for the first message."""
+        ...
+
 
 class Unprepared:
     """Sends the records as they are."""
@@ -64,6 +68,9 @@ class Unprepared:
     def received(self, message: Batch) -> Batch:
         """Return the records."""
         return message
+
+    def meanwhile(self) -> None:
+        """Do nothing."""
 
 
 class SourceRecords(Records):
@@ -154,6 +161,8 @@ class _Reader:
 
     def wait(self) -> None:
         """Wait until the process has sent something, or has ended."""
+        if not self._received.poll():
+            self._preparation.meanwhile()
         wait([self._received])
 
     def has_passed(self, count: int) -> bool:

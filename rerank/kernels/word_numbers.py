@@ -1,8 +1,9 @@
-"""Numbers of words in a hash table: splitting texts into words and finding these takes one pass over the bytes.
+"""Numbers of words in a hash table: splitting texts into words and counting these takes one pass over the bytes.
 
 Words are numbered from 0. `words` (bytes,) uint8 is their concatenation, `ends` (capacity,) int64 the end of each in
 it, `hashes` (capacity,) uint64 their hash values, and `sizes` (2,) int64 how many words and bytes there are. `slots`
 (a power of 2,) int32 is the hash table with open addressing: the number of a word, or -1. It is kept at most half full.
+`places` (capacity,) int64 say where the last text that has a word counts it.
 """
 
 import numpy as np
@@ -14,30 +15,34 @@ _SHIFT = np.uint64(32)
 
 
 @compiled()
-def number_words(text, text_ends, first, kinds, seed, table, sizes, numbers, counts):  # type: ignore[no-untyped-def]
-    """Write the numbers of the words of texts, and add new words to the table; return the number of texts processed.
+def count_words(text, text_ends, first, kinds, seed, table, sizes, base, numbers, counts, lengths):  # type: ignore[no-untyped-def]
+    """Count the words of texts, and add new words to the table; return the number of texts processed.
 
     `text` (n,) uint8 are the texts from `first` on, concatenated, each up to its entry of `text_ends` (m,) int64, and
     `kinds` (256,) uint8 the byte that each byte stands for within a word, 0 for one between words. `numbers` (words,)
-    int32 are those of all words in order, and `counts` (m,) int64 says how many there are of each text. `seed` (1,)
-    uint64 is where hash values begin, and `table` is (words, ends, hashes, slots). It ends before a text that the table
-    has no room for: the words of that text may have been added.
+    int32 are those of the different words of each text, in the order of their first occurrence, `counts` (words,) int32
+    how often they occur in it, and `lengths` (m,) int64 says how many there are of each text. `seed` (1,) uint64 is
+    where hash values begin, and `table` is (words, ends, hashes, places, slots). Places count from `base`, which is
+    above those of earlier calls. It ends before a text that the table has no room for: the words of that text may have
+    been added.
     """
-    words, ends, hashes, slots = table
+    words, ends, hashes, places, slots = table
     mask, done = np.uint64(len(slots) - 1), 0
     for row in range(first):
-        done += counts[row]
+        done += lengths[row]
     for row in range(first, len(text_ends)):
         at = text_ends[row - 1] if row else 0
         last, before = text_ends[row], done
         while at < last:
-            if kinds[text[at]] == 0:
+            kind = kinds[text[at]]
+            if kind == 0:
                 at += 1
                 continue
             begin, hashed = at, seed[0]
-            while at < last and kinds[text[at]] != 0:
-                hashed = (hashed ^ np.uint64(kinds[text[at]])) * _PRIME
+            while kind != 0:
+                hashed = (hashed ^ np.uint64(kind)) * _PRIME
                 at += 1
+                kind = kinds[text[at]] if at < last else np.uint8(0)
             hashed ^= hashed >> _SHIFT
             slot = hashed & mask
             while True:
@@ -57,15 +62,21 @@ def number_words(text, text_ends, first, kinds, seed, table, sizes, numbers, cou
             if number < 0:
                 number = np.int32(sizes[0])
                 if 2 * (number + 1) > len(slots) or number == len(ends) or sizes[1] + at - begin > len(words):
+                    for i in range(before, done):  # they are counted again
+                        places[numbers[i]] = -1
                     return row
                 for i in range(at - begin):
                     words[sizes[1] + i] = kinds[text[begin + i]]
                 sizes[0] += 1
                 sizes[1] += at - begin
-                ends[number], hashes[number], slots[slot] = sizes[1], hashed, number
-            numbers[done] = number
-            done += 1
-        counts[row] = done - before
+                ends[number], hashes[number], slots[slot], places[number] = sizes[1], hashed, number, -1
+            place = places[number] - base
+            if place >= before:
+                counts[place] += 1
+            else:
+                numbers[done], counts[done], places[number] = number, 1, base + done
+                done += 1
+        lengths[row] = done - before
     return len(text_ends)
 
 

@@ -1,7 +1,9 @@
 """Numbers of words, in the order in which they first occur: two ways, for few texts and for many."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,10 +17,15 @@ _FIRST_WORDS, _FIRST_BYTES = 1 << 14, 1 << 17  # room of a new table
 
 
 class NumberedTexts(NamedTuple):
-    """The words of texts as `numbers` (t,) int32, and how many there are of each text: `counts` (n,) int64."""
+    """The different words of each text, in the order of their first occurrence.
+
+    `numbers` (t,) int32 are theirs, `counts` (t,) int32 how often they occur, and `lengths` (n,) int64 says how many
+    there are of each text.
+    """
 
     numbers: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    lengths: NDArray[np.int64]
 
 
 class WordNumbers(Protocol):
@@ -27,7 +34,7 @@ class WordNumbers(Protocol):
     def __len__(self) -> int: ...
 
     def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
-        """Yield the words of texts, without stop words, in blocks of whole texts; new words get the next numbers."""
+        """Yield the words of texts, but for stop words, in blocks of whole texts; new words get the next numbers."""
 
     def add(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers (n,) of words as they are; new ones get the next."""
@@ -50,9 +57,10 @@ class FewWords(dict[str, int]):
     def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
         """Yield the words of texts; see `WordNumbers`."""
         for block in _blocks(texts):
-            found = [np.fromiter(map(self.__getitem__, self._tokenizer.words(text)), np.int32) for text in block]
-            counts = np.array(list(map(len, found)), np.int64)
-            yield NumberedTexts(np.concatenate([*found, np.empty(0, np.int32)]), counts)
+            found = [Counter(self._tokenizer.words(text)) for text in block]
+            numbers = np.fromiter(map(self.__getitem__, chain.from_iterable(found)), np.int32)
+            counts = np.fromiter(chain.from_iterable(words.values() for words in found), np.int32)
+            yield NumberedTexts(numbers, counts, np.array(list(map(len, found)), np.int64))
 
     def add(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of words; see `WordNumbers`."""
@@ -78,9 +86,10 @@ class ManyWords:
         self._tokenizer = Tokenizer()
         self._seed = np.frombuffer(os.urandom(8), np.uint64)  # nobody can choose words of one hash value
         self._words, self._ends = np.empty(_FIRST_BYTES, np.uint8), np.empty(_FIRST_WORDS, np.int64)
-        self._hashes = np.empty(_FIRST_WORDS, np.uint64)
+        self._hashes, self._places = np.empty(_FIRST_WORDS, np.uint64), np.empty(_FIRST_WORDS, np.int64)
         self._slots = np.full(2 * _FIRST_WORDS, -1, np.int32)
         self._sizes = np.zeros(2, np.int64)
+        self._base = 0
         self._stop_words = 0
         self.add(sorted(tokenizer.stop_words))
         self._stop_words = int(self._sizes[0])
@@ -92,10 +101,12 @@ class ManyWords:
         """Yield the words of texts; see `WordNumbers`."""
         for block in _blocks(texts):
             found = self._find([self._bytes(text) for text in block], _KINDS)
-            kept = found.numbers >= self._stop_words
-            rows = np.repeat(np.arange(len(block)), found.counts)[kept]
-            counts = np.bincount(rows, minlength=len(block))
-            yield NumberedTexts(found.numbers[kept] - np.int32(self._stop_words), counts)
+            if self._stop_words:
+                kept = found.numbers >= self._stop_words
+                rows = np.repeat(np.arange(len(block)), found.lengths)[kept]
+                lengths = np.bincount(rows, minlength=len(block))
+                found = NumberedTexts(found.numbers[kept] - np.int32(self._stop_words), found.counts[kept], lengths)
+            yield found
 
     def add(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the numbers of words; see `WordNumbers`."""
@@ -112,20 +123,23 @@ class ManyWords:
         return text.encode() if text.isascii() else encoded(" ".join(self._tokenizer.words(text)))
 
     def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
-        """Return the numbers of all words of texts; the table grows until there is room for the new ones."""
-        from moverank.rerank.kernels.word_numbers import number_words
+        """Return all words of texts; the table grows until there is room for the new ones."""
+        from moverank.rerank.kernels.word_numbers import count_words
 
         text = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), dtype=np.int64)
         # Between two words of a text is a byte at least.
-        counts, numbers = np.zeros(len(texts), np.int64), np.empty((len(text) + len(texts)) // 2, np.int32)
+        room = (len(text) + len(texts)) // 2
+        numbers, counts, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(len(texts), np.int64)
         done = 0
         while done < len(texts):
-            table = self._words, self._ends, self._hashes, self._slots
-            done = number_words(text, ends, done, kinds, self._seed, table, self._sizes, numbers, counts)
+            table, out = (self._words, self._ends, self._hashes, self._places, self._slots), (numbers, counts, lengths)
+            done = count_words(text, ends, done, kinds, self._seed, table, self._sizes, self._base, *out)
             if done < len(texts):
                 self._grow()
-        return NumberedTexts(numbers[: counts.sum()], counts)
+        total = int(lengths.sum())
+        self._base += total
+        return NumberedTexts(numbers[:total], counts[:total], lengths)
 
     def _grow(self) -> None:
         """Double the room for words."""
@@ -134,6 +148,7 @@ class ManyWords:
         count, size = self._sizes.tolist()
         self._words = _doubled(self._words, size)
         self._ends, self._hashes = _doubled(self._ends, count), _doubled(self._hashes, count)
+        self._places = _doubled(self._places, count)
         self._slots = np.full(2 * len(self._slots), -1, np.int32)
         fill_slots(self._hashes, count, self._slots)
 

@@ -1,6 +1,7 @@
 """Numbers of words: both ways number the words of the tokenizer in the order of their first occurrence."""
 
 import string
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -23,9 +24,10 @@ def _check(numbers: WordNumbers, expected: dict[str, int], texts: Sequence[str])
     """Number texts, and compare the numbers with those of a plain dictionary, which is filled."""
     blocks = list(numbers.number(texts))
     words = [Tokenizer(_STOP_WORDS).words(text) for text in texts]
-    own = [expected.setdefault(word, len(expected)) for each in words for word in each]
-    assert [number for block in blocks for number in block.numbers.tolist()] == own
-    assert [count for block in blocks for count in block.counts.tolist()] == list(map(len, words))
+    counted = [Counter(expected.setdefault(word, len(expected)) for word in each) for each in words]
+    assert [number for block in blocks for number in block.numbers.tolist()] == [i for each in counted for i in each]
+    assert [n for block in blocks for n in block.counts.tolist()] == [n for each in counted for n in each.values()]
+    assert [length for block in blocks for length in block.lengths.tolist()] == list(map(len, counted))
     assert len(numbers) == len(expected)
     assert numbers.since(0) == list(expected)
 
@@ -70,4 +72,4 @@ def test_words_can_be_added_as_they_are(make: Make) -> None:
 def test_no_texts_have_no_words(make: Make) -> None:
     assert list(make(Tokenizer()).number([])) == []
     (block,) = make(Tokenizer()).number(["", " - "])
-    assert (block.numbers.tolist(), block.counts.tolist()) == ([], [0, 0])
+    assert (block.numbers.tolist(), block.counts.tolist(), block.lengths.tolist()) == ([], [], [0, 0])
