@@ -34,7 +34,8 @@ class StoredPart(NamedTuple):
 def part_digests(document: Document) -> Sequence[bytes]:
     """Return the digests of the texts of a document's parts, without the title; of a counted one those it has."""
     form = form_of(document)
-    return form.digests if form else [text_digest(part.text) for part in document.parts]
+    # Not `text_digest`: a call takes a tenth of the time of a digest.
+    return form.digests if form else [blake2b(part.text.encode(), digest_size=16).digest() for part in document.parts]
 
 
 def form_of(document: Document) -> CountedForm | None:
@@ -79,8 +80,8 @@ def document_content(document: Document, digests: Sequence[bytes]) -> bytes:
 
 def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
     """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
-    vector = b"" if document.vector is None else packed(document.vector)
-    return _digest(b"".join((salt, document_content(document, digests), vector)))
+    content = salt + document_content(document, digests)
+    return _digest(content if document.vector is None else content + packed(document.vector))
 
 
 def content_digest(
@@ -112,7 +113,8 @@ def _content(
     title_counts: bool,
 ) -> bytes:
     content: list[object] = [title, label, metadata, ranks]
-    content += [] if title_counts or not title.strip() else [False]
+    if not title_counts and title.strip():
+        content.append(False)
     return b"".join((_encode(content).encode(), *digests))
 
 

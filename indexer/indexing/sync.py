@@ -26,7 +26,7 @@ from moverank.indexer.indexing.stored_form import (
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.indexing.written_parts import contexts, write_parts
 from moverank.indexer.scope import Scope
-from moverank.indexer.store import Store, Writer
+from moverank.indexer.store import Store, StoredState, Writer
 from moverank.rerank.runtime.batches import batches
 
 BATCH = 2000
@@ -181,17 +181,15 @@ class Sync:
 
     def _write(self, writer: Writer, batch: Sequence[Document]) -> None:
         """Compare one batch with the store, and write the difference."""
-        tally: Counter[str] = Counter()
         known = writer.known([document.key for document in batch])
         fresh, claimed = [], []
+        unchanged: list[StoredState] = []
         for document in batch:
             digests, before = part_digests(document), known.get(document.key)
             digest = document_digest(document, digests, self._salt)
             place = self._ownership.place(writer, document, before)
             if before is not None and before.digest == digest:
-                self._seen.add(before.id)
-                tally["unchanged"] += 1
-                tally["wordless"] += before.wordless
+                unchanged.append(before)
                 if place != (before.source, before.file):
                     claimed.append({"id": before.id, **place._asdict()})
             elif refusal := self._ownership.refusal(document, before):
@@ -199,6 +197,8 @@ class Sync:
             else:
                 fresh.append(Fresh(document, stored_parts(document, digests), digest, before, place))
         writer.set_origins(claimed)
+        self._seen.update([before.id for before in unchanged])
+        tally = Counter({"unchanged": len(unchanged), "wordless": sum(before.wordless for before in unchanged)})
         if fresh:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
         self._tally += tally

@@ -121,10 +121,11 @@ def _any_record(build: Build, *, stored: bool = True) -> Build:
     """Return `build`, or with `stored` a function that reads exported records, too."""
 
     def built(record: Record, default_key: str) -> Document:
-        read = stored_document if stored and is_stored_record(record) else build
-        return read(record, default_key)
+        if "parts" in record and is_stored_record(record):
+            return stored_document(record, default_key)
+        return build(record, default_key)
 
-    return built
+    return built if stored else build
 
 
 def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Detect:
@@ -159,23 +160,20 @@ def _records(
             validation.start_source(source.name)
             is_maildir = source.format == MAILDIR
             for line, result in read_maildir_threads(keyed, meter) if is_maildir else reader.results(keyed, meter):
-                checked = validation.check(line, _prefixed(result, origin.source))
-                yield _located(checked, Origin(origin.source, origin.file, line))
+                own = _prefixed(result, origin.source) if origin.source.prefix else result
+                checked = validation.check(line, own)
+                # A copy would take ten times as long, and it is new.
+                object.__setattr__(checked, "origin", Origin(origin.source, origin.file, line))
+                yield checked
         # Of some files, only the beginning is read.
         whole += source.size or 0
         meter.reach(whole)
     meter.report()
 
 
-def _located(record: Document | Rejection, origin: Origin) -> Document | Rejection:
-    """Set the origin of a record: see `Validation.check`."""
-    object.__setattr__(record, "origin", origin)
-    return record
-
-
 def _prefixed(result: Document | BadRecord, source: NamedSource) -> Document | BadRecord:
     """Put the prefix of a source in front of the key of a result."""
-    if not source.prefix or not result.key:
+    if not result.key:
         return result
     if isinstance(result, Document):
         return replace(result, key=source.prefixed(result.key))

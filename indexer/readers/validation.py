@@ -33,7 +33,7 @@ class Validation:
         reason = _fault(result) or self._duplicate(line, result.key)
         if reason:
             return Rejection(source, line, reason, result.key)
-        object.__setattr__(result, "has_plain_texts", True)  # it is new, and a copy would take ten times as long
+        object.__setattr__(result, "has_plain_texts", True)  # as `reading` sets the origin
         return result
 
     def _duplicate(self, line: int, key: str) -> str | None:
