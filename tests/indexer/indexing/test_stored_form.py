@@ -1,12 +1,16 @@
 """Documents that no reader delivers, but a program may."""
 
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.indexing.stored_form import check_document
 from moverank.indexer.maintenance.check import check
+from moverank.indexer.readers import read_documents
 from tests.indexer.world import document
 
 
@@ -38,3 +42,17 @@ def test_a_blank_title_is_no_damage(collection: Collection, counts: bool) -> Non
     collection.index([Document("a", " ", (Part("ant"),), title_counts=counts)])
     assert check(collection.path).sentences() == ()
     assert collection.index(list(collection)).unchanged == 1
+
+
+def test_metadata_changed_after_reading_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"id": "a", "text": "ant", "tag": "bee"}\n', encoding="utf-8")
+    (read,) = read_documents([str(file)])
+    assert isinstance(read, Document)
+    assert read.has_plain_texts
+    check_document(read)
+    cast("dict[str, str]", read.metadata)["tag"] = "\ud800"
+    with pytest.raises(UsageError, match="lone surrogate"):
+        check_document(read)
+    with pytest.raises(UsageError, match="NUL"):
+        check_document(replace(read, metadata={}, title="a\0b"))

@@ -75,3 +75,12 @@ def test_all_rows_are_read_however_many(store: Store) -> None:
         assert reader.word_ids() == [first + i for i in numbers]
         assert list(reader.all_words()) == reader.vocabulary() == [StoredWord(f"w{i}", first + i, i) for i in numbers]
         assert reader.frequencies() == [(first + i, 1) for i in numbers]
+
+
+def test_word_ids_may_have_gaps(store: Store) -> None:
+    with store.writing() as writer:
+        assert writer.word_ids() == []
+        writer.add_words([(7, "a", 1, 0), (9, "b", 1, 0)])
+        assert writer.word_ids() == [7, 9]
+        writer.add_words([(8, "c", 1, 0)])
+        assert writer.word_ids() == [7, 8, 9]

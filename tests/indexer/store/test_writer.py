@@ -28,6 +28,25 @@ def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None
         assert list(reader.all_words()) == [("one", one, 5), ("two", two, -2), ("none", none, -1)]
 
 
+@pytest.mark.parametrize("count", [0, 1, 49, 50, 51, 100, 123])
+def test_any_number_of_rows_is_inserted_in_order(store: Store, count: int) -> None:
+    rows = [document_row(f"k{count - i}") | {"metadata": {"n": i, "ü": ["x"]}} for i in range(count)]
+    with store.writing() as writer:
+        ids = writer.add_documents(rows)
+        assert ids == sorted(ids)
+        assert writer.keys(ids) == {id_: row["key"] for id_, row in zip(ids, rows, strict=True)}
+        assert writer.metadata(ids) == {id_: row["metadata"] for id_, row in zip(ids, rows, strict=True)}
+        assert set(writer.known([*(row["key"] for row in rows), "none"])) == {row["key"] for row in rows}
+
+
+def test_a_row_that_is_refused_fails_the_transaction(store: Store) -> None:
+    rows = [(i, f"w{i % 40}", 0, 0) for i in range(1, 60)]
+    with pytest.raises(CollectionError), store.writing() as writer:
+        writer.add_words(rows)
+    with store.reading() as reader:
+        assert not reader.word_count(unused=True)
+
+
 def test_document_ids_are_never_reused(store: Store) -> None:
     with store.writing() as writer:
         ids = writer.add_documents([document_row("a"), document_row("b")])
