@@ -1,6 +1,7 @@
 """JSON of many values is what `json.dumps` writes."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -19,8 +20,10 @@ def test_values_are_written_as_json_does(value: object, sort_keys: bool) -> None
     assert json_encoder(sort_keys=sort_keys)(value) == json.dumps(value, sort_keys=sort_keys)
 
 
-def test_without_the_encoder_in_c_the_usual_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("json.encoder.c_make_encoder", None)
+@pytest.mark.parametrize("make", [None, lambda: None], ids=["none", "of another signature"])
+def test_without_the_encoder_in_c_the_usual_one_is_used(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = SimpleNamespace(c_make_encoder=make, encode_basestring_ascii=json.encoder.encode_basestring_ascii)
+    monkeypatch.setattr("moverank.indexer.json_text.encoder", other)
     assert json_encoder(sort_keys=True)({"b": [1.5], "a": "ä"}) == '{"a": "\\u00e4", "b": [1.5]}'
 
 
