@@ -110,8 +110,8 @@ def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
-    """Return the threshold (`count`,) of each document."""
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(threshold, np.float64), count))
+    """Return the threshold (`count`,) of each document, in a new array: for a read-only one, kernels compile again."""
+    return np.full(count, threshold, np.float64)
 
 
 def products_with_one(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
