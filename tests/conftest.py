@@ -26,11 +26,11 @@ _MEMORY = Path("/dev/shm")  # noqa: S108 - a directory of a random name is creat
 _NEEDED = 2 * 2**30
 _SLOWEST = (
     "test_fault_tolerance.py",  # compiles most kernels, for all that come after it
-    "test_cluster.py",
-    "test_exact_search.py",
-    "test_scikit_learn.py",
-    "test_environments.py",
+    "test_environments.py",  # needs them last: the other worker begins with it
     "test_packaging.py",
+    "test_exact_search.py",
+    "test_cluster.py",
+    "test_scikit_learn.py",
 )
 
 

@@ -7,6 +7,7 @@ output of those that fail is printed, and the exit code is 1 then.
 from tests.benchmarks.child_process import FAILED, Report, read_output, start  # isort: split
 
 import io
+import os
 import runpy
 import sys
 from contextlib import redirect_stdout
@@ -31,8 +32,10 @@ def run(command: str, _: Report) -> str:
 def main(commands: list[str]) -> int:
     """Run all commands at the same time; return the exit code."""
     prepare()
-    pipes = [start(partial(run, command))[1] for command in commands]
-    failures = "".join(map(read_output, pipes))
+    children = [start(partial(run, command)) for command in commands]
+    failures = "".join(read_output(pipe) for _, pipe in children)
+    for child, _ in children:
+        os.waitpid(child, 0)
     sys.stdout.write(failures)
     return bool(failures)
 
