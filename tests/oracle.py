@@ -46,6 +46,11 @@ class Counted:
     vectors: NDArray[np.float64]
     counts: dict[int, NDArray[np.float64]]
 
+    @property
+    def has_one_rank(self) -> bool:
+        """Whether all words have the same rank: their weights do not depend on gamma."""
+        return len(self.counts) == 1
+
     def weights(self, gamma: float) -> NDArray[np.float64]:
         """Return w_i ~ sum_p (1 / (1 + r_p))^gamma c_pi, summing to 1."""
         raw = np.zeros(len(self.vectors))
@@ -82,6 +87,9 @@ class Oracle:
         for key, document in documents.items():
             cost = cdist(query.vectors, document.vectors)
             for gamma in GAMMAS:
+                if gamma != GAMMAS[0] and query.has_one_rank and document.has_one_rank:
+                    found[gamma][key] = found[GAMMAS[0]][key]  # the same problem
+                    continue
                 weights = query.weights(gamma), document.weights(gamma)
                 found[gamma][key] = float(ot.emd2(*weights, cost, numItermax=10**7))
         return found
@@ -111,6 +119,10 @@ class Sample:
         if self.name == "twinfilms":
             return {record["id"]: [(c["text"], c["rank"]) for c in record["comments"]] for record in records}
         return {record["id"]: [(record["text"], 0)] for record in records}
+
+    def texts(self) -> dict[str, str]:
+        """Return the whole text of each record by key."""
+        return {key: "\n".join(text for text, _ in parts) for key, parts in self.parts().items()}
 
     def indexed(self, directory: Path) -> Collection:
         """Index the lines as a user would, a part of them later, so that a large collection has a tail."""
@@ -151,11 +163,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """A collection, its documents as counted by the oracle, and texts that it does not contain."""
+    """A collection, its documents as counted by the oracle and as texts, and `texts` that it does not contain."""
 
     oracle: Oracle
     collection: Collection
     documents: dict[str, Counted]
+    stored: dict[str, str]
     texts: list[str]
 
     @classmethod
@@ -165,9 +178,9 @@ class Problem:
         stored, others = sample.split(size)
         counted = {key: oracle.count(parts) for key, parts in stored.parts().items()}
         known = {key: found for key, found in counted.items() if found}
-        texts = ["\n".join(text for text, _ in parts) for parts in others.parts().values()]
+        own, texts = stored.texts(), others.texts().values()
         with stored.indexed(directory) as collection:
-            yield cls(oracle, collection, known, [text for text in texts if oracle.words(text)])
+            yield cls(oracle, collection, known, own, [text for text in texts if oracle.words(text)])
 
     def similar(self, key: str, k: int) -> Iterator[Verdict]:
         """Search for the documents nearest to a stored one, at each gamma."""

@@ -7,11 +7,16 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from moverank import Collection
+from moverank.indexer.demo.examples import DOCSTRING_QUERIES, Example
+from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
 from tests.golden.unpacking import unpack
 
 ROOT = Path(__file__).parents[1]
@@ -145,10 +150,44 @@ def test_the_manual_is_installed(environment: Path, tmp_path: Path) -> None:
     assert len(page.splitlines()) > 10
 
 
-def test_the_demo_runs(environment: Path, tmp_path: Path) -> None:
-    output = run(environment / "bin" / "moverank", "demo", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def demo(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Run the demo once: return its directory, and its output."""
+    directory = tmp_path_factory.mktemp("demo") / "demo"
+    command = (environment / "bin" / "moverank", "demo", "--directory", directory)
+    return directory, run(*command, cwd=directory.parent)
+
+
+@pytest.fixture(scope="module")
+def docstrings(demo: tuple[Path, str]) -> Iterator[Collection]:
+    """Open the demo's collection of the docstrings of the standard library."""
+    directory, _ = demo
+    with Collection.open(directory / "docstrings.index") as collection:
+        yield collection
+
+
+def test_the_demo_runs(demo: tuple[Path, str]) -> None:
+    _, output = demo
     assert output.count("$ moverank ") >= 6
     assert "Certified" in output
+
+
+@pytest.mark.parametrize("example", DOCSTRING_QUERIES)
+def test_docstring_queries_have_the_expected_hits(example: Example, docstrings: Collection) -> None:
+    hits = docstrings.search(example.text, k=3, rank=example.rank).hits
+    assert set(example.expected) <= {hit.key for hit in hits}
+
+
+@pytest.mark.parametrize("example", [DOCSTRING_QUERIES[0], DOCSTRING_QUERIES[2]])
+def test_the_best_docstring_shares_no_word_with_the_query(example: Example, docstrings: Collection) -> None:
+    tokenizer = Tokenizer(default_stop_words())
+    best = docstrings.search(example.text, k=1, rank=example.rank).hits[0].key
+    assert best in example.expected
+    document = docstrings.get(best)
+    assert document
+    words = {word for part in document.parts for word in tokenizer.words(part.text)}
+    assert words
+    assert not words & set(tokenizer.words(example.text))
 
 
 def test_modules_of_the_user_do_no_harm(environment: Path, foreign_modules: Path) -> None:

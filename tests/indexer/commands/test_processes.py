@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.indexer.commands.program import Call
+
 _COMMAND = [sys.executable, "-c", "from moverank.cli import run; run()"]
 
 
@@ -31,11 +33,11 @@ _SEARCH = ("search", "cat", "-k", "2000", "--rank", "bm25")
 @pytest.mark.parametrize(
     "arguments", [_SEARCH, (*_SEARCH, "--json"), ("list",), ("list", "--json"), ("export",)], ids=" ".join
 )
-def test_a_closed_pipe_is_no_failure(collection: Path, arguments: tuple[str, ...]) -> None:
+def test_a_closed_pipe_is_no_failure(collection: Path, arguments: tuple[str, ...], call: Call) -> None:
     """`| head` ends the program early: the result, 100 KB of it or more, was wanted only in part."""
     text = (collection.parent / "cats.txt").absolute()
     text.write_text("cat\n" * 2000)
-    assert _process("index", text, "--format", "lines", "-i", collection, capture_output=True).returncode == 0
+    assert call("index", text, "--format", "lines", "-i", collection).code == 0
     command = [*_COMMAND, *arguments, "-i", str(collection)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout

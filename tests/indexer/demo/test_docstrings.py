@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from moverank import Document
 from moverank.indexer.demo.docstrings import docstring_documents
 
 SOURCE = '''
@@ -76,7 +75,10 @@ def test_a_library_without_sources_has_no_documents(tmp_path: Path) -> None:
     assert list(docstring_documents(tmp_path / "absent")) == []
 
 
-def test_the_standard_library_has_thousands_of_docstrings(docstrings: list[Document]) -> None:
+def test_the_standard_library_has_thousands_of_docstrings() -> None:
+    docstrings = list(docstring_documents())
+    if not docstrings:
+        pytest.skip("this Python was installed without the sources of its library")
     by_key = {document.key: document for document in docstrings}
     assert len(by_key) == len(docstrings) > 5000
     assert {document.metadata["kind"] for document in docstrings} == {"module", "class", "function", "method"}

@@ -1,3 +1,5 @@
+"""The threads of the demo, and its queries for them; those for docstrings are tested with the demo itself."""
+
 from collections.abc import Iterator
 from typing import Any
 
@@ -5,8 +7,6 @@ import pytest
 
 from moverank import Collection, Document, Settings
 from moverank.indexer.demo.examples import (
-    DOCSTRING_QUERIES,
-    DOCSTRING_TRAINING,
     THREAD_GAMMA,
     THREAD_QUERIES,
     THREAD_TRAINING,
@@ -55,16 +55,6 @@ def threads() -> dict[str, Document]:
 
 
 @pytest.fixture(scope="module")
-def docstring_collection(
-    docstrings: list[Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Collection]:
-    settings = Settings(embedding="lsi", train_options=DOCSTRING_TRAINING, stop_words=stop_words)
-    with Collection.create(tmp_path_factory.mktemp("docstrings"), settings) as collection:
-        collection.index(docstrings)
-        yield collection
-
-
-@pytest.fixture(scope="module")
 def thread_collection(
     threads: dict[str, Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Collection]:
@@ -109,27 +99,13 @@ def test_thread_queries_have_the_expected_hits(example: Example, thread_collecti
     assert set(example.expected) <= {hit.key for hit in hits(thread_collection, example)}
 
 
-@pytest.mark.parametrize("example", DOCSTRING_QUERIES)
-def test_docstring_queries_have_the_expected_hits(example: Example, docstring_collection: Collection) -> None:
-    assert set(example.expected) <= {hit.key for hit in hits(docstring_collection, example)}
-
-
-def test_the_best_hits_share_no_word_with_the_query(
-    threads: dict[str, Document],
-    thread_collection: Collection,
-    docstrings: list[Document],
-    docstring_collection: Collection,
+def test_the_best_hit_shares_no_word_with_the_query(
+    threads: dict[str, Document], thread_collection: Collection
 ) -> None:
-    stored = {document.key: document for document in docstrings} | threads
-    tokenizer = Tokenizer(default_stop_words())
-    for collection, example in (
-        (thread_collection, THREAD_QUERIES[0]),
-        (docstring_collection, DOCSTRING_QUERIES[0]),
-        (docstring_collection, DOCSTRING_QUERIES[2]),
-    ):
-        best = hits(collection, example)[0].key
-        assert best in example.expected
-        assert not words_of(stored[best]) & set(tokenizer.words(example.text))
+    example = THREAD_QUERIES[0]
+    best = hits(thread_collection, example)[0].key
+    assert best in example.expected
+    assert not words_of(threads[best]) & set(Tokenizer(default_stop_words()).words(example.text))
     assert not words_of(threads["yellow-tomatoes"]) & words_of(threads["pale-foliage"])
 
 

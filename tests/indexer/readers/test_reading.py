@@ -178,10 +178,10 @@ def peak(paths: Sequence[str], read: Reader, **options: Any) -> int:
 
 def test_memory_does_not_grow_with_the_file(write: Write) -> None:
     filler = "word " * 2000
-    lines = "".join(f'{{"id": {i}, "text": "{filler}"}}\n' for i in range(2000))
-    assert len(lines) > 20_000_000
-    assert peak([write("a.jsonl", lines)], read_documents) < 2_000_000
-    rows = "".join(f'<row Id="{i}" PostTypeId="1" Body="{filler}"/>\n' for i in range(2000))
-    assert peak([write("Posts.xml", f"<posts>{rows}</posts>")], read_threads) < 5_000_000
-    mails = "".join(f"From x\nMessage-ID: <{i}>\nSubject: s\n\n{filler}\n\n" for i in range(1000))
-    assert peak([write("a.mbox", mails)], read_threads) < 5_000_000
+    lines = "".join(f'{{"id": {i}, "text": "{filler}"}}\n' for i in range(800))
+    assert len(lines) > 8_000_000
+    assert peak([write("a.jsonl", lines)], read_documents) < 800_000
+    rows = "".join(f'<row Id="{i}" PostTypeId="1" Body="{filler}"/>\n' for i in range(800))
+    assert peak([write("Posts.xml", f"<posts>{rows}</posts>")], read_threads) < 2_500_000
+    mails = "".join(f"From x\nMessage-ID: <{i}>\nSubject: s\n\n{filler}\n\n" for i in range(800))
+    assert peak([write("a.mbox", mails)], read_threads) < 4_000_000

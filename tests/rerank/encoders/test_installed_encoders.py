@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from moverank.rerank.encoders import installed_encoders
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.encoder_registry import choose, is_encoder, named
 from moverank.rerank.encoders.fisher import Fisher
@@ -17,6 +18,7 @@ from moverank.rerank.encoders.installed_encoders import installed_names
 from moverank.rerank.errors import EncoderError
 from moverank.testing import ENCODER_CHECKS, check_encoder
 from tests.contracts.example_files import write_files
+from tests.indexer.commands.program import Answer, program
 from tests.rerank.encoders.packages import install, write_example, write_installed
 
 COMMAND = (sys.executable, "-m", "moverank")
@@ -52,37 +54,61 @@ def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
     assert f"{2 * len(ENCODER_CHECKS) + 1} passed" in done.stdout
 
 
-def test_an_installed_encoder_is_used_from_the_command_line(package: Path, place: Path) -> None:
-    path = package / "installed"
+def test_an_installed_encoder_is_found_by_processes(package: Path, place: Path) -> None:
+    def call(*arguments: str, path: Path | None = package / "installed") -> "subprocess.CompletedProcess[str]":
+        return run(place, *COMMAND, *arguments, "-i", "processes", "--json", path=path)
 
-    def call(*arguments: str, path: Path | None = path) -> "subprocess.CompletedProcess[str]":
-        return run(place, *COMMAND, *arguments, path=path)
-
-    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "maxpool")
-    wrong = call("index", "docs.jsonl.gz", "-i", "x", *new, "--first-stage-option", "pool=mean")
-    assert (wrong.returncode, wrong.stderr) == (2, "moverank: the first stage: pool must be max or min, not 'mean'\n")
-    made = call("index", "docs.jsonl.gz", "-i", "x", *new, "--first-stage-option", "pool=min", "--json")
+    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "maxpool", "--first-stage-option", "pool=min")
+    made = call("index", "docs.jsonl.gz", *new)
     assert json.loads(made.stdout)["added"] == 36, made.stderr
-    assert call("refit", "-i", "x").returncode == 0  # writes a snapshot
-    search = ("search", "plug", "-i", "x", "-k", "3", "--json")
-    found = json.loads(call(*search, "--depth", "5").stdout)
+    assert call("refit").returncode == 0  # writes a snapshot
+    search = ("search", "plug", "-k", "3", "--depth", "5")
+    found = json.loads(call(*search).stdout)
     assert (len(found["hits"]), found["scope"]) == (3, "candidates")
-    ranked = json.loads(call(*search, "--rank", "wmd+0.5*maxpool:pool=min").stdout)
-    assert set(ranked["hits"][0]["parts"]) == {"wmd", "maxpool"}
-    assert call("check", "-i", "x").stdout == "nothing is wrong\n"
-    assert len(json.loads(call(*search, path=None).stdout)["hits"]) == 3
-    missing = call(*search, "--depth", "5", path=None)
+    missing = call(*search, path=None)
     assert (missing.returncode, missing.stdout) == (1, "")
     assert missing.stderr.startswith("moverank: there is no encoder 'maxpool': choose centroid, ")
     assert missing.stderr.endswith("or install the package that provides it\n")
+
+
+def test_an_installed_encoder_is_used_from_the_command_line(
+    package: Path, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(place)
+    monkeypatch.delitem(sys.modules, "maxpool", raising=False)
+    moverank = program(monkeypatch, capsys)
+
+    def call(*arguments: str, path: Path | None = package / "installed") -> Answer:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(installed_encoders, "_loaded", {})
+            if path:
+                patch.syspath_prepend(path)
+            return moverank(*arguments, "-i", "x")
+
+    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "maxpool")
+    wrong = call("index", "docs.jsonl.gz", *new, "--first-stage-option", "pool=mean")
+    assert (wrong.code, wrong.err) == (2, "moverank: the first stage: pool must be max or min, not 'mean'\n")
+    made = call("index", "docs.jsonl.gz", *new, "--first-stage-option", "pool=min", "--json")
+    assert made.json["added"] == 36, made.err
+    assert call("refit").code == 0  # writes a snapshot
+    search = ("search", "plug", "-k", "3", "--json")
+    found = call(*search, "--depth", "5").json
+    assert (len(found["hits"]), found["scope"]) == (3, "candidates")
+    ranked = call(*search, "--rank", "wmd+0.5*maxpool:pool=min").json
+    assert set(ranked["hits"][0]["parts"]) == {"wmd", "maxpool"}
+    assert call("check").out == "nothing is wrong\n"
+    assert len(call(*search, path=None).json["hits"]) == 3
+    missing = call(*search, "--depth", "5", path=None)
+    assert (missing.code, missing.out) == (1, "")
+    assert "there is no encoder 'maxpool'" in missing.sentence
     for command in (("index", "records.jsonl"), ("remove", "plug-hot")):
         (place / "records.jsonl").write_text('{"id": "new", "text": "plug"}\n')
-        refused = call(*command, "-i", "x", path=None)
-        assert refused.returncode == 2
-        assert "there is no encoder 'maxpool'" in refused.stderr
-    assert json.loads(call("info", "-i", "x", "--json", path=None).stdout)["documents"] == 36
+        refused = call(*command, path=None)
+        assert refused.code == 2
+        assert "there is no encoder 'maxpool'" in refused.err
+    assert call("info", "--json", path=None).json["documents"] == 36
     named_rank = call(*search, "--rank", "wmd+maxpool", path=None)
-    assert (named_rank.returncode, "there is no ranking 'maxpool'" in named_rank.stderr) == (2, True)
+    assert (named_rank.code, "there is no ranking 'maxpool'" in named_rank.err) == (2, True)
 
 
 @pytest.mark.parametrize(
