@@ -20,6 +20,7 @@ from moverank.rerank.adapters.text_bags import TextBags
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError, NoKnownWords
 from moverank.rerank.evaluation.knn import deciding_votes
+from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 
 try:
@@ -106,7 +107,8 @@ class _WMDNeighbors(BaseEstimator):
                 f"Expected n_neighbors {'<' if is_own else '<='} n_samples_fit, but n_neighbors = {count}, "
                 f"n_samples_fit = {n}, n_samples = {len(queries)}"
             )
-        found = list(self._documents.nearest_of_each(queries, count + is_own))
+        with single_threaded_blas():  # for all queries: setting it takes as long as a short query
+            found = list(self._documents.nearest_of_each(queries, count + is_own))
         rows, distances = (np.array(arrays) for arrays in zip(*found, strict=True))
         if is_own:
             others = rows != np.arange(n)[:, None]
