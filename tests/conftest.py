@@ -27,9 +27,10 @@ _NEEDED = 2 * 2**30
 _SLOWEST = (
     "test_fault_tolerance.py",  # compiles most kernels, for all that come after it
     "test_environments.py",  # needs them last: the other worker begins with it
-    "test_packaging.py",
+    "test_bounds.py",  # compiles those of large collections
     "test_exact_search.py",
     "test_cluster.py",
+    "test_packaging.py",  # takes the compiled kernels of the checkout with it
     "test_scikit_learn.py",
 )
 

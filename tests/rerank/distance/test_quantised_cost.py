@@ -3,6 +3,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.cascade import QUANTISED_BYTES
@@ -46,12 +47,20 @@ def test_a_matrix_above_the_memory_limit_is_not_made() -> None:
     assert cost.nearest == pytest.approx(np.where([i in (1, 2) for i in range(50)], 0, cost.base))
 
 
-@pytest.mark.parametrize("words", [500, 900])
-def test_a_long_query_over_a_large_vocabulary_stays_within_half_a_gigabyte(words: int) -> None:
-    rng = np.random.default_rng(words)
+@pytest.fixture(scope="module")
+def large() -> tuple[Bags, NDArray[np.float32]]:
+    """Bags of 60 words of a large vocabulary, and its vectors."""
+    rng = np.random.default_rng(5)
     vectors = rng.standard_normal((400_000, 8), dtype=np.float32)
-    bags = Bags.of([Bag.of(rng.choice(400_000, 60, replace=False), rng.random(60) + 0.1) for _ in range(8000)])
-    bag = Bag.of(rng.choice(400_000, words, replace=False), np.ones(words))
+    return Bags.of([Bag.of(rng.choice(400_000, 60, replace=False), rng.random(60) + 0.1) for _ in range(8000)]), vectors
+
+
+@pytest.mark.parametrize("words", [500, 900])
+def test_a_long_query_over_a_large_vocabulary_stays_within_half_a_gigabyte(
+    words: int, large: tuple[Bags, NDArray[np.float32]]
+) -> None:
+    bags, vectors = large
+    bag = Bag.of(np.random.default_rng(words).choice(400_000, words, replace=False), np.ones(words))
     query, norms = QueryBag(bag, vectors[bag.words]), vector_norms(vectors)
     tracemalloc.start()
     found = nearest(query, bags, vectors, 5, norms=norms)
