@@ -35,6 +35,7 @@ from tests.benchmarks.common import any_missed, argument_parser, show_table, ver
 from tests.postgres_store import collections_in, copied, removed
 
 _FIRST = 40
+_LONGEST = 1.2  # seconds until the kill
 OPERATIONS = ("add", "update", "remove", "refit", "vectors", "rebuild", "migrate")
 FAULTS = ("documents", "changes", "results", FAILED, "left")
 """The first words of the outcomes of `fault`, in the order of the columns."""
@@ -182,25 +183,24 @@ def kill_once(base: Path, empty: Path, operation: str, seconds: float) -> tuple[
     return len(lines), problem
 
 
-def row(base: Path, empty: Path, operation: str, instants: list[float]) -> list[object]:
-    """Kill processes at instants, in seconds, of an operation, and return its row."""
+def row(base: Path, empty: Path, operation: str, kills: int, rng: random.Random) -> list[object]:
+    """Kill processes during an operation, and return its row."""
     tally, acknowledged = Counter[str](), 0
-    for seconds in instants:
-        changes, problem = kill_once(base, empty, operation, seconds)
+    for _ in range(kills):
+        changes, problem = kill_once(base, empty, operation, rng.uniform(0.0, _LONGEST))
         acknowledged += changes
         tally[problem.split(" ")[0]] += 1
         if problem:
             sys.stderr.write(f"{operation}: {problem}\n")
-    sys.stderr.write(f"{operation}: {len(instants)} kills, {dict(tally)}\n")
+    sys.stderr.write(f"{operation}: {kills} kills, {dict(tally)}\n")
     counts = [tally[name] for name in FAULTS]
-    return [operation, len(instants), acknowledged, *counts, verdict(not any(counts))]
+    return [operation, kills, acknowledged, *counts, verdict(not any(counts))]
 
 
 def main() -> None:
     """Print a row for each operation; exit with 1 if one has a fault."""
     parser = argument_parser(__doc__)
     parser.add_argument("--kills", type=int, default=300, help="number of kills (300)")
-    parser.add_argument("--longest", type=float, default=1.2, help="seconds until the last kill (1.2)")
     parser.add_argument("--seed", type=int, default=0, help="of the instants (0)")
     parser.add_argument("--work", choices=OPERATIONS, action="append", help="run only this operation; may be repeated")
     parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite", help="database (sqlite)")
@@ -217,8 +217,7 @@ def main() -> None:
         for operation in operations:
             if operation == "migrate":
                 define_newer_schema(Path(name) / "versions")
-            instants = [rng.uniform(0.0, arguments.longest) for _ in range(arguments.kills // len(operations))]
-            rows.append(row(base, empty, operation, instants))
+            rows.append(row(base, empty, operation, arguments.kills // len(operations), rng))
     show_table(HEADS, rows)
     sys.exit(any_missed(rows))
 

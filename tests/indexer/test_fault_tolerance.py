@@ -12,8 +12,8 @@ from tests.benchmarks import mutation_fuzzing
 
 _ROOT = Path(__file__).parents[2]
 _COMMANDS = (
-    "crash_recovery --kills 14 --longest 0.6 --seed 3",
-    "concurrent_access --seconds 2",
+    "crash_recovery --kills 14 --seed 3",
+    "concurrent_access --seconds 3",
     "damage --samples 12 --seed 4",
     "full_disk --limit --step 60000 --work index",
 )

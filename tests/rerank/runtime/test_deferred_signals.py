@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from threading import Thread
 
 import pytest
@@ -10,6 +11,15 @@ import pytest
 from moverank.rerank.runtime.deferred_signals import deferred_signals
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Let Python handle interruptions: a process that a script starts in the background ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interruption_comes_after_the_block() -> None:
     before, done = signal.getsignal(signal.SIGINT), []
 
