@@ -22,6 +22,7 @@ from moverank.indexer.readers.vectors_by_key import VectorsByKey
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FLAT
 from moverank.indexer.snapshot.index_choice import AUTO
+from moverank.indexer.snapshot.loaded_ahead import STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ def update(
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
-        records: Iterable[Document | Rejection] = read_ahead(
-            read, origins, progress, CountAhead(), at_once=existing is None and not sources.dry_run
-        )
+        new = existing is None and not sources.dry_run
+        counting = CountAhead(STEPS if new else ())
+        records: Iterable[Document | Rejection] = read_ahead(read, origins, progress, counting, at_once=new)
         if vectors:
             records = vectors.attached(records)
         if sources.dry_run and existing is None:

@@ -1,6 +1,6 @@
 """Digests and counts the texts of documents in the process that reads them; the writer only numbers their words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,10 +40,12 @@ class _Message(NamedTuple):
 class CountAhead:
     """Sends documents as `CountedDocument`s from the process that reads them; see `reading_process.Preparation`.
 
-    Stop words are counted, too: the collection, which may not exist yet, chooses them.
+    Stop words are counted, too: the collection, which may not exist yet, chooses them. `meanwhile` is what will be
+    needed, done in the process that writes whenever it has to wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, meanwhile: Iterable[Callable[[], None]] = ()) -> None:
+        self._meanwhile = list(meanwhile)
         self._numbers: ManyWords | None = None
         self._words: list[str] = []
 
@@ -84,9 +86,12 @@ class CountAhead:
                 records.append(record)
         return records
 
-    def meanwhile(self) -> None:
-        """Import the compiled code with which the snapshot of many documents is written."""
-        import moverank.rerank.kernels  # noqa: F401 - numba: 0.2 s
+    def meanwhile(self) -> bool:
+        """Do the next part of what will be needed; return whether there was any."""
+        if not self._meanwhile:
+            return False
+        self._meanwhile.pop(0)()
+        return True
 
     def _counted(self, records: list[_Row | Document | Rejection], texts: Sequence[str]) -> _Message:
         if self._numbers is None or len(self._numbers) > _CACHED_WORDS:

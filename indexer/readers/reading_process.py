@@ -1,6 +1,7 @@
 """Reads large sources in a process of its own, while this one writes what was read before."""
 
 import gc
+import os
 import pickle
 import signal
 from collections.abc import Callable, Iterable, Iterator
@@ -53,8 +54,8 @@ class Preparation(Protocol):
         """Return the records of a message: in the process that it was sent to, in order."""
         ...
 
-    def meanwhile(self) -> None:
-        """Do what will be needed: in that process, which waits for the first message."""
+    def meanwhile(self) -> bool:
+        """Do a part of what will be needed, in that process, which waits for messages; return whether there was one."""
         ...
 
 
@@ -69,8 +70,9 @@ class Unprepared:
         """Return the records."""
         return message
 
-    def meanwhile(self) -> None:
+    def meanwhile(self) -> bool:
         """Do nothing."""
+        return False
 
 
 class SourceRecords(Records):
@@ -161,8 +163,8 @@ class _Reader:
 
     def wait(self) -> None:
         """Wait until the process has sent something, or has ended."""
-        if not self._received.poll():
-            self._preparation.meanwhile()
+        while not self._received.poll() and self._preparation.meanwhile():
+            pass
         wait([self._received])
 
     def has_passed(self, count: int) -> bool:
@@ -186,6 +188,7 @@ class _Reader:
         """Yield the records after those that `has_passed` named; raises what reading them raised."""
         yield from self._batch
         while True:
+            self.wait()
             message = self._receive()
             if isinstance(message, BaseException):
                 raise message
@@ -236,6 +239,7 @@ def _send_all(read: Read, origins: Origins, preparation: Preparation, sent: Conn
         failure = error
     messages.put(failure)
     sender.join()
+    os._exit(0)  # the parent waits for the end: finalising the interpreter would take a tenth of a second
 
 
 def _send(messages: "Queue[object]", sent: Connection) -> None:

@@ -13,7 +13,7 @@ from moverank.rerank.bags.weights import PartCounts
 if TYPE_CHECKING:  # it would load SQLAlchemy
     from moverank.indexer.store import CountedPart
 
-_CHUNK = 50_000  # parts in a portion
+_CHUNK = 8000  # parts in a portion: memory for larger arrays is new each time, which takes as long as filling them
 _PIECE = 2000  # parts assembled together: larger arrays leave the processor's cache, and take three times as long
 _KEY_BITS = 63
 

@@ -22,6 +22,7 @@ from moverank.indexer.progress import silent
 from moverank.indexer.readers import read_documents, reading_process
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.reading_process import read_ahead
+from moverank.indexer.snapshot.loaded_ahead import STEPS
 from tests.indexer.world import STOP_WORDS, WORDS, MakeCollection
 
 _TEXTS = st.lists(st.sampled_from([*WORDS, *STOP_WORDS, "zorp", "Äpfel", "हिन्दी", "ANT", "-"]), max_size=8).map(
@@ -118,7 +119,8 @@ def test_the_same_is_counted_in_another_process(
     rejected: list[list[str]] = [[], []]
     for at_once, place in ((True, 0), (False, 1)):
         collection, origins = make_collection(), Origins([str(path)])
-        records = read_ahead(read, origins, silent, CountAhead(), at_once=True) if at_once else read(origins=origins)
+        counting = CountAhead(STEPS)
+        records = read_ahead(read, origins, silent, counting, at_once=True) if at_once else read(origins=origins)
         note = rejected[place].append
         collection.index(records, scope=origins.scope, rejected=lambda one, note=note: note(str(one)))  # type: ignore[misc]
         found.append(_rows(collection))

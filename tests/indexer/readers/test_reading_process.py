@@ -143,6 +143,30 @@ def test_a_process_that_is_started_at_once_reads_everything(tmp_path: Path, monk
     assert [record.origin for record in found] == [record.origin for record in expected]
 
 
+class _Slow(Unprepared):
+    """Sends nothing for a while, in which the process that waits has two things to do."""
+
+    def __init__(self) -> None:
+        self.to_do, self.done = ["one", "two"], list[str]()
+
+    def prepared(self, batch: Any) -> Any:
+        time.sleep(0.1)
+        return batch
+
+    def meanwhile(self) -> bool:
+        if self.to_do:
+            self.done.append(self.to_do.pop(0))
+            return True
+        return False
+
+
+def test_what_will_be_needed_is_done_while_waiting() -> None:
+    slow, origins = _Slow(), Origins([])
+    with pytest.raises(ReadError, match="the file is gone"):
+        deque(read_ahead(_failing, origins, silent, slow, at_once=True), maxlen=0)
+    assert slow.done == ["one", "two"]
+
+
 def test_a_process_that_ended_before_it_sent_is_not_needed() -> None:
     records = read_ahead(_failing, Origins(["-"]), silent, at_once=True)
     active_children()[0].kill()
