@@ -57,6 +57,7 @@ BENCHMARKS = {
     "small_files": Benchmark("files/s", "before, files/s", "now, files/s", "before / now", arguments=_SINCE),
     "check_speed": Benchmark("`moverank check`", "before", "now", "now / before", arguments=_SINCE),
     "whole_pool": Benchmark("`evaluate retrieval`, s", "before s", "now s", "CPU ratio", arguments=_AGAINST),
+    "exact_speed": Benchmark("exact ten of 11,292", "before", "now", "now / before", arguments=_SINCE),
     "competitors": Benchmark("exact ten, s", "", "median s", "speed-up"),
     "growth": Benchmark("synthetic documents", "", "measured", "", "at most"),
 }
