@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document, Part, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedTexts
-from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, text_digest
+from moverank.indexer.indexing.stored_form import check_document, document_content, part_digests, text_digests
 from moverank.indexer.ranked_texts import ranked_texts
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.word_numbers import ManyWords
@@ -60,7 +60,7 @@ class CountAhead:
             digests = part_digests(record)
             counted = [text for _, text in ranked_texts(record)]
             texts += counted
-            titled = [text_digest(record.title)] if len(counted) > len(digests) else []
+            titled = text_digests([record.title] if len(counted) > len(digests) else [])
             records.append(
                 _Row(_fields(record), _texts(record), document_content(record, digests), (*titled, *digests))
             )

@@ -15,7 +15,7 @@ from moverank.indexer.indexing.stored_form import (
     part_digests,
     restored,
     stored_parts,
-    text_digest,
+    text_digests,
 )
 from moverank.indexer.maintenance.check_counts import valid_counts
 from moverank.indexer.maintenance.report import Report
@@ -60,7 +60,7 @@ def _check_contents(block: AuditedBlock, salt: bytes, dim: int, report: Report) 
         faults = [] if parts else ["has no text"]
         if document.id in block.vectors and len(vector) != 4 * dim:
             faults.append("has a vector of another dimension than other documents")
-        digests = [text_digest(part.text) for part in parts]
+        digests = text_digests(part.text for part in parts)
         readable = bool(document.digest) and isinstance(document.metadata, dict)
         if not readable or document.digest != _digest(document, parts, digests, vector, salt):
             faults.append("has a text, title, metadata or vector that is not what was indexed")

@@ -18,10 +18,10 @@ from moverank.indexer.files.atomic_write import durable_file
 from moverank.indexer.given_vectors import GIVEN, Space
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.fitted_encoder import FittedEncoder, save_encoder
-from moverank.indexer.snapshot.segment import assemble, concatenated
+from moverank.indexer.snapshot.segment import assemble, concatenated, documents_of
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
 from moverank.indexer.snapshot.snapshot_reader import made_for
-from moverank.indexer.snapshot.stage_tokens import documents_of, tokens_by_document
+from moverank.indexer.snapshot.stage_tokens import tokens_by_document
 from moverank.indexer.snapshot.stage_vectors import EncodedVectors, GivenVectors, StageVectors
 from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import CountedPart, Reader, StageRow, StageTable

@@ -85,11 +85,11 @@ def assemble(parts: Iterable["CountedPart"], word_ids: NDArray[np.int64]) -> Ite
     """
     position_of = np.full(int(word_ids[-1]) + 1 if len(word_ids) else 1, -1, np.int32)
     position_of[word_ids] = np.arange(len(word_ids), dtype=np.int32)
-    for portion in _whole_documents(parts, _CHUNK):
-        yield concatenated([_assembled(piece, position_of) for piece in _whole_documents(portion, _PIECE)])
+    for portion in documents_of(parts, _CHUNK):
+        yield concatenated([_assembled(piece, position_of) for piece in documents_of(portion, _PIECE)])
 
 
-def _whole_documents(parts: Iterable["CountedPart"], size: int) -> Iterator[list["CountedPart"]]:
+def documents_of(parts: Iterable["CountedPart"], size: int) -> Iterator[list["CountedPart"]]:
     """Split parts, ordered by document, into lists of at least `size` (the last: fewer) of whole documents."""
     some: list[CountedPart] = []
     for part in parts:

@@ -58,18 +58,6 @@ def weighted_total(totals: Totals, gamma: float, title_weight: float) -> float:
     return total
 
 
-def documents_of(parts: Iterable[CountedPart], size: int) -> Iterable[Sequence[CountedPart]]:
-    """Split parts, ordered by document, into lists of whole documents with about `size` parts."""
-    some: list[CountedPart] = []
-    for part in parts:
-        if len(some) >= size and part.document_id != some[-1].document_id:
-            yield some
-            some = []
-        some.append(part)
-    if some:
-        yield some
-
-
 def tokens_by_document(parts: Sequence[CountedPart], known: NDArray[np.int64]) -> dict[int, bytes]:
     """Return the packed tokens of each document of parts, which are ordered by document.
 
