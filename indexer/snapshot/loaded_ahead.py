@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from moverank.indexer.snapshot.first_stage import load_faiss
 from moverank.rerank.bags.weights import PartCounts, weigh
 from moverank.rerank.encoders.centroid import centroids
 
@@ -18,9 +19,5 @@ def _load_kernels() -> None:
     centroids(weigh(counts, 0.0), np.ones((1, 1), np.float32))
 
 
-def _load_faiss() -> None:
-    import faiss  # noqa: F401 - 0.1 s
-
-
-STEPS: tuple[Callable[[], None], ...] = (_load_numba, _load_kernels, _load_faiss)
+STEPS: tuple[Callable[[], None], ...] = (_load_numba, _load_kernels, load_faiss)
 """Functions that take a fifth of a second at most, so that nobody waits for long who has something to do again."""
