@@ -147,10 +147,11 @@ class _Slow(Unprepared):
     """Sends nothing for a while, in which the process that waits has two things to do."""
 
     def __init__(self) -> None:
-        self.to_do, self.done = ["one", "two"], list[str]()
+        self.to_do, self.done, self.delay = ["one", "two"], list[str](), 0.3
 
     def prepared(self, batch: Any) -> Any:
-        time.sleep(0.1)
+        time.sleep(self.delay)
+        self.delay = 0.0
         return batch
 
     def meanwhile(self) -> bool:
