@@ -77,8 +77,8 @@ class Document:
     title_counts: bool = True
     vector: Iterable[float] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
-    has_plain_texts: bool = field(default=False, init=False, compare=False, repr=False)
-    """Whether a reader has found no NUL character and no lone surrogate in key, title, label and parts."""
+    is_checked: bool = field(default=False, init=False, compare=False, repr=False)
+    """Whether a reader has found that it can be stored; its metadata can have been changed since then."""
 
     def __post_init__(self) -> None:
         """Make the vector comparable and immutable, whatever sequence it is."""

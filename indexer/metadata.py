@@ -55,31 +55,48 @@ def texts_of_document(document: Document) -> list[str]:
     return [document.key, document.title, document.label or "", *[part.text for part in document.parts]]
 
 
-def plain_texts(texts: Sequence[str], metadata: Metadata) -> bool:
-    """Return whether `texts`, and all texts within metadata, are free of NUL characters and lone surrogates."""
+def text_fault(texts: Sequence[str], metadata: Metadata) -> str | None:
+    """Return why one of `texts`, or of those within metadata, cannot be stored, and the remedy; None if all can."""
     try:
         joined = "".join([*texts, *metadata, *metadata.values()] if metadata else texts)  # type: ignore[list-item]
     except TypeError:  # a value is no text
         joined = "".join((*texts, *texts_of(metadata)))
-    if "\0" in joined:
-        return False
-    if joined.isascii():
-        return True
+    if "\0" not in joined and (joined.isascii() or _lone_surrogate(joined) is None):
+        return None
     # Two halves of a character in neighbouring texts would not become one: each is a fault in UTF-8.
+    for text in (*texts, *texts_of(metadata)):
+        if "\0" in text:
+            return "holds a NUL character: take it out"
+        half = _lone_surrogate(text)
+        if half:
+            return f"holds \\u{ord(half):04x}, half of a surrogate pair: take it out"
+    return None
+
+
+def _lone_surrogate(text: str) -> str | None:
+    """Return the first half of a character without the other one."""
     try:
-        joined.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return None
 
 
 def metadata_fault(metadata: Metadata) -> str | None:
     """Return why metadata cannot be stored as JSON, and the remedy; None if they can."""
-    values: Mapping[Any, object] = metadata  # from a program without type checks
+    values: Mapping[Any, Any] = metadata  # from a program without type checks
+    try:
+        "".join([*values, *values.values()])
+    except TypeError:  # not all are texts, as most are
+        return _first_fault(values)
+    return None
+
+
+def _first_fault(values: Mapping[Any, object]) -> str | None:
     for name, value in values.items():
         if not isinstance(name, str):
             return f"the name {name!r} must be a text"
-        fault = None if type(value) is str else _fault(value, MAX_DEPTH)  # most values are texts
+        fault = _fault(value, MAX_DEPTH)
         if fault:
             return f"{name!r} {fault}"
     return None

@@ -11,7 +11,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedText
 from moverank.indexer.json_text import json_encoder
-from moverank.indexer.metadata import flattened, metadata_fault, plain_texts, texts_of, texts_of_document
+from moverank.indexer.metadata import flattened, metadata_fault, text_fault, texts_of_document
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.rerank.bags.title_rank import TITLE
 
@@ -163,30 +163,18 @@ def check_document(document: Document) -> None:
     """
     if form_of(document):
         return
-    if not document.key:
-        raise UsageError("a document needs a key that is not empty")
+    texts: Sequence[str] = ()
+    if not document.is_checked:
+        if not document.key:
+            raise UsageError("a document needs a key that is not empty")
+        check_ranks(document)
+        texts = texts_of_document(document)
     fault = metadata_fault(document.metadata)
     if fault:
         raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
-    check_ranks(document)
-    texts = [] if document.has_plain_texts else texts_of_document(document)
-    if plain_texts(texts, document.metadata):
-        return
-    for text in (*texts, *texts_of(document.metadata)):
-        if "\0" in text:
-            raise UsageError(f"document {document.key!r} holds a NUL character: take it out")
-        if not text.isascii() and _has_surrogate(text):
-            raise UsageError(
-                f"document {document.key!r} has half a character (a lone surrogate), which no text can hold"
-            )
-
-
-def _has_surrogate(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    fault = text_fault(texts, document.metadata)
+    if fault:
+        raise UsageError(f"document {document.key!r} {fault}")
 
 
 def _digest(content: bytes) -> bytes:

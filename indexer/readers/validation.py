@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.metadata import plain_texts, texts_of, texts_of_document
+from moverank.indexer.metadata import text_fault, texts_of_document
 from moverank.indexer.readers.bad_record import BadRecord
 
 MAX_PARTS = 100_000
@@ -33,7 +33,7 @@ class Validation:
         reason = _fault(result) or self._duplicate(line, result.key)
         if reason:
             return Rejection(source, line, reason, result.key)
-        object.__setattr__(result, "has_plain_texts", True)  # as `reading` sets the origin
+        object.__setattr__(result, "is_checked", True)  # as `reading` sets the origin
         return result
 
     def _duplicate(self, line: int, key: str) -> str | None:
@@ -61,18 +61,8 @@ def _fault(document: Document) -> str | None:
         return "there is no text: give it some, or leave the record out"
     if len(document.parts) > MAX_PARTS:
         return f"it has {len(document.parts):,} posts, over the limit of {MAX_PARTS:,}: split it"
-    own = texts_of_document(document)
-    if plain_texts(own, document.metadata):
-        return None
-    for text in (*own, *texts_of(document.metadata)):
-        if "\0" in text:
-            return "it holds a NUL character: take it out"
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                return f"it holds \\u{ord(text[error.start]):04x}, half of a surrogate pair: take it out"
-    return None
+    fault = text_fault(texts_of_document(document), document.metadata)
+    return fault and f"it {fault}"
 
 
 def _has_text(document: Document) -> bool:

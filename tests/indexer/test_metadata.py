@@ -56,7 +56,7 @@ def _nested(depth: int) -> Any:
         (_nested(MAX_DEPTH + 1), f"'x' is nested more than {MAX_DEPTH} deep"),
         ("nul\0", "document 'a' holds a NUL character: take it out"),
         ({"na\0me": 1}, "holds a NUL character"),
-        (["\ud800"], "a lone surrogate"),
+        (["\ud800"], r"holds \ud800, half of a surrogate pair"),
     ],
     ids=lambda value: value if isinstance(value, str) and "\0" not in value else type(value).__name__,
 )

@@ -25,7 +25,7 @@ from tests.indexer.world import document
     ids=["lone surrogate", "in metadata", "negative rank", "empty key"],
 )
 def test_invalid_documents_are_refused_and_do_no_harm(collection: Collection, invalid: Document) -> None:
-    with pytest.raises(UsageError, match=r"needs a key|a lone surrogate|rank that is not within"):
+    with pytest.raises(UsageError, match=r"needs a key|half of a surrogate pair|rank that is not within"):
         check_document(invalid)
     collection.index([document("a", "ant")])
     with suppress(UsageError):
@@ -49,10 +49,10 @@ def test_metadata_changed_after_reading_are_checked(tmp_path: Path) -> None:
     file.write_text('{"id": "a", "text": "ant", "tag": "bee"}\n', encoding="utf-8")
     (read,) = read_documents([str(file)])
     assert isinstance(read, Document)
-    assert read.has_plain_texts
+    assert read.is_checked
     check_document(read)
     cast("dict[str, str]", read.metadata)["tag"] = "\ud800"
-    with pytest.raises(UsageError, match="lone surrogate"):
+    with pytest.raises(UsageError, match="half of a surrogate pair"):
         check_document(read)
     with pytest.raises(UsageError, match="NUL"):
         check_document(replace(read, metadata={}, title="a\0b"))
