@@ -85,8 +85,7 @@ def _threads(
                 messages.add("", (line, *mail))
         except DAMAGED as error:
             damage = error
-        for line, *fields in messages.records():
-            threads.add(connected.find(_id(line, Mail(*fields))), (line, *fields))
+        messages.regroup(threads, lambda record: connected.find(_id(record[0], Mail(*record[1:]))))
         for records in threads.groups():
             yield _thread([(line, Mail(*fields)) for line, *fields in records], default_key)
     if damage is not None:

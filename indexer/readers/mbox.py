@@ -24,7 +24,7 @@ class _MessageBuffer:
         if line is None or self._size > streams.LIMIT:
             self._lines.clear()
         else:
-            self._lines.append(line[1:] if _ESCAPED.match(line) else line)
+            self._lines.append(line[1:] if line.startswith(b">") and _ESCAPED.match(line) else line)
 
     def message(self) -> bytes | BadRecord:
         if self._size > streams.LIMIT:

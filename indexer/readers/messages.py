@@ -1,12 +1,11 @@
 """Mail and newsgroup messages: one per file, or many in an mbox."""
 
-import email
 import re
 from collections.abc import Iterator, Mapping
 from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
-from email.utils import mktime_tz, parseaddr, parsedate_tz
+from email.utils import mktime_tz, parsedate_tz
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,12 +14,12 @@ from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.dates import date_of_timestamp
 from moverank.indexer.readers.markup import text_of_html
 from moverank.indexer.readers.mbox import split_mbox
+from moverank.indexer.readers.message_parser import name_and_address, parsed_message
 from moverank.indexer.readers.records import one_line, parts_of
 from moverank.indexer.readers.streams import Stream
 
 _ID = re.compile(r"<([^<>\s]+)>")
 _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)
-
 # Exceptions that the standard library's parser raises on malformed messages.
 _MALFORMED = (MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError, AssertionError)
 
@@ -86,7 +85,7 @@ def mails(stream: Stream) -> Iterator[tuple[int, Mail | BadRecord]]:
 def parse_mail(data: bytes) -> Mail:
     """Parse one message: subject without "Re:", body without attachments, HTML only if there is no plain text."""
     try:
-        message = email.message_from_bytes(data)
+        message = parsed_message(data)
         headers = _headers(message)
         subject = one_line(_header(headers, "subject"))
         reply = _REPLY.match(subject)
@@ -132,34 +131,41 @@ def _decoded_words(raw: str) -> str:
 
 def _body(message: Message) -> str:
     parts = [part for part in message.walk() if not part.is_multipart()]
-    parts = [part for part in parts if part.get_content_disposition() != "attachment"]
+    texts = [(part, _content_of(part)) for part in parts if part.get_content_disposition() != "attachment"]
     # A multipart message without boundaries is parsed as one text.
-    plain = [part for part in parts if part.get_content_type() == "text/plain" or _main(part) == "multipart"]
-    text = "\n".join(map(_text, plain))
+    plain = [pair for pair in texts if pair[1].type == "text/plain" or pair[1].type.startswith("multipart/")]
+    text = "\n".join(_text(part, content.charset) for part, content in plain)
     if text.strip():
         return text
-    rest = [part for part in parts if part not in plain and _main(part) == "text"]
-    return "\n".join(text_of_html(_text(part)) for part in rest)
+    rest = [pair for pair in texts if pair not in plain and pair[1].type.startswith("text/")]
+    return "\n".join(text_of_html(_text(part, content.charset)) for part, content in rest)
 
 
-def _main(part: Message) -> str:
-    return part.get_content_maintype()
-
-
-def _text(part: Message) -> str:
+def _text(part: Message, charset: str | None) -> str:
     payload = part.get_payload(decode=True)
-    if not isinstance(payload, bytes):
-        return ""
+    return _decoded(payload, charset) if isinstance(payload, bytes) else ""
+
+
+class _Content(NamedTuple):
+    """What a header `Content-Type` says."""
+
+    type: str
+    charset: str | None
+
+
+def _content_of(part: Message) -> _Content:
     header = part.get("Content-Type")
-    return _decoded(payload, _charset(header) if isinstance(header, str) else part.get_content_charset())
+    if isinstance(header, str):
+        return _content_of_header(header)
+    return _Content(part.get_content_type(), part.get_content_charset())
 
 
 @lru_cache(maxsize=256)
-def _charset(content_type: str) -> str | None:
-    """Return the charset that a header names: most messages have one of a few such headers."""
+def _content_of_header(header: str) -> _Content:
+    """Return what a header says: most messages have one of a few such headers."""
     part = Message()
-    part["Content-Type"] = content_type
-    return part.get_content_charset()
+    part["Content-Type"] = header
+    return _Content(part.get_content_type(), part.get_content_charset())
 
 
 def _decoded(data: bytes, charset: str | None = None) -> str:
@@ -175,7 +181,7 @@ def _decoded(data: bytes, charset: str | None = None) -> str:
 
 def _author(headers: Mapping[str, str]) -> str:
     # Only the first: what decodes to a comma would be taken for the next address.
-    name, address = parseaddr(headers.get("from", ""))
+    name, address = name_and_address(headers.get("from", ""))
     return one_line(_decoded_words(name) or address)
 
 

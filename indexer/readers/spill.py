@@ -3,7 +3,7 @@
 import json
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from sys import getsizeof
 from types import TracebackType
@@ -39,21 +39,27 @@ class Spill:
 
     def add(self, group: str, record: Sequence[Any]) -> None:
         """Store a record of JSON values; after a temporary file, its tuples are lists."""
-        # hash() would differ between runs, and so would the order of the groups.
-        bucket = zlib.crc32(group.encode("utf-8", "surrogatepass")) % self._buckets
         if self._files:
-            self._write(bucket, group, record)
+            self._write(self._bucket(group), group, record)
             return
-        self._held.setdefault(bucket, []).append((group, record))
+        self._hold(group, record)
         self._room -= _size(record)
         if self._room < 0:
             self._spill()
 
-    def records(self) -> Iterator[Any]:
-        """Yield every record, bucket by bucket, each bucket in the order of insertion."""
+    def regroup(self, into: "Spill", group: Callable[[Any], str]) -> None:
+        """Add every record to an empty one, which holds as much, by another `group`: bucket by bucket, in order."""
+        add = into.add if self._files else into._hold  # noqa: SLF001 - what fits into one fits into the other
         for bucket in self._contents():
             for _, record in bucket:
-                yield record
+                add(group(record), record)
+
+    def _hold(self, group: str, record: Sequence[Any]) -> None:
+        self._held.setdefault(self._bucket(group), []).append((group, record))
+
+    def _bucket(self, group: str) -> int:
+        # hash() would differ between runs, and so would the order of the groups.
+        return zlib.crc32(group.encode("utf-8", "surrogatepass")) % self._buckets
 
     def groups(self) -> Iterator[list[Any]]:
         """Yield the records of each group, bucket by bucket, in the order of insertion."""
