@@ -23,8 +23,10 @@ class _MessageBuffer:
         self._size += streams.LIMIT + 1 if line is None else len(line)
         if line is None or self._size > streams.LIMIT:
             self._lines.clear()
+        elif line.startswith(b">") and _ESCAPED.match(line):
+            self._lines.append(line[1:])
         else:
-            self._lines.append(line[1:] if line.startswith(b">") and _ESCAPED.match(line) else line)
+            self._lines.append(line)
 
     def message(self) -> bytes | BadRecord:
         if self._size > streams.LIMIT:

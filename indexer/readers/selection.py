@@ -47,7 +47,7 @@ class Rules:
         self._collections: dict[Path, bool] = {}
         self._reads_ignore_files = selection.gitignore
         top = (*rules_above(self._resolved), *rules_in(self._resolved)) if selection.gitignore else ()
-        self._chains: dict[Path, Chain] = {self._resolved: top}
+        self._chains: dict[Path, Chain] = {root: top}
 
     def keeps_directory(self, path: Path) -> bool:
         """Return whether the files in the directory `path`, which is the root or below, may be read."""
@@ -80,15 +80,18 @@ class Rules:
         return self._collections[directory]
 
     def _leaves_out(self, path: Path, *, is_directory: bool) -> bool:
+        chain = self._chain(path.parent)
+        if not chain and self._exclude is None:  # the usual case: paths of many small files take as long as reading
+            return False
         below = path.relative_to(self._root)
         if self._exclude is not None and self._exclude.ignores(below.as_posix(), is_directory=is_directory):
             return True
-        chain = self._chain(self._resolved / below.parent)
         return ignored(self._resolved / below, chain, is_directory=is_directory)
 
     def _chain(self, directory: Path) -> Chain:
+        """Return the rules in a directory, which is the root or below."""
         if directory not in self._chains:
-            own = rules_in(directory) if self._reads_ignore_files else ()
+            own = rules_in(self._resolved / directory.relative_to(self._root)) if self._reads_ignore_files else ()
             self._chains[directory] = (*self._chain(directory.parent), *own)
         return self._chains[directory]
 

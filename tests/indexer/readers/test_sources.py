@@ -113,14 +113,14 @@ def test_a_directory_without_permission_is_a_fault(write: Write, monkeypatch: py
 
 def test_files_that_cannot_be_examined_are_faults(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     write("d/a.txt", "x")
-    stat = Path.stat
+    stat = os.stat
 
-    def denied(path: Path, **options: bool) -> os.stat_result:
-        if path.name == "a.txt":
+    def denied(path: Path | str, **options: bool) -> os.stat_result:
+        if Path(path).name == "a.txt":
             raise PermissionError(13, "Permission denied", str(path))
         return stat(path, **options)
 
-    monkeypatch.setattr(Path, "stat", denied)
+    monkeypatch.setattr(os, "stat", denied)
     for path in ("d", "d/a.txt", "d/*.txt"):
         assert [(each.name, each.fault) for each in find_sources([path])] == [
             ("d/a.txt", "cannot be read: Permission denied")
