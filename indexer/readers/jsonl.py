@@ -25,10 +25,7 @@ def read_jsonl(stream: Stream, build: Build) -> Iterator[ReadResult]:
 def parse_object(text: str) -> Record:
     """Parse one JSON object; `BadRecord` names the error and its column."""
     try:
-        text = text.rstrip()
-        record, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
-        if end != len(text):  # the usual case is faster without two regular expressions
-            record = DECODER.decode(text)
+        record = _usual_object(text) or DECODER.decode(text.rstrip())
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON at column {error.pos + 1}: {error.msg}") from error
     except CANNOT_BE_STORED as error:
@@ -36,6 +33,15 @@ def parse_object(text: str) -> Record:
     if not isinstance(record, dict):
         raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")
     return record
+
+
+def _usual_object(text: str) -> Record | None:
+    """Parse one JSON object that begins a line; None if there is more, or less: two regular expressions take longer."""
+    try:
+        record, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+    except json.JSONDecodeError:  # the line without its end has another column
+        return None
+    return record if text[end:] in ("", "\n") else None
 
 
 def explained(error: Exception) -> BadRecord:

@@ -4,6 +4,7 @@ import gc
 import os
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import deepcopy
@@ -30,6 +31,7 @@ LARGE = 16 << 20
 _START = 0.3  # seconds that it takes to start
 _BATCH, _BATCH_CHARACTERS = 500, 1 << 20  # records and characters that are sent together
 _AHEAD = 8  # batches that wait for this process
+_TURN = 0.0005  # seconds that the thread that decompresses waits for
 _GARBAGE = 100_000  # objects between collections: the records are no cycles
 
 Records = Iterator[Document | Rejection]
@@ -214,6 +216,7 @@ def _send_all(read: Read, origins: Origins, preparation: Preparation, sent: Conn
     exit_when_ready(watched)  # when the parent closes its end, or is killed
     gc.freeze()
     gc.set_threshold(_GARBAGE)
+    sys.setswitchinterval(_TURN)
     messages: Queue[object] = Queue(_AHEAD)
     sender = Thread(target=_send, args=(messages, sent), daemon=True)
     sender.start()

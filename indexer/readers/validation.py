@@ -9,16 +9,18 @@ from moverank.indexer.readers.bad_record import BadRecord
 MAX_PARTS = 100_000
 """The maximum number of parts of a document, more than any real thread has."""
 
+_SHORT = 32  # characters of keys that take about as much memory as a digest, and less time
+
 
 class Validation:
     """Accepts documents with a unique key, some text, at most `MAX_PARTS` parts, and only valid characters except NUL.
 
-    The first document with a key is accepted, later ones are rejected. For each key a digest of 16 bytes and its
-    position are stored: about 150 bytes of memory per document.
+    The first document with a key is accepted, later ones are rejected. For each document its position and its key, of a
+    long one a digest of 16 bytes, are stored: about 150 bytes of memory.
     """
 
     def __init__(self) -> None:
-        self._positions: dict[bytes, int] = {}
+        self._positions: dict[str | bytes, int] = {}
         self._sources: list[str] = []
 
     def start_source(self, name: str) -> None:
@@ -37,12 +39,12 @@ class Validation:
         return result
 
     def _duplicate(self, line: int, key: str) -> str | None:
-        digest = blake2b(key.encode(), digest_size=16).digest()
+        short = key if len(key) <= _SHORT else blake2b(key.encode(), digest_size=16).digest()
         # An int takes half the memory of a tuple.
         position = line << 32 | len(self._sources) - 1
-        first = self._positions.get(digest)
+        first = self._positions.get(short)
         if first is None:
-            self._positions[digest] = position
+            self._positions[short] = position
             return None
         remedy = "keys must be unique"
         if first & 0xFFFFFFFF != len(self._sources) - 1:
