@@ -41,7 +41,7 @@ def _usual_object(text: str) -> Record | None:
         record, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
     except json.JSONDecodeError:  # the line without its end has another column
         return None
-    return record if text[end:] in ("", "\n") else None
+    return record if text[end:] in ("\n", "\r\n", "") else None
 
 
 def explained(error: Exception) -> BadRecord:

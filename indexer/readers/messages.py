@@ -20,6 +20,7 @@ from moverank.indexer.readers.streams import Stream
 
 _ID = re.compile(r"<([^<>\s]+)>")
 _REPLY = re.compile(r"(?:\s*re\s*(?:\[\d+\]|\^\d+)?\s*:)+\s*", re.IGNORECASE)
+
 # Exceptions that the standard library's parser raises on malformed messages.
 _MALFORMED = (MessageError, LookupError, ValueError, TypeError, AttributeError, RecursionError, AssertionError)
 
