@@ -46,14 +46,16 @@ def database_errors(place: str = "") -> Iterator[None]:
 
     The message about a damaged document names the collection at `place`.
     """
+    of = f" of {place}" if place else ""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise _translated(error) from error
     except JSONDecodeError as error:
-        raise CollectionError(f"the database is damaged: it holds invalid JSON ({error}); {_REPAIR_HINT}") from error
+        raise CollectionError(
+            f"the database{of} is damaged: it holds invalid JSON ({error}); {_REPAIR_HINT}"
+        ) from error
     except DamagedDocument as error:
-        of = f" of {place}" if place else ""
         raise CollectionError(f"the database{of} is damaged: {error}; {_REPAIR_HINT}") from error
     except Exception as error:
         if not type(error).__module__.startswith("psycopg"):  # SQLAlchemy does not wrap those of reading rows

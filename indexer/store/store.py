@@ -141,7 +141,7 @@ class Store:
                 yield connection
             return
         options = {"moverank_write": True, "moverank_keys": False}
-        with database_errors(), self._engine.connect().execution_options(**options) as connection:
+        with database_errors(self.place), self._engine.connect().execution_options(**options) as connection:
             try:
                 with connection.begin():
                     yield connection

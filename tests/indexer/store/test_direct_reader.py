@@ -100,12 +100,12 @@ def _listed(place: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE documents SET metadata = '{' WHERE key = 'a'", "the database is damaged: it holds invalid JSON"),
+        ("UPDATE documents SET metadata = '{' WHERE key = 'a'", "the database of {} is damaged: it holds invalid JSON"),
         ("DROP TABLE sources", "no such table: sources"),
     ],
 )
 def test_a_damaged_database_is_reported(place: Path, statement: str, message: str) -> None:
     with closing(sqlite3.connect(place / DATABASE)) as connection, connection:
         connection.execute(statement)
-    with pytest.raises(CollectionError, match=message):
+    with pytest.raises(CollectionError, match=message.format(place)):
         _listed(place)
