@@ -1,18 +1,12 @@
 """Reads large sources in a process of its own, while this one writes what was read before."""
 
-import gc
-import os
 import pickle
-import signal
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import deepcopy
 from itertools import islice
 from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from queue import Queue
-from threading import Thread
+from multiprocessing.connection import wait
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -21,18 +15,15 @@ from moverank.indexer.documents import Document, Rejection
 from moverank.indexer.errors import ReadError
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
+from moverank.indexer.readers.sending_process import send_all
 from moverank.rerank.runtime.deferred_signals import deferred_signals
-from moverank.rerank.runtime.exit_when import exit_when_ready
 from moverank.rerank.runtime.threads import core_count
 
 LARGE = 16 << 20
 """Bytes of text from which a process of its own can be faster."""
 
 _START = 0.3  # seconds that it takes to start
-_BATCH, _BATCH_CHARACTERS = 500, 1 << 20  # records and characters that are sent together
-_AHEAD = 8  # batches that wait for this process
-_TURN = 0.0005  # seconds that the thread that decompresses waits for
-_GARBAGE = 100_000  # objects between collections: the records are no cycles
+_PORTION = 500  # records that are read here before looking whether the process has passed them
 
 Records = Iterator[Document | Rejection]
 Batch = list[Document | Rejection]
@@ -124,11 +115,11 @@ def _read_ahead(
             opened.enter_context(reader).wait()  # it has the other core: reading here would be in vain
         while reader is None or not reader.has_passed(count):
             began = perf_counter()
-            some = list(islice(remaining, _BATCH))
+            some = list(islice(remaining, _PORTION))
             read_until = perf_counter()
             yield from some
             count += len(some)
-            if len(some) < _BATCH:
+            if len(some) < _PORTION:
                 return
             waited += perf_counter() - read_until - (read_until - began)
             if reader is None and waited > _START:
@@ -143,7 +134,7 @@ class _Reader:
         context = get_context("spawn")  # a forked process would inherit locks held by threads of this one
         self._received, sent = context.Pipe(duplex=False)
         watched, self._held = context.Pipe(duplex=False)
-        self._process = context.Process(target=_send_all, args=(read, origins, preparation, sent, watched), daemon=True)
+        self._process = context.Process(target=send_all, args=(read, origins, preparation, sent, watched), daemon=True)
         with deferred_signals():
             self._process.start()
         sent.close()  # so that its end is noticed
@@ -208,54 +199,3 @@ class _Reader:
         except (EOFError, OSError) as error:  # before a message, or within one
             raise ReadError("the process that reads the files was ended: run the same command again") from error
         return (self._preparation.received(message[0]), message[1]) if isinstance(message, tuple) else message
-
-
-def _send_all(read: Read, origins: Origins, preparation: Preparation, sent: Connection, watched: Connection) -> None:
-    """Send batches of prepared records, each with the last progress, then an error or None."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent decides
-    exit_when_ready(watched)  # when the parent closes its end, or is killed
-    gc.freeze()
-    gc.set_threshold(_GARBAGE)
-    sys.setswitchinterval(_TURN)
-    messages: Queue[object] = Queue(_AHEAD)
-    sender = Thread(target=_send, args=(messages, sent), daemon=True)
-    sender.start()
-    states: list[tuple[Any, ...]] = []
-    batch: Batch = []
-    failure: BaseException | None = None
-    characters = 0
-
-    def send(some: Batch) -> None:
-        messages.put((preparation.prepared(some), states[-1] if states else None))
-
-    try:
-        try:
-            for record in read(origins=origins, progress=lambda *state: states.__setitem__(slice(None), [state])):
-                batch.append(record)
-                characters += sum(len(part.text) for part in record.parts) if isinstance(record, Document) else 0
-                if len(batch) == _BATCH or characters >= _BATCH_CHARACTERS:
-                    full, batch, characters = batch, [], 0  # a batch that cannot be prepared is not tried again
-                    send(full)
-        finally:
-            send(batch)  # also the records before an error
-    except Exception as error:  # noqa: BLE001 - raised by the parent
-        failure = error
-    messages.put(failure)
-    sender.join()
-    os._exit(0)  # the parent waits for the end: finalising the interpreter would take a tenth of a second
-
-
-def _send(messages: "Queue[object]", sent: Connection) -> None:
-    """Send messages up to the first that is no batch."""
-    while True:
-        message = messages.get()
-        try:
-            data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-        except Exception as error:  # noqa: BLE001 - such as MemoryError: the parent would wait for ever
-            message, data = error, pickle.dumps(error)
-        try:
-            sent.send_bytes(data)
-        except OSError:  # the parent is gone, and this process ends at once
-            return
-        if not isinstance(message, tuple):
-            return
