@@ -67,6 +67,12 @@ def document_of(record: Record, default_key: str, fields: Fields, *, any_case: b
         raise
 
 
+def with_key(record: Record, key: str) -> Record:
+    """Return a record with a `key` instead of its own, if it has one."""
+    own = choose_field(record, None, KEY_FIELDS)
+    return {**{name: value for name, value in record.items() if name != own}, KEY_FIELDS[0]: key}
+
+
 class _Chosen(NamedTuple):
     """The names of the fields that a record has; None for those that it lacks. `used` are all of them."""
 

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Request
 from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.record_lines import document_of_record
+from moverank.indexer.readers.records import with_key
 from moverank.indexer.server.collections_api import ServedHere, State, answered
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served import Served
@@ -59,9 +60,9 @@ async def show_document(served: ServedHere, state: State, request: Request, key:
 
 @router.put("/{name}/documents/{key:path}")
 async def put_document(served: ServedHere, state: State, key: str, record: Object) -> Object:
-    """Add or replace one document; the answer comes when the change is durable."""
+    """Add or replace the document of a key, whatever key its record has; the answer comes when that is durable."""
     try:
-        document = document_of_record({**record, "key": key}, key)
+        document = document_of_record(with_key(record, key), key)
     except BadRecord as bad:
         raise Problem(422, bad.reason) from bad
     return await _changed(state, served, partial(write_document, document))

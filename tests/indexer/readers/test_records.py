@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from moverank.indexer.documents import Document, Metadata, Part
 from moverank.indexer.readers import Fields
 from moverank.indexer.readers.bad_record import BadRecord
-from moverank.indexer.readers.records import Record, document_of, first_line, one_line
+from moverank.indexer.readers.records import KEY_FIELDS, Record, document_of, first_line, one_line, with_key
 
 
 def make(record: Record, **fields: str) -> Document:
@@ -21,6 +21,12 @@ def test_default_fields() -> None:
 @pytest.mark.parametrize("name", ["key", "_id", "docid", "doc_id", "docno"])
 def test_other_names_of_the_key(name: str) -> None:
     assert make({name: 7, "body": "x"}).key == "7"
+
+
+@pytest.mark.parametrize("name", [*KEY_FIELDS, "other"])
+def test_another_key_takes_the_place_of_a_records_own(name: str) -> None:
+    own = {} if name in KEY_FIELDS else {name: 7}
+    assert make(with_key({name: 7, "body": "x"}, "new")) == Document("new", parts=(Part("x"),), metadata=own)
 
 
 def test_named_fields_take_precedence() -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 from http.client import HTTPException
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,15 @@ def test_a_document_is_put_found_replaced_and_deleted(writable: RunningServer) -
     assert writable.ask(path, method="DELETE").json["removed"] == 1
     assert writable.ask(path, method="DELETE").status == 404
     assert writable.ask("/collections/pets/documents?where=year=2021", method="DELETE").json["removed"] == 1
+
+
+@pytest.mark.parametrize("record", [{"id": "other", "text": "a plane"}, {"key": 7, "parts": [{"text": "a plane"}]}])
+def test_a_document_is_put_under_the_key_of_its_address(writable: RunningServer, record: dict[str, Any]) -> None:
+    assert writable.ask("/collections/pets/documents/mine", record, method="PUT").json["added"] == 1
+    writable.wait_for("pets", 2)
+    stored = writable.ask("/collections/pets/documents/mine").json
+    assert (stored["key"], stored["metadata"]) == ("mine", {})
+    assert writable.ask("/collections/pets/documents/other").status == 404
 
 
 def test_many_documents_are_added_or_none(writable: RunningServer) -> None:
