@@ -49,7 +49,7 @@ def _stages(*stages: tuple[float, int]) -> _Stages:
 
 # Two steps prune nine of ten documents that are pruned at all.
 _STAGES = _stages((0.03, 2), (0.03, 10), (0.01, 12))
-_FINE_STAGES = _stages((0.03, 12), (0.01, 24), (0.003, 48), (0.001, 48))
+_FINE_STAGES = _stages((0.03, 12), (0.01, 24), (0.003, 48))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
