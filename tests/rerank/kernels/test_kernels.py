@@ -1,6 +1,7 @@
 """Compiled kernels agree with their Python source, on problems that are hard for floating point."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,20 +21,20 @@ from moverank.rerank.kernels.minimum import smaller
 from moverank.rerank.runtime.threads import single_threaded
 from tests.rerank.problems import Problem, problems, rwmd
 
-Arrays = list[NDArray[np.float64]]
-Result = list[tuple[NDArray[np.float64], float]]
-"""Results, each with the difference by which rounding of other last bits can change it."""
-
+Result = list[NDArray[np.float64]]
 _KERNELS = (arcs, centroid_lengths, costs, duals, relaxed_sides, sinkhorn)
 
 
-def _all_bounds(problem: Problem) -> Result:
+def _quantised(problem: Problem) -> QuantisedCost:
+    return QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), QUANTISED_BYTES)
+
+
+def _all_bounds(problem: Problem, quantised: QuantisedCost) -> Result:
     bound_problem = bounds.Problem.of(problem.query, problem.packed, problem.vectors)
     rows = np.arange(len(problem.bags))
     sides = rwmd(bound_problem.bags, bound_problem.cost, bound_problem.query)
     floor = cost_floor(problem.vectors, problem.query.vectors).astype(np.float64)
     dual = bounds.one_pass_dual(bound_problem, rows, threshold=float(np.median(sides)))
-    quantised = QuantisedCost.of(problem.query, problem.vectors, vector_norms(problem.vectors), QUANTISED_BYTES)
     quantised_duals = [
         bounds.quantised_dual(quantised, bound_problem.query, bound_problem.bags, rows, threshold)
         for threshold in (-np.inf, np.inf)
@@ -47,41 +48,60 @@ def _all_bounds(problem: Problem) -> Result:
     lengths = bounds.centroid_lengths(problem.packed, problem.vectors)
     expected = np.linalg.norm(centroids(problem.packed, problem.vectors), axis=1)
     np.testing.assert_allclose(lengths, expected, rtol=1e-4, atol=1e-6 * float(np.abs(problem.vectors).max()))
-    alike = [floor, sides, lengths, dual, full_dual, exact, *lower_and_upper, *arc_results, by_arc - exact]
-    # An excess over the least cost that is a whole number of steps may be rounded down to the one before.
-    return [*((result, 0.0) for result in alike), *((one, 2 * quantised.step) for one in quantised_duals)]
+    return [
+        floor,
+        sides,
+        lengths,
+        dual,
+        full_dual,
+        *quantised_duals,
+        exact,
+        *lower_and_upper,
+        *arc_results,
+        by_arc - exact,
+    ]
 
 
-def _promising(cost: NDArray[np.float64]) -> Arrays:
+def _promising(cost: NDArray[np.float64]) -> Result:
     left, right = (np.full(size, 1 / size) for size in cost.shape)
     return list(arcs.promising_arcs(cost, cost.min(axis=1), np.zeros(cost.shape[1]), left, right, 2))
 
 
-def _missing(cost: NDArray[np.float64]) -> Arrays:
+def _missing(cost: NDArray[np.float64]) -> Result:
     return list(arcs.missing_arcs(cost, np.full(len(cost), np.median(cost)), np.zeros(cost.shape[1]), 1e-12))
 
 
 @pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Problem], Result]:
-    """Return a function that computes all bounds uncompiled, in one thread, because `errstate` applies to one."""
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], Any]:
+    """Return a function that runs another one uncompiled, in one thread, because `errstate` applies to one."""
 
-    def run(problem: Problem) -> Result:
+    def run(compute: Callable[[], Any]) -> Any:
         with monkeypatch.context() as patch, np.errstate(all="ignore"), single_threaded():
             for module in _KERNELS:
                 for name, compiled in list(vars(module).items()):
                     if hasattr(compiled, "py_func"):
                         patch.setattr(module, name, compiled.py_func)
-            return _all_bounds(problem)
+            return compute()
 
     return run
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(problems())
-def test_compiled_and_interpreted_bounds_agree(interpreted: Callable[[Problem], Result], problem: Problem) -> None:
+def test_compiled_and_interpreted_bounds_agree(
+    interpreted: Callable[[Callable[[], Any]], Any], problem: Problem
+) -> None:
     largest = 1 + float(np.abs(problem.vectors).max()) + float(np.abs(problem.query.vectors).max())
-    for (compiled, error), (plain, _) in zip(_all_bounds(problem), interpreted(problem), strict=True):
-        np.testing.assert_allclose(compiled, plain, rtol=1e-4, atol=1e-5 * largest + error)
+    close: dict[str, Any] = {"rtol": 1e-4, "atol": 1e-5 * largest}
+    quantised, plainly = _quantised(problem), interpreted(lambda: _quantised(problem))
+    for compiled, plain in zip(
+        _all_bounds(problem, quantised), interpreted(lambda: _all_bounds(problem, quantised)), strict=True
+    ):
+        np.testing.assert_allclose(compiled, plain, **close)
+    np.testing.assert_allclose(quantised.base, plainly.base, **close)
+    np.testing.assert_allclose(quantised.nearest, plainly.nearest, **close)
+    # An excess over the least cost that is a whole number of steps may be rounded down to the one before.
+    assert np.abs(quantised.above.astype(int) - plainly.above).max(initial=0) <= 1
 
 
 @njit(fastmath=MINIMA)
