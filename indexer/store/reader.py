@@ -57,8 +57,10 @@ class Reader(DocumentReader, FieldReader, StageReader):
         """Return the stored documents among those with the given keys, by key."""
         columns = (DOCUMENTS.c[name] for name in ("key", *StoredState._fields))
         rows = self._tuples_within(select(*columns), DOCUMENTS.c.key, keys)
-        # Unpacking the place as a list would take a fourth longer.
-        return {key: StoredState(of, digest, bool(none), source, file) for key, of, digest, none, source, file in rows}
+        return {
+            key: StoredState(id_, digest, bool(wordless), source, file)
+            for key, id_, digest, wordless, source, file in rows
+        }
 
     def sources(self) -> list[StoredSource]:
         """Return all sources, by place, and first the documents whose source is unknown if there are any."""
