@@ -425,13 +425,16 @@ class Collection(StoredDocuments):
         scores: "Scores | None" = None,
         rank: str | None = None,
         gamma: float | None = None,
+        *,
+        full: bool = False,
     ) -> "Ranking":
         """Rank stored documents, the candidates of another engine, by their stored words: no text is read.
 
-        All of them come back, as of `Reranker.rank`, which has the same options. A key that the collection lacks comes
+        All of them come back, as of `Reranker.rank`, which has the same options; with `full`, they have their whole
+        texts, which are read then. A key that the collection lacks comes
         last, as `wordless`; UnknownKey if it lacks all of them.
         """
-        options = SearchOptions(rank=rank, gamma=gamma)
+        options = SearchOptions(rank=rank, gamma=gamma, full=full)
         return self._view.run(lambda searcher: searcher.rerank(query, keys, k, scores, options))
 
     def rerank_many(
@@ -442,12 +445,14 @@ class Collection(StoredDocuments):
         scores: "Iterable[Scores | None]" = _NO_SCORES,
         rank: str | None = None,
         gamma: float | None = None,
+        *,
+        full: bool = False,
     ) -> "Iterator[Ranking]":
         """Rank the documents `keys` of each of many queries, in order, faster than one by one; see `rerank`.
 
         A query that cannot be ranked has a `problem`, and its candidates in the order given, as wordless.
         """
-        options = SearchOptions(rank=rank, gamma=gamma)
+        options = SearchOptions(rank=rank, gamma=gamma, full=full)
         tasks = ((query, own, given) for query, own, given in zip(queries, keys, scores, strict=False))
         return self._view.run_many(lambda searcher: searcher.rerank_many(tasks, k, options), options)
 

@@ -86,6 +86,11 @@ class Document:
             object.__setattr__(self, "vector", _float32(self.key, self.vector))
 
 
+def whole_text(texts: Iterable[str]) -> str:
+    """Return the texts of a document's parts as one, separated by empty lines."""
+    return "\n\n".join(texts)
+
+
 def _float32(key: str, vector: Iterable[float]) -> tuple[float, ...]:
     """Return the numbers of a vector, each as the nearest float32; TypeError names the document `key`."""
     # Iterating over a NumPy array takes four times as long as over a list.

@@ -23,6 +23,14 @@ def flattened(metadata: Metadata) -> Iterator[tuple[str, str]]:
         yield from _values(name, value)
 
 
+def values_by_field(metadata: Metadata) -> dict[str, list[str]]:
+    """Return the values of every field by its name; see `flattened`."""
+    fields: dict[str, list[str]] = {}
+    for name, value in flattened(metadata):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
 def _values(name: str, value: object) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for inner, item in value.items():

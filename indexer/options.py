@@ -32,6 +32,8 @@ class SearchOptions:
 
     `explained`: include the flows of each hit.
 
+    `full`: include the whole text of each hit, `Hit.text`.
+
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
@@ -48,6 +50,7 @@ class SearchOptions:
     where: Where | None = None
     max_distance: float | None = None
     explained: bool = False
+    full: bool = False
     budget: float | None = None
     stop: Callable[[], bool] | None = None
 

@@ -30,7 +30,8 @@ class Hit:
 
     `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
     requested. `scored` is the value of the scorer that ranked the document. If a sum did, `total` is its value, smaller
-    being better, `parts` are the values of its terms by name, and `distance` is the WMD if that is one of them.
+    being better, `parts` are the values of its terms by name, and `distance` is the WMD if that is one of them. `text`
+    is the whole text, its parts separated by empty lines, None unless it was requested.
 
     Where candidates were reranked, `candidate` is the index among them. If not `exact`, the document was pruned: what
     ranks it, `total` or else `distance`, is a lower bound. A `wordless` one has no known word, or is not in the
@@ -50,6 +51,7 @@ class Hit:
     candidate: int | None = None
     exact: bool = True
     wordless: bool = False
+    text: str | None = None
 
     @property
     def score(self) -> float:

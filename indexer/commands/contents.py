@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from shutil import get_terminal_size
+from typing import Annotated, Literal
 
 import typer
 
 from moverank.indexer.commands.completion import complete_key
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, Where
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, Where
 
 app = typer.Typer()
 
@@ -21,21 +22,30 @@ def list_documents(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=0, help="Show only the first so many documents. [default: all]")
     ] = None,
+    format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
-    """List the documents, one a line: key, title, label and metadata."""
+    """List the documents, one a line: key, title, label and metadata; cut to the width of a terminal, else whole."""
     from moverank.indexer.cluster.opening import open_listing
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.formatters.csv_tables import entry_table, fields_of
     from moverank.indexer.formatters.document_views import entry_line
     from moverank.indexer.formatters.json_objects import entry_object
-    from moverank.indexer.formatters.output import note, print_object
+    from moverank.indexer.formatters.output import note, print_lines, print_object
 
-    aligned = sys.stdout.isatty()
+    if format == "csv" and as_json:
+        raise UsageError("--format csv goes without --json")
+    width = get_terminal_size().columns if sys.stdout.isatty() else None
     with open_listing(index, where) as contents:
-        for entry in contents.entries(limit):
-            if as_json:
-                print_object(entry_object(entry))
-            else:
-                typer.echo(entry_line(entry, aligned=aligned))
+        if format == "csv":
+            fields = fields_of(entry.metadata for entry in contents.entries(limit))
+            print_lines(entry_table(contents.entries(limit), fields))
+        else:
+            for entry in contents.entries(limit):
+                if as_json:
+                    print_object(entry_object(entry))
+                else:
+                    typer.echo(entry_line(entry, width))
         shown, total = len(contents), contents.total
     if as_json:
         return
@@ -77,20 +87,29 @@ def export(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="File to write; .gz is compressed. [default: print]"),
     ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Literal["jsonl", "csv"] | None,
+        typer.Option("--format", help="jsonl, or csv for a spreadsheet. [default: by the name of the file, or jsonl]"),
+    ] = None,
 ) -> None:
-    """Write documents as JSONL, from which `index` or `threads` makes the same documents again."""
+    """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
     from moverank.indexer.collection import Collection
+    from moverank.indexer.formatters.csv_tables import document_table, fields_of
     from moverank.indexer.formatters.exported_lines import write_lines
-    from moverank.indexer.formatters.output import note, print_object
+    from moverank.indexer.formatters.output import json_line, note, print_lines
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.readers.stored_record import record_of
 
+    as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
     with Collection.open(index) as collection, collection.contents(where) as contents:
-        records, total = map(record_of, contents.documents()), len(contents)
+        if as_csv:
+            fields = fields_of(entry.metadata for entry in contents.entries())
+            lines = document_table(contents.documents(), fields)
+        else:
+            lines = (json_line(record_of(document)) for document in contents.documents())
         if output is None or str(output) == "-":
-            for record in records:
-                print_object(record)
-            return
-        with Bars() as bars:
-            write_lines(output, records, total, bars)
-    note(f"{total:,} documents are in {output}")
+            print_lines(lines)
+        else:
+            with Bars() as bars:
+                write_lines(output, lines, len(contents), bars)
+            note(f"{len(contents):,} documents are in {output}")

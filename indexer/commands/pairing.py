@@ -1,13 +1,13 @@
 """The command `pairs`: near duplicates of a collection."""
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from moverank.indexer.commands.completion import complete_rank
 from moverank.indexer.commands.failures import interruptible
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Where
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, TableFormat, Where
 
 app = typer.Typer()
 
@@ -35,15 +35,13 @@ def pairs(
     ] = None,
     gamma: Gamma = None,
     where: Where = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")
-    ] = "text",
+    format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
     """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
     from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import note, note_compiling, print_object
+    from moverank.indexer.formatters.output import note, note_compiling, print_lines, print_object
     from moverank.indexer.formatters.pair_lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
     from moverank.indexer.formatters.progress_bars import Bars
 
@@ -57,10 +55,9 @@ def pairs(
         for each in cluster_objects(found) if clusters else pair_objects(found):
             print_object(each)
         return
-    for line in (
-        csv_lines(found, clusters=clusters)
-        if format == "csv"
-        else lines(found, clusters=clusters, aligned=sys.stdout.isatty())
-    ):
-        typer.echo(line)
+    if format == "csv":
+        print_lines(csv_lines(found, clusters=clusters))
+    else:
+        for line in lines(found, clusters=clusters, aligned=sys.stdout.isatty()):
+            typer.echo(line)
     note(summary_line(found))

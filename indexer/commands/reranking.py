@@ -36,6 +36,10 @@ def rerank(
     rank: Rank = None,
     gamma: Gamma = None,
     tag: Annotated[str, typer.Option(metavar="NAME", help="Name of the run that is written.")] = "moverank",
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="With --json or JSONL: add the whole text of each candidate of the collection."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
@@ -53,7 +57,7 @@ def rerank(
     given = dict(read_queries(queries)) if queries else {}
     note_compiling()
     complete = True
-    with ListReranker(index, embedding, given, RerankOptions(k, rank, gamma)) as reranker:
+    with ListReranker(index, embedding, given, RerankOptions(k, rank, gamma, full)) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run)):
             if ranking.problem:
                 complete = False

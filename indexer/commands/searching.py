@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ from moverank.indexer.commands.shared_options import (
     Distance,
     Exact,
     Flows,
+    Full,
     Gamma,
     Index,
     Json,
@@ -27,6 +29,7 @@ from moverank.indexer.commands.shared_options import (
     QueryVector,
     Rank,
     Server,
+    TableFormat,
     Where,
 )
 from moverank.indexer.options import SearchOptions
@@ -59,6 +62,7 @@ def search(  # over 40 lines: most of them are its options
     max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
+    full: Full = False,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -75,35 +79,34 @@ def search(  # over 40 lines: most of them are its options
     ] = None,
     query_vector: QueryVector = None,
     format: Annotated[  # noqa: A002 - the option's name
-        Literal["text", "trec"], typer.Option("--format", help="trec: print the hits of --queries as a TREC run.")
+        Literal["text", "csv", "trec"],
+        typer.Option("--format", help="csv: a table with a header; trec: the hits of --queries as a TREC run."),
     ] = "text",
     server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to a text, a file or a thread."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import print_ranking
 
     if sum(given is not None for given in (query, queries, file, thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
-    if format == "trec" and (queries is None or as_json):
-        raise UsageError("--format trec needs --queries, and goes without --json")
-    explained = explain or not (as_json or format == "trec")
+    if format == "trec" and queries is None:
+        raise UsageError("--format trec needs --queries")
+    output = _output(format, flows=explain, as_json=as_json)
     options = search_options(
-        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
+        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
     if query_vector == "-" and "-" in (file, thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, file, thread, query_vector)
     with _searchable(index, server, options) as collection:
         if single is not None:
-            ranking = collection.search(single, options, vector=_vector(query_vector))
-            print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
+            _print_ranking(collection.search(single, options, vector=_vector(query_vector)), output)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
             answers = _with_bad_lines(batch, rankings)
-            _print_rankings(named, answers, flows=explain, as_json=as_json, as_run=format == "trec")
+            _print_rankings(named, answers, output)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -122,23 +125,22 @@ def similar(
     max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
+    full: Full = False,
+    format: TableFormat = "text",  # noqa: A002 - the option's name
     server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
-    from moverank.indexer.formatters.output import print_ranking
-
-    explained = explain or not as_json
+    output = _output(format, flows=explain, as_json=as_json)
     options = search_options(
-        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=explained
+        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
     with _searchable(index, server, options) as collection:
         if len(keys) == 1 and not as_json:
-            ranking = collection.similar(keys[0], options)
-            print_ranking(ranking, ranking.seconds, flows=explain, as_json=as_json)
+            _print_ranking(collection.similar(keys[0], options), output)
         else:
             rankings = collection.similar_many(keys, options)
-            _print_rankings([(key, key) for key in keys], rankings, flows=explain, as_json=as_json)
+            _print_rankings([(key, key) for key in keys], rankings, output)
 
 
 @app.command(epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `... --html why.html`')
@@ -249,6 +251,7 @@ def search_options(
     limits: tuple[float | None, float | None],
     *,
     explained: bool,
+    full: bool,
 ) -> SearchOptions:
     """Return the options of a search; `ranking`: --rank and --distance; `where`: the conditions of --where.
 
@@ -263,6 +266,7 @@ def search_options(
         gamma=gamma,
         where=where,
         explained=explained,
+        full=full,
         max_distance=limits[0],
         budget=limits[1],
     )
@@ -279,24 +283,53 @@ def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]"
             yield next(rankings)
 
 
-def _print_rankings(
-    queries: Sequence[tuple[str, str]],
-    rankings: "Iterable[Ranking]",
-    *,
-    flows: bool,
-    as_json: bool,
-    as_run: bool = False,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """How rankings are printed: `text`, `json`, `csv` or `trec`; `flows`: with all flows of each hit."""
+
+    format: str
+    flows: bool
+
+    @property
+    def explained(self) -> bool:
+        """Return whether the flows of hits are needed: text shows the heaviest ones in any case."""
+        return self.format == "text" or (self.flows and self.format == "json")
+
+
+def _output(chosen: str, *, flows: bool, as_json: bool) -> _Output:
+    """Return the output that --format, --explain and --json request; UsageError if they contradict each other."""
+    from moverank.indexer.errors import UsageError
+
+    if as_json and chosen != "text":
+        raise UsageError(f"--format {chosen} goes without --json")
+    return _Output("json" if as_json else chosen, flows)
+
+
+def _print_ranking(ranking: "Ranking", output: _Output) -> None:
+    """Print the ranking of a single query."""
+    from moverank.indexer.formatters.output import print_hit_table, print_ranking
+    from moverank.indexer.progress import silent
+
+    if output.format == "csv":
+        print_hit_table([("", "")], [ranking], several=False, progress=silent)
+    else:
+        print_ranking(ranking, ranking.seconds, flows=output.flows, as_json=output.format == "json")
+
+
+def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
-    from moverank.indexer.formatters.output import print_rankings, print_run
+    from moverank.indexer.formatters.output import print_hit_table, print_rankings, print_run
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.progress import silent
 
     # Rankings on the same terminal would be interleaved with the bar.
     with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
-        if as_run:
+        if output.format == "trec":
             complete = print_run(queries, rankings, progress=bars)
+        elif output.format == "csv":
+            complete = print_hit_table(queries, rankings, several=True, progress=bars)
         else:
-            complete = print_rankings(queries, rankings, flows=flows, as_json=as_json, progress=bars)
+            as_json = output.format == "json"
+            complete = print_rankings(queries, rankings, flows=output.flows, as_json=as_json, progress=bars)
     if not complete:
         sys.exit(FAILED)

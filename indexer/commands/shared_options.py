@@ -268,6 +268,8 @@ Server = Annotated[
         help="Search by a running `moverank serve`, in its collection of this name; $MOVERANK_TOKEN is its token.",
     ),
 ]
+Full = Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")]
+TableFormat = Annotated[Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]
 
 # ---- evaluate

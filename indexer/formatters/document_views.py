@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Metadata, Origin
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.metadata import flattened
+from moverank.indexer.metadata import values_by_field
 from moverank.indexer.scope import UNKNOWN_SOURCE
 
 if TYPE_CHECKING:  # they load SQLAlchemy
@@ -13,41 +13,43 @@ if TYPE_CHECKING:  # they load SQLAlchemy
     from moverank.indexer.store import Entry
 
 _LONGEST_VALUE, _LONGEST_LINE = 40, 120
-_KEY, _TITLE = 16, 48  # columns
+_KEY, _LEAST_TITLE = 16, 24  # columns
 
 
 def metadata_line(metadata: Metadata) -> str:
     """Return metadata on one line in the form of conditions, `year=2019 tags=heating,wiring`, cut if they are long."""
-    fields: dict[str, list[str]] = {}
-    for name, value in flattened(metadata):
-        fields.setdefault(name, []).append(_cut(printable(value), _LONGEST_VALUE))
-    return _cut("  ".join(f"{printable(name)}={','.join(values)}" for name, values in fields.items()), _LONGEST_LINE)
+    return _cut(_conditions(metadata, _LONGEST_VALUE), _LONGEST_LINE)
 
 
-def entry_line(entry: "Entry", *, aligned: bool) -> str:
-    """Return key, title, label and metadata in columns: `aligned` for a terminal, else separated by tabs.
+def _conditions(metadata: Metadata, longest: int | None = None) -> str:
+    """Return metadata in the form of conditions, each value cut to at most `longest` characters, None for whole."""
+    fields = values_by_field(metadata).items()
+    shown = ((printable(name), [_cut(printable(value), longest) for value in values]) for name, values in fields)
+    return "  ".join(f"{name}={','.join(values)}" for name, values in shown)
+
+
+def entry_line(entry: "Entry", width: int | None) -> str:
+    """Return key, title, label and metadata: in columns, cut to the `width` of a terminal, or whole between tabs.
 
     A document without any known word, which no search finds, is marked.
     """
-    facts = metadata_line(entry.metadata)
+    facts = _conditions(entry.metadata)
     about = "  ".join(filter(None, (facts, "(no known word)" if entry.wordless else "")))
     cells = [printable(text) for text in (entry.key, entry.title, entry.label or "")]
-    if not aligned:
+    if width is None:
         return "\t".join([*cells, about])
     key, title, label = cells
-    shown = (f"{key:<{_KEY}}", f"{_cut(title, _TITLE):<{_TITLE}}", f"[{label}]" if label else "", about)
-    return "  ".join(filter(None, shown)).rstrip()
+    longest = max(_LEAST_TITLE, 2 * width // 5)
+    shown = (_padded(key, _KEY), _padded(_cut(title, longest), longest), f"[{label}]" if label else "", about)
+    return _cut("  ".join(filter(None, shown)).rstrip(), width)
 
 
 def document_lines(description: "Description") -> Iterator[str]:
     """Yield the facts about a document, then the text of each part below its rank."""
     document = description.document
     yield f"{document.key}  {document.title}"
-    fields: dict[str, list[str]] = {}
-    for name, value in flattened(document.metadata):
-        fields.setdefault(name, []).append(value)
     facts = [] if document.label is None else [("label", document.label)]
-    facts += [(name, ", ".join(values)) for name, values in fields.items()]
+    facts += [(name, ", ".join(values)) for name, values in values_by_field(document.metadata).items()]
     if document.vector is not None:
         facts.append(("vector", f"{len(tuple(document.vector)):,} numbers"))
     facts += [("source", _place(description.origin)), ("words", _words(description))]
@@ -72,5 +74,17 @@ def _words(description: "Description") -> str:
     return f"{description.words:,}{without}"
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _cut(text: str, length: int | None) -> str:
+    """Return a text cut to at most `length` columns, None for all of it; some characters take two columns."""
+    if length is None or (len(text) <= length and text.isascii()):
+        return text
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= length else f"{set_cell_size(text, length - 1).rstrip()}…"
+
+
+def _padded(text: str, width: int) -> str:
+    """Return a text with spaces up to a width in columns."""
+    from rich.cells import cell_len
+
+    return text + " " * max(0, width - cell_len(text))

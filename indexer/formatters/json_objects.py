@@ -100,6 +100,8 @@ def _hit_object(rank: int, hit: "Hit") -> dict[str, Any]:
         "metadata": dict(hit.metadata),
         "snippet": hit.snippet,
     }
+    if hit.text is not None:
+        values["text"] = hit.text
     if hit.total is not None:
         values |= {"total": hit.total, "parts": _parts_object(hit.parts)}
     if hit.candidate is not None:

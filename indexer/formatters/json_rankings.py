@@ -38,4 +38,5 @@ def _hit(values: Mapping[str, Any]) -> Hit:
         tuple((name, nan if value is None else float(value)) for name, value in values.get("parts", {}).items()),
         total,
         values["metadata"],
+        text=values.get("text"),
     )

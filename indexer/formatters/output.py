@@ -78,6 +78,27 @@ def print_run(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]",
     return complete
 
 
+def print_hit_table(
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", *, several: bool, progress: Progress
+) -> bool:
+    """Print the `rankings` of `queries` (id, text) as one table; return whether all queries could be answered.
+
+    The header has the fields of all hits, so nothing is printed before the last query is answered. `several`: with a
+    column of ids. `progress` is called after each query.
+    """
+    from moverank.indexer.formatters.csv_tables import hit_table
+
+    answers, complete = [], True
+    for done, ((id_, _), ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
+        progress("Searching", done, len(queries), "queries")
+        if ranking.problem:
+            complete = False
+            note(f"{id_}: {ranking.problem}")
+        answers.append((id_, ranking))
+    print_lines(hit_table(answers, several=several))
+    return complete
+
+
 def note_compiling() -> None:
     """Print a note if kernels are compiled: the first search on a machine takes some seconds longer."""
     from moverank.rerank.kernels import when_compiling
@@ -129,14 +150,25 @@ def print_check(problems: Sequence[str], *, as_json: bool) -> None:
         typer.echo("nothing is wrong")
 
 
+def json_line(values: dict[str, Any]) -> str:
+    """Return an object as a line of JSON, without control characters."""
+    return printable_json(json.dumps(values, ensure_ascii=False))
+
+
 def print_object(values: dict[str, Any]) -> None:
     """Print a line of JSON; characters that standard output cannot encode are escaped."""
-    text = printable_json(json.dumps(values, ensure_ascii=False))
+    text = json_line(values)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(values)
     typer.echo(text)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of a file that other programs read, in UTF-8 whatever the encoding of the terminal."""
+    for line in lines:
+        typer.echo(line.encode(errors="replace"))
 
 
 def print_text(line: str) -> None:

@@ -1,10 +1,9 @@
 """Pairs of documents, and clusters of them, as lines of text, of CSV, and as JSON objects."""
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
+from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.search.pairs import Pairs
 
@@ -27,13 +26,13 @@ def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
     """Yield a header, then a line for each pair, or for each document of a cluster."""
     if clusters:
         titles = _titles(found)
-        yield _csv(["cluster", "key", "title"])
+        yield csv_line(["cluster", "key", "title"])
         for number, keys in enumerate(found.clusters, start=1):
-            yield from (_csv([number, key, titles[key]]) for key in keys)
+            yield from (csv_line([number, key, titles[key]]) for key in keys)
         return
-    yield _csv(["distance", "key", "other", "title", "other_title"])
+    yield csv_line(["distance", "key", "other", "title", "other_title"])
     for pair in found.pairs:
-        yield _csv([repr(pair.distance), *pair.keys, *pair.titles])
+        yield csv_line([pair.distance, *pair.keys, *pair.titles])
 
 
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
@@ -67,9 +66,3 @@ def _line(cells: list[str], *, aligned: bool) -> str:
         return "\t".join(shown)
     *first, last = shown
     return "  ".join([first[0].rjust(6), *(f"{cell:<{_KEY}}" for cell in first[1:]), last]).rstrip()
-
-
-def _csv(cells: list[Any]) -> str:
-    line = StringIO()
-    csv.writer(line, lineterminator="").writerow([printable(str(cell)) for cell in cells])
-    return line.getvalue()

@@ -27,5 +27,7 @@ def _entry(candidates: CandidateList, hit: Hit) -> dict[str, Any]:
     value: dict[str, Any] = {"distance": None if isnan(hit.distance) else hit.distance}
     if hit.total is not None:
         value["total"] = hit.total
+    if hit.text is not None:
+        value["text"] = hit.text
     flags = {"exact": hit.exact} | ({"wordless": True} if hit.wordless else {})
     return {**candidates.entries[hit.candidate or 0], "score": hit.score, **value, **flags}

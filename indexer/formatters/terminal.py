@@ -46,8 +46,10 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
             lines.append(Padding(Text(metadata_line(hit.metadata), style="dim"), _INDENT, expand=False))
         if hit.parts:
             lines.append(Padding(Text(_parts(hit.parts), style="cyan"), _INDENT, expand=False))
-        if hit.snippet:
-            lines.append(Padding(Text(printable(hit.snippet)), _INDENT, expand=False))
+        text = hit.snippet if hit.text is None else hit.text.strip()
+        if text:
+            shown = "\n".join(map(printable, text.split("\n")))
+            lines.append(Padding(Text(shown), _INDENT, expand=False))
         if hit.flows:
             view = flow_table(hit.flows) if flows else _short_flows(hit.flows)
             lines.append(Padding(view, _INDENT, expand=False))

@@ -20,11 +20,15 @@ _NO_QUERY = "there is no text of this query: give it by --queries"
 
 @dataclass(frozen=True, slots=True)
 class RerankOptions:
-    """`k`: how many of the first hits are exact, None: all. `rank`, `gamma`: as in `Reranker.rank`."""
+    """`k`: how many of the first hits are exact, None: all. `rank`, `gamma`: as in `Reranker.rank`.
+
+    `full`: stored candidates come with their whole texts.
+    """
 
     k: int | None = None
     rank: str | None = None
     gamma: float | None = None
+    full: bool = False
 
 
 class ListReranker:
@@ -71,7 +75,7 @@ class ListReranker:
             return iter(())
         queries, keys, scores = self._arguments(lists), [one.keys for one in lists], [one.scores for one in lists]
         own = self._options
-        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma)
+        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma, full=own.full)
 
     def _rank_texts(self, lists: Sequence[CandidateList]) -> Sequence[Ranking]:
         if not lists:

@@ -161,7 +161,7 @@ class DatabaseSearcher:
             return self._ranking(outcome, query, view, options)
 
     def _ranking(self, outcome: Outcome, query: Query, view: View, options: SearchOptions) -> Ranking:
-        stored = StoredHits.of(self._reader, self._parser(view).documents, outcome, query, explained=options.explained)
+        stored = StoredHits.of(self._reader, self._parser(view).documents, outcome, query, options)
         return ranking_of(stored, outcome, query)
 
     def _answer_many(self, items: Iterable[_Item], parse: _Parse[_Item], options: SearchOptions) -> Iterator[Ranking]:

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from moverank.indexer.documents import whole_text
+from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import explain_words
 from moverank.indexer.search.query import Outcome, Query, QueryWords
@@ -17,21 +19,25 @@ from moverank.rerank.ranking import Hit, Ranking
 
 @dataclass(frozen=True, slots=True)
 class StoredHits:
-    """What the database has about hits, by id: fields, texts, metadata, and the words of bags whose flows are shown."""
+    """What the database has about hits, by id: fields, texts, metadata, and the words of bags whose flows are shown.
+
+    `full`: the hits have their whole texts.
+    """
 
     shown: Mapping[int, DisplayFields]
     texts: Mapping[int, Sequence[str]]
     metadata: Mapping[int, Mapping[str, Any]]
     bags: Mapping[int, QueryWords]
+    full: bool
 
     @classmethod
     def of(
-        cls, reader: Reader, documents: DocumentWords, outcome: Outcome, query: Query, *, explained: bool
+        cls, reader: Reader, documents: DocumentWords, outcome: Outcome, query: Query, options: SearchOptions
     ) -> "StoredHits":
-        """Read the hits of the `outcome` of `query`, with bags if `explained`; both readers see the searched state."""
+        """Read the hits of an `outcome` with what `options` request of them; both readers see the searched state."""
         ids = outcome.ids.tolist()
-        bags = _bags(documents, query, ids) if explained else {}
-        return cls(reader.shown(ids), reader.texts(ids), reader.metadata(ids), bags)
+        bags = _bags(documents, query, ids) if options.explained else {}
+        return cls(reader.shown(ids), reader.texts(ids), reader.metadata(ids), bags, options.full)
 
 
 def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
@@ -42,11 +48,13 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
         flows = explain_words(query.words, stored.bags[id_]).flows if id_ in stored.bags else ()
         about = [flow.target for flow in flows] or query.words.all_texts or query.words.texts
         key, title, label = stored.shown[id_]
-        extract = snippet(stored.texts.get(id_, []), title, about)
+        texts = stored.texts.get(id_, [])
+        extract, text = snippet(texts, title, about), whole_text(texts) if stored.full else None
         parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
-        hits.append(Hit(key, distance, title, label, extract, flows, scored, parts, total, stored.metadata[id_]))
+        about_hit = (key, distance, title, label, extract, flows, scored, parts, total, stored.metadata[id_])
+        hits.append(Hit(*about_hit, text=text))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
     words = query.words
     return Ranking(

@@ -21,11 +21,19 @@ RerankTask = tuple[QueryText, Sequence[str], Scores | None]
 
 
 def rerank_many(
-    reader: Reader, view: View, parser: QueryParser, tasks: Iterable[RerankTask], k: int | None, plain: Query
+    reader: Reader,
+    view: View,
+    parser: QueryParser,
+    tasks: Iterable[RerankTask],
+    k: int | None,
+    plain: Query,
+    *,
+    full: bool,
 ) -> Iterator[Ranking]:
     """Rank the candidates of each task, the first `k` (None: all) exactly, in the order of the tasks.
 
-    `plain` is a query without words. Candidates of a query that cannot be answered stay in the order given.
+    `plain` is a query without words. `full`: with whole texts. Candidates of a query that cannot be answered stay in
+    the order given.
     """
     waiting = deque[Sequence[str] | StoredCandidates]()
 
@@ -33,7 +41,7 @@ def rerank_many(
         for text, keys, scores in tasks:
             waiting.append(keys)
             try:
-                waiting[-1] = candidates = StoredCandidates.of(reader, keys, scores)
+                waiting[-1] = candidates = StoredCandidates.of(reader, keys, scores, full=full)
                 yield parser.text(text, candidates.restrict(plain, k))
             except (NoKnownWords, UnknownKey) as error:
                 yield str(error)

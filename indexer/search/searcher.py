@@ -131,7 +131,7 @@ class Searcher:
     ) -> Ranking:
         """Rank the documents `keys`; see `Collection.rerank`. Raises NoKnownWords and UnknownKey."""
         with self.database:
-            candidates = StoredCandidates.of(self._reader, keys, scores)
+            candidates = StoredCandidates.of(self._reader, keys, scores, full=options.full)
             query = self._parser.text(text, candidates.restrict(self._parser.resolve(options), k))
         return candidates.ranking(answer(self._view, query), query)
 
@@ -139,7 +139,7 @@ class Searcher:
         """Rank the documents of each of many queries; see `Collection.rerank_many`."""
         plain = self._parser.resolve(options)
         self._prepare(plain.ranking, silent)  # as in `_answer_many`
-        yield from rerank_many(self._reader, self._view, self._parser, tasks, k, plain)
+        yield from rerank_many(self._reader, self._view, self._parser, tasks, k, plain, full=options.full)
 
     def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
         """Return in how many documents each word occurs, and each stem of some `languages`."""
@@ -214,7 +214,7 @@ class Searcher:
     def ranking(self, query: Query, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with what is stored about its hits."""
         with self.database:
-            stored = StoredHits.of(self._reader, self._parser.documents, outcome, query, explained=options.explained)
+            stored = StoredHits.of(self._reader, self._parser.documents, outcome, query, options)
         return ranking_of(stored, outcome, query)
 
     def _answer_many(
@@ -227,9 +227,7 @@ class Searcher:
             if isinstance(parsed, str) or outcome is None:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))
             else:
-                stored = StoredHits.of(
-                    self._reader, self._parser.documents, outcome, parsed, explained=options.explained
-                )
+                stored = StoredHits.of(self._reader, self._parser.documents, outcome, parsed, options)
                 yield ranking_of(stored, outcome, parsed)
 
 

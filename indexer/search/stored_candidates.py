@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from moverank.indexer.documents import whole_text
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.search.engine_scores import Scores, engine_scores
 from moverank.indexer.search.query import Outcome, Prior, Query
@@ -22,20 +23,25 @@ class StoredCandidates:
     scores: Prior | None
 
     @classmethod
-    def of(cls, reader: Reader, keys: Sequence[str], scores: Scores | None) -> "StoredCandidates":
-        """Find documents by key; UnknownKey if there is none of them, UsageError for a single key or bad scores."""
+    def of(cls, reader: Reader, keys: Sequence[str], scores: Scores | None, *, full: bool) -> "StoredCandidates":
+        """Find documents by key, and read their texts if `full`.
+
+        Raises UnknownKey if there is none of them, UsageError for a single key or bad scores.
+        """
         if isinstance(keys, str):
             raise UsageError("keys must be a sequence of keys, not a single string: put it into a list")
         known = reader.known(list(dict.fromkeys(keys)))
         if keys and not known:
             raise UnknownKey(f"the collection has none of the candidates: no document has the key {keys[0]!r}")
         ids = [known[key].id if key in known else 0 for key in keys]
-        shown, metadata = reader.shown(sorted({*ids} - {0})), reader.metadata(sorted({*ids} - {0}))
+        stored = sorted({*ids} - {0})
+        shown, metadata, texts = reader.shown(stored), reader.metadata(stored), reader.texts(stored) if full else {}
         ranked: dict[int, list[Candidate]] = {}
         missing = []
         for index, (key, id_) in enumerate(zip(keys, ids, strict=True)):
             if id_:
-                found = Candidate(index, key, shown[id_].title, shown[id_].label, metadata[id_])
+                text = whole_text(texts.get(id_, [])) if full else None
+                found = Candidate(index, key, shown[id_].title, shown[id_].label, metadata[id_], text)
                 ranked.setdefault(id_, []).append(found)
             else:
                 missing.append(Candidate(index, key))

@@ -13,18 +13,19 @@ from moverank.rerank.ranking import Hit, Ranking
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What is shown of a candidate: its `index` among all, its key, title, label and metadata."""
+    """What is shown of a candidate: its `index` among all, key, title, label, metadata, and text if requested."""
 
     index: int
     key: str
     title: str = ""
     label: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    text: str | None = None
 
     def hit(self, distance: float, score: float, **others: Any) -> Hit:
         """Return a hit with a distance, a score, and other fields by name."""
         about = self.key, distance, self.title, self.label
-        return Hit(*about, scored=score, metadata=self.metadata, candidate=self.index, **others)
+        return Hit(*about, scored=score, metadata=self.metadata, candidate=self.index, text=self.text, **others)
 
 
 class _Place(NamedTuple):

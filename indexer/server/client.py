@@ -133,6 +133,7 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "where": options.where,
         "max_distance": options.max_distance,
         "explain": options.explained,
+        "full": options.full or None,
         "budget": options.budget,
     }
     return {name: value for name, value in values.items() if value is not None}

@@ -147,7 +147,7 @@ async def rerank(served: ServedHere, state: State, request: Request, body: Store
     query = as_query(body.query, state.limits)
 
     def work(view: View, task: Task) -> Object:
-        options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        options = Options(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
         ranking = counted(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking_object(ranking, ranking.seconds)
 

@@ -41,6 +41,7 @@ class Options(Ranked):
     where: Where | None = None
     max_distance: Finite | None = Field(default=None, ge=0)
     explain: bool = False
+    full: bool = False
 
     def resolved(self, limits: Limits, task: Task) -> SearchOptions:
         """Return the options of the search, which ends when the `task` does; Problem 422 beyond a limit."""
@@ -57,6 +58,7 @@ class Options(Ranked):
             where=self.where,
             max_distance=self.max_distance,
             explained=self.explain,
+            full=self.full,
             budget=self.budget,
             stop=task.over,
         )
@@ -103,6 +105,7 @@ class StoredRerankBody(Ranked):
     keys: list[str]
     k: int | None = Field(default=None, ge=1)
     scores: list[Finite | None] | None = None
+    full: bool = False
 
 
 def as_query(text: Text, limits: Limits, name: str = "the query") -> Document:

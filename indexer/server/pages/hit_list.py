@@ -7,7 +7,7 @@ from typing import Any
 from moverank.indexer.documents import Metadata
 from moverank.indexer.formatters.query_words import ranking_words
 from moverank.indexer.formatters.sentences import verdict, work_done
-from moverank.indexer.metadata import flattened
+from moverank.indexer.metadata import values_by_field
 from moverank.indexer.server.pages.marking import Segments, marked, marks_of_words, words_of
 from moverank.indexer.server.served import State as View
 from moverank.rerank.ranking import Hit, Ranking
@@ -56,10 +56,7 @@ def shown_ranking(ranking: Ranking, view: View, texts: list[str]) -> dict[str, A
 
 def metadata_values(metadata: Metadata) -> list[tuple[str, str]]:
     """Return names and values of metadata, the values of a list in one; long ones are cut."""
-    fields: dict[str, list[str]] = {}
-    for name, value in flattened(metadata):
-        fields.setdefault(name, []).append(value)
-    joined = ((name, ", ".join(values)) for name, values in fields.items())
+    joined = ((name, ", ".join(values)) for name, values in values_by_field(metadata).items())
     return [(name, text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") for name, text in joined]
 
 
