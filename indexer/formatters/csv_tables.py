@@ -30,8 +30,8 @@ def csv_line(cells: Iterable[Cell]) -> str:
     as cells are quoted; other control characters become spaces.
     """
     line = StringIO()
-    csv.writer(line, lineterminator="").writerow([_text(cell) for cell in cells])
-    return line.getvalue()
+    csv.writer(line, lineterminator="\n").writerow([_text(cell) for cell in cells])
+    return line.getvalue()[:-1]
 
 
 def hit_table(answers: Sequence[tuple[str, Ranking]], *, several: bool) -> Iterator[str]:

@@ -136,6 +136,24 @@ def files() -> Iterator[Case]:
     yield Case("a thread without comments", thread, 0, "1 added")
 
 
+def outputs() -> Iterator[Case]:
+    """Yield whole texts, tables for spreadsheets, and lists in a pipe."""
+    long = "(echo cat; yes dog | head -n 99; echo end) > long.txt; moverank index long.txt -i old"
+    whole = f"{long}; moverank search dog --full --json --rank bm25 -k 1 -i old"
+    yield Case("the whole text of a hit", whole, 0, 'end"')
+    yield Case(
+        "hits for a spreadsheet", "moverank search cat -i old -k 1 --format csv", 0, "rank,key,title,label,distance"
+    )
+    yield Case("similar documents, too", "moverank similar d1 d2 -i old -k 1 --format csv", 0, "query,rank,key")
+    formula = """echo '{"id": "f", "title": "=1+1", "text": "cat"}' > f.jsonl; moverank index f.jsonl -i old"""
+    yield Case("a title that is a formula", f"{formula}; moverank list -i old --format csv | tail -n 1", 0, "f,'=1+1")
+    exported = "moverank export -i old -o all.csv; moverank index all.csv -i new --embedding vectors.txt"
+    yield Case("documents through a spreadsheet and back", exported, 0, "2,000 added")
+    title = "cat " * 40 + "end"
+    listed = f"""echo '{{"id": "long", "title": "{title}", "text": "cat"}}' > l.jsonl; moverank index l.jsonl -i old"""
+    yield Case("a long title in a pipe", f"{listed}; moverank list -i old | tail -n 1", 0, title)
+
+
 def usage() -> Iterator[Case]:
     """Yield forms of help, and completion."""
     yield Case("-h", "moverank search -h", 0, "Usage: moverank search")
@@ -174,7 +192,7 @@ def main() -> None:
     show("| what failed | command | exit code | answer |")
     show("|---|---|---|---|")
     failed = 0
-    for case in (*environments(), *sources(), *files(), *searches(), *experiments(), *usage()):
+    for case in (*environments(), *sources(), *files(), *searches(), *experiments(), *outputs(), *usage()):
         code, line = answer(case)
         failed += code != case.code or case.expected not in line
         cells = (case.description, f"`{case.command}`", str(code), line[:160])

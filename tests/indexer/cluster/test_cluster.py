@@ -304,6 +304,14 @@ def test_many_queries_are_answered_in_order(both: tuple[Cluster, Collection]) ->
     assert found[1].problem == "the collection has no document with the key 'nobody'"
 
 
+def test_whole_texts_come_from_all_shards(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    texts = {document.key: "\n\n".join(part.text for part in document.parts) for document in one}
+    hits = cluster.search("ant bee", k=20, full=True).hits
+    assert len({shard_of(hit.key, cluster.file.names) for hit in hits}) > 1
+    assert [hit.text for hit in hits] == [texts[hit.key] for hit in hits]
+
+
 def test_words_that_no_shard_knows_are_reported(make_cluster: MakeCluster) -> None:
     with pytest.raises(NoKnownWords, match="no word that the collection has a vector for"):
         make_cluster(_documents(10)).search("nothing known", rank="wmd")

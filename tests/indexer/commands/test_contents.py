@@ -1,9 +1,12 @@
 """`list`, `show` and `export`: text, JSON, and the way back."""
 
+import csv
 import gzip
+import io
 import json
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import pytest
 
@@ -157,7 +160,7 @@ def test_a_failed_export_leaves_the_old_file(call: Call, more: Path, tmp_path: P
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("moverank.indexer.formatters.exported_lines.printable_json", full)
+    monkeypatch.setattr("moverank.indexer.formatters.output.json_line", full)
     answer = call("export", "-i", more, "-o", file)
     assert (answer.code, answer.sentence) == (1, f"{file}: cannot be written: No space left on device")
     assert file.read_text() == "old"
@@ -177,3 +180,48 @@ def test_everything_is_removed_only_on_demand(call: Call, more: Path) -> None:
     assert call("export", "-i", more).out == before
     assert call("remove", "-i", more, "--where", "year!=1", "--yes", "--json").json["removed"] == 12
     assert call("info", "-i", more, "--json").json["documents"] == 0
+
+
+def test_list_is_whole_in_a_pipe_and_as_wide_as_a_terminal(
+    call: Call, more: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = {"id": "k" * 50, "title": "猫の話 " * 40, "text": "cat", "by": "x" * 300, "label": "y" * 90}
+    (more.parent / "wide.jsonl").write_text(json.dumps(record))
+    assert call("index", more.parent / "wide.jsonl", "-i", more).code == 0
+    row = call("list", "-i", more).out.splitlines()[-1].split("\t")
+    assert row == ["k" * 50, ("猫の話 " * 40).strip(), "y" * 90, "by=" + "x" * 300]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for width in (60, 100):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = call("list", "-i", more).out.splitlines()
+        assert len(lines) == 13
+        assert all(sum(1 + (east_asian_width(char) in "WF") for char in line) <= width for line in lines)
+        assert lines[0].startswith("d0 ")
+        assert lines[-1].endswith("…")
+
+
+def test_list_and_export_are_tables_for_a_spreadsheet(call: Call, more: Path, tmp_path: Path) -> None:
+    answer = call("list", "-i", more, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    listed = call("list", "-i", more, "--json").lines
+    assert [(row["key"], row["parts"]) for row in rows] == [(one["key"], str(one["parts"])) for one in listed]
+    assert (rows[0]["year"], rows[10]["author.mail"], rows[10]["wordless"]) == ("2000", "a, b", "true")
+    assert len(call("list", "-i", more, "--format", "csv", "-n", "2").out.splitlines()) == 3
+    (row,) = csv.DictReader(io.StringIO(call("export", "-i", more, "--where", "price=3", "--format", "csv").out))
+    assert (row["key"], row["text"], row["price"]) == ("when", "cat", "3.0")
+    for name in ("all.csv", "all.csv.gz"):
+        assert call("export", "-i", more, "-o", tmp_path / name).sentence == f"12 documents are in {tmp_path / name}"
+    assert gzip.decompress((tmp_path / "all.csv.gz").read_bytes()) == (tmp_path / "all.csv").read_bytes()
+    assert call("export", "-i", more, "-o", tmp_path / "all.csv", "--format", "jsonl").code == 0
+    assert json.loads((tmp_path / "all.csv").read_text().splitlines()[0])["key"] == "d0"
+
+
+def test_an_exported_table_can_be_indexed(call: Call, collection: Path, vectors: Path, tmp_path: Path) -> None:
+    assert call("export", "-i", collection, "-o", tmp_path / "all.csv").code == 0
+    again = ("-i", tmp_path / "again")
+    assert call("index", tmp_path / "all.csv", *again, "--embedding", vectors).code == 0
+    for query in ("cat dog", "wine"):
+        one, other = (call("search", query, *where, "--json").json["hits"] for where in (("-i", collection), again))
+        assert [(hit["key"], hit["total"], hit["label"]) for hit in one] == [
+            (hit["key"], hit["total"], hit["label"]) for hit in other
+        ]

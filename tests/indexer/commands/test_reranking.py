@@ -118,3 +118,13 @@ def test_wrong_usage_is_one_sentence(
     assert found.code == code
     assert sentence in found.err
     assert "Traceback" not in found.err
+
+
+def test_stored_candidates_have_whole_texts_on_request(call: Call, index: Path, queries: Path, tmp_path: Path) -> None:
+    stored = {"id": "q", "query": "cat", "candidates": [{"id": "b"}, {"id": "c"}]}
+    out = json.loads(call("rerank", "-i", index, "--full", stdin=json.dumps(stored).encode()).out)
+    assert [one["text"] for one in out["candidates"]] == [TEXTS["c"], TEXTS["b"]]
+    (tmp_path / "run").write_text("q1 Q0 b 1 2 x\nq1 Q0 c 2 1 x\n")
+    arguments = ("rerank", "--run", tmp_path / "run", "--queries", queries, "-i", index)
+    assert [hit["text"] for hit in call(*arguments, "--json", "--full").json["hits"]] == [TEXTS["c"], TEXTS["b"]]
+    assert call(*arguments, "--full").out == call(*arguments).out

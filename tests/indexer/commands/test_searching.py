@@ -1,5 +1,6 @@
 """`search`, `similar` and `explain`: JSON keys, text output, batches and filters."""
 
+import csv
 import io
 import json
 import sys
@@ -329,3 +330,41 @@ def test_damage_is_reported_and_the_ranking_is_right(
     answer = call("search", "cat", "-i", collection, "--json")
     assert answer.json["hits"] == before
     assert answer.sentence.endswith("weights does not match its checksum: the snapshot is rebuilt from the database")
+
+
+def test_tables_have_the_hits_of_the_json(call: Call, collection: Path, tmp_path: Path) -> None:
+    queries = tmp_path / "queries"
+    queries.write_text("cat dog\nzzqq\nwine\n")
+    for arguments in (("search", "cat"), ("search", "--queries", queries), ("similar", "d1"), ("similar", "d1", "d2")):
+        found = call(*arguments, "-i", collection, "--format", "csv", "-k", "3")
+        rows = list(csv.DictReader(io.StringIO(found.out)))
+        answers = call(*arguments, "-i", collection, "--json", "-k", "3")
+        hits = [(answer.get("query"), hit) for answer in answers.lines for hit in answer.get("hits", [])]
+        assert found.code == answers.code
+        assert len(rows) == len(hits)
+        for row, (query, hit) in zip(rows, hits, strict=True):
+            assert (row["rank"], row["key"], row["title"]) == (str(hit["rank"]), hit["key"], hit["title"])
+            assert (float(row["distance"]), float(row["total"])) == (hit["distance"], hit["total"])
+            assert row["year"] == str(hit["metadata"]["year"])
+            assert row.get("query", query) == query
+            assert ("query" in row) == (len(arguments) == 3)
+
+
+def test_whole_texts_are_shown_on_request(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.jsonl").write_text(json.dumps({"id": "long", "text": "cat\n\n" + "bread " * 80 + "\x1b[2J"}))
+    assert call("index", tmp_path / "long.jsonl", "-i", collection).code == 0
+    search = ("search", "cat bread", "-i", collection, "-k", "1")
+    text = call("show", "long", "-i", collection, "--json").json["parts"][0]["text"]
+    assert "text" not in call(*search, "--json").json["hits"][0]
+    assert call(*search, "--json", "--full").json["hits"][0]["text"] == text
+    shown = call(*search, "--full").out
+    assert shown.count("bread") >= 80 > call(*search).out.count("bread")
+    assert "\x1b" not in shown
+    (row,) = csv.DictReader(io.StringIO(call(*search, "--full", "--format", "csv").out))
+    assert row["text"] == text.replace("\x1b", " ")
+
+
+@pytest.mark.parametrize("command", [("search", "cat"), ("similar", "d1"), ("list",)])
+def test_a_table_is_no_json(call: Call, collection: Path, command: tuple[str, ...]) -> None:
+    answer = call(*command, "-i", collection, "--format", "csv", "--json")
+    assert (answer.code, answer.sentence) == (2, "--format csv goes without --json")

@@ -16,3 +16,18 @@ def test_a_hit_without_a_bag_has_no_flows(collection: Collection) -> None:
     hits = {hit.key: hit for hit in collection.search("ant zorp", rank="wmd+bm25", explained=True).hits}
     assert hits["a"].flows
     assert hits["zorp"].flows == ()
+
+
+def test_a_hit_has_its_whole_text_on_request(collection: Collection) -> None:
+    collection.index([document("a", "ant\nbee", "zorp " * 99, title="A title"), document("zorp", "zorp")])
+    for ranking in (
+        collection.search("bee", full=True),
+        collection.similar("zorp", full=True, rank="bm25"),
+        next(iter(collection.search_many(["bee"], full=True))),
+        collection.rerank("bee", ["a", "gone"], full=True),
+        next(iter(collection.rerank_many(["bee"], [["gone", "a"]], full=True))),
+    ):
+        texts = {hit.key: hit.text for hit in ranking.hits}
+        assert texts["a"] == "ant\nbee\n\n" + "zorp " * 99
+        assert texts.get("gone") is None
+    assert [hit.text for hit in collection.search("bee").hits] == [None]

@@ -30,6 +30,8 @@ def _without_time(text: str) -> str:
         ("search", "dog wine", "--json", "--where", "year>=2020"),
         ("search", "dog", "--rank", "bm25"),
         ("search", "dog", "--rank", "bm25", "--json"),
+        ("search", "dog", "--full"),
+        ("search", "dog wine", "--full", "--format", "csv"),
         ("search", "xyzzy"),
         ("search", "dog", "--rank", "nope"),
         ("similar", "t1"),

@@ -27,6 +27,8 @@ def _without_time(values: Any) -> Any:
         (["search", "dog wine", "-k", "2"], "search", {"query": "dog wine", "k": 2}),
         (["search", "dog", "--rank", "wmd", "--explain"], "search", {"query": "dog", "rank": "wmd", "explain": True}),
         (["search", "dog", "--where", "year>=2021"], "search", {"query": "dog", "where": ["year>=2021"]}),
+        (["search", "dog", "--full"], "search", {"query": "dog", "full": True}),
+        (["similar", "t1", "--full"], "similar", {"key": "t1", "full": True}),
         (["search", "zzz", "--rank", "bm25"], "search", {"query": "zzz", "rank": "bm25"}),
         (["similar", "t1", "--gamma", "0.5"], "similar", {"key": "t1", "gamma": 0.5}),
         (["explain", "dog", "t1"], "explain", {"query": "dog", "key": "t1"}),

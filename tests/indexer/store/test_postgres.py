@@ -160,6 +160,12 @@ def test_copies_answer_alike(forum: Collection, url: str, tmp_path: Path) -> Non
         assert check(collection_directory(target)).sentences() == ()
 
 
+def test_hits_have_their_whole_texts(forum: Collection) -> None:
+    hits = forum.search(QUERY, k=5, full=True).hits
+    texts = {document.key: document.parts[0].text for document in random_documents(30)}
+    assert [hit.text for hit in hits] == [texts[hit.key] for hit in hits]
+
+
 def test_an_empty_schema_is_no_collection(url: str) -> None:
     assert not Collection.exists(url)
     with pytest.raises(CollectionError, match="there is no collection in postgresql://postgres@/postgres"):
