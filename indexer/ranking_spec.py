@@ -1,6 +1,7 @@
 """Specifications of a ranking: `pwmd`, `bm25:k1=0.9,stem=english`, or a sum, `wmd:weights=tfidf+0.5*cover+1.5*bm25`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from moverank.indexer.errors import UsageError
@@ -80,13 +81,22 @@ def parse_ranking(text: str) -> RankingSpec:
 
     Raises UsageError for an unknown name or option, an invalid value, and a sum that cannot be computed.
     """
-    terms = tuple(parse_term(term.strip()) for term in _NEXT_TERM.split(text))
+    terms = _distinct(parse_term(term.strip()) for term in _NEXT_TERM.split(text))
     if sum(term.name in TRANSPORT for term in terms) > 1:
         raise UsageError(f"a sum can have only one of wmd and pwmd: {text!r}")
     for option in BAG_OPTIONS:
         if len({getattr(term, option) for term in terms if term.has_bag} - {None}) > 1:
             raise UsageError(f"all distances and encoders of a sum have the same {option}: {text!r}")
     return RankingSpec(terms)
+
+
+def _distinct(terms: Iterable[Term]) -> tuple[Term, ...]:
+    """Return each term once, with the sum of its weights."""
+    found = dict[str, Term]()
+    for term in terms:
+        before = found.get(str(term))
+        found[str(term)] = replace(term, weight=term.weight + before.weight) if before else term
+    return tuple(found.values())
 
 
 def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingSpec:

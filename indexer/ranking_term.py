@@ -23,6 +23,16 @@ COSINE, VECTOR, PRIOR = "cosine", "vector", "prior"
 NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
 """What can be ranked by: distances of bags, the cosine of their centroids, scorers, encoders, vectors, and a field."""
 
+_IN_WORDS: Mapping[str, str] = {
+    "wmd": "distance",
+    "pwmd": "distance",
+    "rwmd": "relaxed distance",
+    "chamfer": "nearest words",
+    "cover": "covered",
+    "wcd": "distance of means",
+    **dict.fromkeys((COSINE, *ENCODERS), "topic"),
+    VECTOR: "vectors",
+}
 PRIOR_SCALES = ("log", "linear")
 TRANSPORT = ("wmd", "pwmd")
 BAG_OPTIONS = ("gamma", "weights")
@@ -74,6 +84,13 @@ class Term:
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
         return f"{self.name}:{options}" if options else self.name
+
+    @property
+    def words(self) -> str:
+        """Return what the term compares, in words; of a prior its field, of another package's encoder its name."""
+        if self.name in SCORERS:
+            return "related words" if SCORERS[self.name].needs_vectors else "shared words"
+        return dict(self.options)["field"] if self.name == PRIOR else _IN_WORDS.get(self.name, self.name)
 
     @property
     def is_distance(self) -> bool:

@@ -1,7 +1,8 @@
-"""Results of a search: hits, counts per stage, and how exact the list is."""
+"""Results of a search: hits, counts per stage, and how exact the list is; their JSON objects are a public interface."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, field
+from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # a client of a server prints rankings without numpy, whose import takes a third of its time
@@ -25,33 +26,60 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """One result: the document's key, its distance, and its title, label, metadata and snippet for display.
+class TermScale:
+    """How a term of a ranking counts for one query: a value x costs `weight * abs(x - best) / unit`.
 
-    `distance` is NaN if the document was ranked by a scorer that is no distance. `flows` are empty unless they were
-    requested. `scored` is the value of the scorer that ranked the document. If a sum did, `total` is its value, smaller
-    being better, `parts` are the values of its terms by name, and `distance` is the WMD if that is one of them. `text`
-    is the whole text, its parts separated by empty lines, None unless it was requested.
-
-    Where candidates were reranked, `candidate` is the index among them. If not `exact`, the document was pruned: what
-    ranks it, `total` or else `distance`, is a lower bound. A `wordless` one has no known word, or is not in the
-    collection: it comes last.
+    The manual's page `ranking` has the exceptions: `mu`, mutual proximity, and documents without a value.
     """
 
+    term: str
+    """The specification as it was typed, without its weight."""
+    name: str
+    """What the term compares, in words."""
+    part: str
+    """The key of the term in `Hit.parts` and `Hit.costs`."""
+    weight: float
+    """The factor in the sum."""
+    unit: float | None = None
+    """What values are divided by: the typical distance, or the range of scores; None: they are not divided."""
+    best: float | None = 0.0
+    """The value that costs nothing; None: all documents cost the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One result: a document, what ranked it, and what is shown of it."""
+
     key: str
+    """The key of the document; of a text without one, its index among the candidates."""
     distance: float
+    """The distance that ranked the document, or the WMD in a sum; nan if no distance was computed."""
     title: str = ""
+    """The title of the document, empty if it has none."""
     label: str | None = None
+    """The label of the document."""
     snippet: str = ""
+    """The sentence of the document with most words of the query; empty where texts are not read, as in `rerank`."""
     flows: tuple[Flow, ...] = ()
+    """Which words moved where, the costliest first; empty unless they were requested."""
     scored: float | None = None
+    """The value of the scorer that ranked the document, larger being better; of a reranked one, its score."""
     parts: tuple[tuple[str, float], ...] = ()
+    """The value of each term of a sum, before it is scaled, by `TermScale.part`; nan: the document has none."""
     total: float | None = None
+    """The value of the sum that ranked the document, smaller being better; None: no sum did."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """The metadata of the document."""
     candidate: int | None = None
+    """The index of the document among the candidates that were reranked; None in a search."""
     exact: bool = True
+    """False if a candidate was pruned: what ranks it, `total` or else `distance`, is a lower bound."""
     wordless: bool = False
+    """Whether a candidate has no known word, or is not in the collection: it comes last."""
     text: str | None = None
+    """The whole text, its parts separated by empty lines; None unless it was requested."""
+    costs: tuple[tuple[str, float], ...] = ()
+    """The share of each term in `total`, by `TermScale.part`: they add up to it."""
 
     @property
     def score(self) -> float:
@@ -62,6 +90,58 @@ class Hit:
         if self.scored is not None:
             return self.scored
         return 1.0 / (1.0 + (self.distance if self.total is None else self.total))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hit as `search --json` prints it, without its rank; a missing number is None."""
+        values: dict[str, Any] = {
+            "key": self.key,
+            "title": self.title,
+            "distance": number_or_none(self.distance),
+            "score": self.score,
+            "label": self.label,
+            "metadata": dict(self.metadata),
+            "snippet": self.snippet,
+        }
+        if self.text is not None:
+            values["text"] = self.text
+        if self.total is not None:
+            values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
+        if self.candidate is not None:
+            values |= {"candidate": self.candidate, "exact": self.exact, "wordless": self.wordless}
+        return values | ({"flows": [asdict(flow) for flow in self.flows]} if self.flows else {})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Hit":
+        """Return the hit whose `to_dict` is `values`; KeyError and TypeError for anything else."""
+        distance, total, candidate = values["distance"], values.get("total"), values.get("candidate")
+        by_scorer = distance is None and total is None
+        return cls(
+            values["key"],
+            nan if distance is None else float(distance),
+            values["title"],
+            values["label"],
+            values["snippet"],
+            tuple(Flow(**flow) for flow in values.get("flows", ())),
+            float(values["score"]) if by_scorer or candidate is not None else None,
+            tuple((name, nan if value is None else float(value)) for name, value in values.get("parts", {}).items()),
+            total,
+            values["metadata"],
+            candidate,
+            values.get("exact", True),
+            values.get("wordless", False),
+            values.get("text"),
+            tuple((name, float(value)) for name, value in values.get("costs", {}).items()),
+        )
+
+
+def number_or_none(value: float) -> float | None:
+    """Return a number, None for nan, which JSON does not have."""
+    return None if isnan(value) else value
+
+
+def numbers_by_name(values: Iterable[tuple[str, float]]) -> dict[str, float | None]:
+    """Return numbers by name, None for nan."""
+    return {name: number_or_none(value) for name, value in values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,31 +191,72 @@ def _empty(*shape: int) -> "NDArray[np.float64]":
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Hits, best first.
-
-    `certified` means: it is proven that no document outside the list (that passes the filter, if there is one) is
-    nearer than the last hit. `scope` is the set of documents among which the list is exact: the "collection", or only
-    the "candidates" of the first stage, or those of the "shards" that answered, without the `missing_shards`.
-    `largest_error` bounds how much farther the last hit is than the true k-th
-    nearest document; it is 0 if certified. `seconds` is the time taken. `problem` is the reason why a query of a batch
-    failed. `ranked_by` is the specification of the ranking; a sum ranks by its totals instead of distances.
-
-    `unknown_words` are the words of the query without a vector, `ignored_words` those that had no effect on the
-    ranking: a distance ignores the unknown ones, a scorer those in no document, a sum with both only words that are
-    unknown and in no document. None if the query is a stored document.
-    """
+    """The answer to a query: hits, and what is proven of them."""
 
     hits: tuple[Hit, ...]
+    """The hits, best first."""
     certified: bool
+    """Whether it is proven that no document outside the list that passes the filter is better than the last hit."""
     scope: Literal["collection", "candidates", "shards"]
+    """Among which documents the list is exact: those of the collection, the candidates of the first stage or of
+    `rerank`, or those of the shards that answered."""
     counts: StageCounts = field(default_factory=StageCounts)
+    """How many documents were compared, and how many each bound excluded."""
     largest_error: float = 0.0
+    """A bound of how much farther the last hit is than the true k-th nearest document; 0 if certified."""
     seconds: float = 0.0
+    """The time taken."""
     problem: str | None = None
+    """Why a query of a batch could not be answered."""
     ranked_by: str = ""
+    """The specification of the ranking."""
     unknown_words: tuple[str, ...] | None = None
+    """The words of the query without a vector; None if it is a stored document."""
     ignored_words: tuple[str, ...] | None = None
+    """Words of the query without effect: a distance ignores those without a vector, a scorer those in no document, a
+    sum with both only those that are both; None if the query is a stored document."""
     missing_shards: tuple[str, ...] = ()
+    """The shards that did not answer."""
+    terms: tuple[TermScale, ...] = ()
+    """How each term of the ranking counts for this query."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ranking as `search --json` prints it."""
+        of_query = {"unknown_words": self.unknown_words, "ignored_words": self.ignored_words}
+        return {
+            "hits": [{"rank": rank, **hit.to_dict()} for rank, hit in enumerate(self.hits, start=1)],
+            "certified": self.certified,
+            "scope": self.scope,
+            "largest_error": self.largest_error,
+            "counts": self.counts.as_dict(),
+            "seconds": round(self.seconds, 6),
+            "ranking": self.ranked_by,
+            "terms": [asdict(term) for term in self.terms],
+            **{name: list(words) for name, words in of_query.items() if words is not None},
+            **({"missing_shards": list(self.missing_shards)} if self.missing_shards else {}),
+            **({"error": self.problem} if self.problem else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Ranking":
+        """Return the ranking whose `to_dict` is `values`; KeyError and TypeError for anything else."""
+        unknown, ignored = (
+            tuple(values[name]) if name in values else None for name in ("unknown_words", "ignored_words")
+        )
+        return cls(
+            tuple(Hit.from_dict(hit) for hit in values["hits"]),
+            bool(values["certified"]),
+            values["scope"],
+            StageCounts(**values["counts"]),
+            float(values["largest_error"]),
+            float(values["seconds"]),
+            values.get("error"),
+            str(values["ranking"]),
+            unknown,
+            ignored,
+            tuple(values.get("missing_shards", ())),
+            tuple(TermScale(**term) for term in values.get("terms", ())),
+        )
 
 
 def largest_error(distances: "NDArray[np.float64]", unsolved_bounds: "NDArray[np.float64]", k: int) -> float:

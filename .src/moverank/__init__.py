@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ScorerError,
         TransportError,
     )
-    from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts
+    from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts, TermScale
     from moverank.rerank.words.embedding import Embedding
 
 __all__ = [
@@ -77,6 +77,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "StageCounts",
+    "TermScale",
     "TransportError",
     "UnknownKey",
     "UsageError",
@@ -138,6 +139,7 @@ _HOMES = {
         "Hit",
         "Ranking",
         "StageCounts",
+        "TermScale",
     ),
     "moverank.rerank.words.embedding": ("Embedding",),
 }

@@ -101,4 +101,5 @@ def merged_ranking(
         if some.ignored_words is None
         else tuple(word for word in some.ignored_words if all(word in own for own in ignored)),
         missing_shards=tuple(missing),
+        terms=some.terms,
     )

@@ -12,7 +12,7 @@ from moverank.indexer.settings import Settings
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import RerankError
-from moverank.rerank.ranking import StageCounts
+from moverank.rerank.ranking import StageCounts, TermScale
 
 _Floats = NDArray[np.float64]
 
@@ -95,6 +95,7 @@ class Found:
     unknown_words: tuple[str, ...] | None = None
     ignored_words: tuple[str, ...] | None = None
     problem: str | None = None
+    terms: tuple[TermScale, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,6 +292,7 @@ def _search(running: _Running, request: Request, session: Session) -> Found:
         str(running.query.ranking),
         words.unknown,
         words.ignored,
+        terms=outcome.terms,
     )
 
 
@@ -304,6 +305,7 @@ def _chosen(outcome: Outcome, rows: NDArray[np.int64]) -> Outcome:
         scores=None if outcome.scores is None else outcome.scores[rows],
         totals=None if outcome.totals is None else outcome.totals[rows],
         parts={name: values[rows] for name, values in outcome.parts.items()},
+        costs={name: values[rows] for name, values in outcome.costs.items()},
     )
 
 

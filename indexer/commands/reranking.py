@@ -45,7 +45,6 @@ def rerank(
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.escaping import printable, printable_json
-    from moverank.indexer.formatters.json_objects import ranking_object
     from moverank.indexer.formatters.output import note, note_compiling, print_object
     from moverank.indexer.formatters.reranked_lines import reranked_lines
     from moverank.indexer.readers.candidate_lists import read_candidate_lists
@@ -63,8 +62,7 @@ def rerank(
                 complete = False
                 note(f"{candidates.id}: {ranking.problem}")
             if as_json:
-                problem = {"error": ranking.problem} if ranking.problem else {}
-                print_object(ranking_object(ranking, ranking.seconds, candidates.id) | problem)
+                print_object({"query": candidates.id} | ranking.to_dict())
                 continue
             for line in reranked_lines(candidates, ranking, tag):
                 typer.echo(printable(line) if candidates.record is None else printable_json(line))

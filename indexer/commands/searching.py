@@ -168,7 +168,7 @@ def explain(
     from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
-    from moverank.indexer.formatters.json_objects import explanation_object, why_not_object
+    from moverank.indexer.formatters.json_objects import why_not_object
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
@@ -181,7 +181,7 @@ def explain(
     if html is not None:
         write_text(html, explanation_page(explanation, query, key))
     if as_json:
-        print_object(explanation_object(explanation) | (why_not_object(why) if why else {}))
+        print_object(explanation.to_dict() | (why_not_object(why) if why else {}))
         return
     print_view(explanation_view(explanation))
     if why:

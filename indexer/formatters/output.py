@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from moverank.indexer.formatters.escaping import printable, printable_json
-from moverank.indexer.formatters.json_objects import changes_object, ranking_object
+from moverank.indexer.formatters.json_objects import changes_object
 from moverank.indexer.progress import Progress
 
 if TYPE_CHECKING:  # see `json_objects`
@@ -27,7 +27,7 @@ def print_ranking(ranking: "Ranking", seconds: float, *, flows: bool, as_json: b
     `as_json`: as a JSON object.
     """
     if as_json:
-        print_object(ranking_object(ranking, seconds))
+        print_object(ranking.to_dict())
     else:
         from moverank.indexer.formatters.terminal import print_view, ranking_view
 
@@ -50,7 +50,7 @@ def print_rankings(
             if as_json:
                 print_object({"query": id_, "error": ranking.problem})
         elif as_json:
-            print_object(ranking_object(ranking, ranking.seconds, id_))
+            print_object({"query": id_} | ranking.to_dict())
         else:
             from moverank.indexer.formatters.terminal import print_view, ranking_view
 

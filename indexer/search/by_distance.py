@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.certificate import Certificate, certificate
-from moverank.indexer.search.known_parts import KnownPart, known_parts, names_of
+from moverank.indexer.search.known_parts import charged_by, known_parts, scales_of
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.peers import ALONE
 from moverank.indexer.search.query import PLACES, Others, Outcome, Query
@@ -88,10 +88,10 @@ def search_by_distance(view: View, query: Query) -> Outcome:
     others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
     bounds: dict[str, Any] = {"unsolved_bounds": found.unsolved_bounds, "floor": floor}
     if weights is None:
-        return Outcome(found.ids, found.values, *proof, others=others, **bounds)
-    parts = _parts(query, found, known)
+        return Outcome(found.ids, found.values, *proof, others=others, terms=scales_of(query), **bounds)
+    bounds |= charged_by(query, known, found.ids, weights.charged(view, query, found.ids, found.components))
     distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
-    return Outcome(found.ids, distances, *proof, totals=found.values, parts=parts, others=others, **bounds)
+    return Outcome(found.ids, distances, *proof, totals=found.values, others=others, **bounds)
 
 
 def _bounded(floor: float, query: Query) -> float:
@@ -158,21 +158,3 @@ def _without_bag(view: View, query: Query, weights: SumWeights) -> _Found:
     totals = weights.without_bag(ids)
     every = Others(ids, totals, np.ones(len(ids), bool)) if query.whole else Others.none()
     return _Found(ids, totals, StageCounts(), np.empty(0), np.full((len(ids), 3), np.nan), every)
-
-
-def _parts(query: Query, found: _Found, known: list[KnownPart]) -> dict[str, NDArray[np.float64]]:
-    """Return the values (k,) of each term by its name, nan for documents without one."""
-    transport, document, side = found.components.T
-    of_distance = {
-        "wmd": transport,
-        "pwmd": transport,
-        "rwmd": np.maximum(document, side),
-        "chamfer": document + side,
-        "cover": side,
-    }
-    of_term = {part.term: part.shown(found.ids) for part in known}
-    names = names_of(query.ranking.terms)
-    return {
-        names[term]: of_term[term] if term in of_term else of_distance.get(term.name, np.full(len(found.ids), np.nan))
-        for term in query.ranking.terms
-    }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_term import PRIOR, ScorerChoice
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.certificate import certificate
-from moverank.indexer.search.known_parts import NO_DOCUMENT, known_parts, names_of, offsets, related_ids
+from moverank.indexer.search.known_parts import NO_DOCUMENT, charged_by, known_parts, offsets, related_ids, scales_of
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
@@ -33,8 +33,9 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     proven, error = certificate(-nearness, np.empty(0), floor, query.k, query.within)
     proof = (proven, _scope(proven=proven), counts, error, time.monotonic() - began)
     if ascending:
-        return Outcome(ids, -nearness, *proof, floor=floor)
-    return Outcome(ids, np.full(len(ids), np.nan), *proof, scores=nearness, floor=floor)
+        return Outcome(ids, -nearness, *proof, floor=floor, terms=scales_of(query))
+    nothing = np.full(len(ids), np.nan)
+    return Outcome(ids, nothing, *proof, scores=nearness, floor=floor, terms=scales_of(query))
 
 
 def search_by_known_sum(view: View, query: Query) -> Outcome:
@@ -58,13 +59,11 @@ def search_by_known_sum(view: View, query: Query) -> Outcome:
     best, totals = best_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))
     best, totals = best[:few], totals[:few]
-    names, nothing = names_of(query.ranking.terms), np.full(len(best), np.nan)
-    shown = {names[term]: nothing for term in query.ranking.terms}
-    shown |= {names[part.term]: part.shown(ids[best]) for part in parts}
     floor = _floor(view, chosen, 0.0)
     proven, error = certificate(totals, np.empty(0), floor, query.k, query.within)
     proof = (proven, _scope(proven=proven), StageCounts(candidates=len(ids)), error, time.monotonic() - began)
-    return Outcome(ids[best], nothing, *proof, totals=totals, parts=shown, floor=floor)
+    charged = charged_by(query, parts, ids[best])
+    return Outcome(ids[best], np.full(len(best), np.nan), *proof, totals=totals, floor=floor, **charged)
 
 
 def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:

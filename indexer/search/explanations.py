@@ -61,8 +61,8 @@ def explain_document(view: View, query: Query, document: StoredBag) -> Explanati
     outcome = _total_of(view, query, np.array([document.id]))
     if outcome.totals is None or not len(outcome.totals):
         return explanation
-    parts = tuple((name, float(values[0])) for name, values in outcome.parts.items())
-    return replace(explanation, total=float(outcome.totals[0]), parts=parts)
+    parts, costs = outcome.terms_of(0)
+    return replace(explanation, total=float(outcome.totals[0]), parts=parts, costs=costs, terms=outcome.terms)
 
 
 def explain_elsewhere(view: View, query: Query) -> None:

@@ -50,15 +50,20 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
         key, title, label = stored.shown[id_]
         texts = stored.texts.get(id_, [])
         extract, text = snippet(texts, title, about), whole_text(texts) if stored.full else None
-        parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
+        parts, costs = outcome.terms_of(position)
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
         about_hit = (key, distance, title, label, extract, flows, scored, parts, total, stored.metadata[id_])
-        hits.append(Hit(*about_hit, text=text))
+        hits.append(Hit(*about_hit, text=text, costs=costs))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
     words = query.words
     return Ranking(
-        tuple(hits), *proof, ranked_by=str(query.ranking), unknown_words=words.unknown, ignored_words=words.ignored
+        tuple(hits),
+        *proof,
+        ranked_by=str(query.ranking),
+        unknown_words=words.unknown,
+        ignored_words=words.ignored,
+        terms=outcome.terms,
     )
 
 

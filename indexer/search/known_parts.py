@@ -1,7 +1,9 @@
-"""The terms of a sum that are known for every document after one pass: scorers, vectors, priors."""
+"""The terms of a sum: those that are known for every document after one pass, and what each costs the hits."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from moverank.indexer.search.query import Prior, Query
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.ranking import TermScale
 from moverank.rerank.scorers import SCORERS
 
 _Floats = NDArray[np.float64]
@@ -30,7 +33,7 @@ class KnownPart:
     """A term of a sum: documents' `ids` (n,), increasing, their `costs` (n,) of 0 or more, and the `values` shown.
 
     The smaller the cost, the better. `related` (n,) is whether a document shares a word with the query, None if the
-    term does not compare words. `largest` is the largest cost of any document.
+    term does not compare words. `largest` is the largest cost of any document. For `unit` and `best` see `TermScale`.
     """
 
     term: Term
@@ -38,6 +41,8 @@ class KnownPart:
     costs: _Floats
     values: _Floats
     related: NDArray[np.bool_] | None = None
+    unit: float | None = None
+    best: float | None = 0.0
     largest: float = 0.0
 
     def weighted(self, ids: NDArray[np.int64]) -> _Floats:
@@ -73,7 +78,8 @@ def known_parts(view: View, query: Query) -> list[KnownPart]:
             parts.append(KnownPart(term, ids, distances, distances))
         elif term.name == COSINE:
             ids, distances = cosine_distances(view, query)
-            parts.append(KnownPart(term, ids, distances / _typical_of(view, query, ids, distances), distances))
+            unit = _typical_of(view, query, ids, distances)
+            parts.append(KnownPart(term, ids, distances / unit, distances, unit=unit))
         elif term.name == VECTOR and query.engine_scores is not None:
             parts.append(_prior(query, query.engine_scores, term, "linear"))
         elif term.name == VECTOR:
@@ -147,7 +153,8 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     worst, best = span(query.peers, float(others.min(initial=np.inf)), float(others.max(initial=-np.inf)))
     worst = worst if scored.unrelated is None else scored.unrelated
     costs = (best - nearness) / (best - worst) if best > worst else np.ones(len(ids))
-    return KnownPart(term, ids, np.where(nearness > best, 0.0, np.maximum(costs, _LEAST)), nearness, related)
+    costs = np.where(nearness > best, 0.0, np.maximum(costs, _LEAST))
+    return KnownPart(term, ids, costs, nearness, related, *_range(best, worst))
 
 
 def _by_vectors(view: View, query: Query, term: Term) -> KnownPart:
@@ -157,7 +164,7 @@ def _by_vectors(view: View, query: Query, term: Term) -> KnownPart:
         return KnownPart(term, ids, distances, distances)
     low, high = span(query.peers, float(distances.min(initial=np.inf)), float(distances.max(initial=-np.inf)))
     costs = (distances - low) / (high - low) if high > low else np.zeros(len(ids))
-    return KnownPart(term, ids, costs, -distances)
+    return KnownPart(term, ids, costs, -distances, None, *_range(-low, -high))
 
 
 def _prior(query: Query, prior: Prior, term: Term, scale: str) -> KnownPart:
@@ -165,16 +172,19 @@ def _prior(query: Query, prior: Prior, term: Term, scale: str) -> KnownPart:
 
     Raises UsageError if no document of any shard has a number in the field.
     """
-    values = prior.values
-    if scale == "log":
-        values = np.sign(values) * np.log1p(np.abs(values))
+    values = prior.values if scale == "linear" else np.sign(prior.values) * np.log1p(np.abs(prior.values))
     low, high = span(query.peers, float(values.min(initial=np.inf)), float(values.max(initial=-np.inf)))
     if low > high and term.name == PRIOR:
         raise without_numbers(dict(term.options)["field"])
     costs = (high - values) / (high - low) if high > low else np.ones(len(values))
     # One more, which is no document: the largest cost is 1 even if it is not among the values.
     ids = np.append(prior.ids, NO_DOCUMENT)
-    return KnownPart(term, ids, np.append(costs, 1.0), np.append(prior.values, np.nan))
+    return KnownPart(term, ids, np.append(costs, 1.0), np.append(prior.values, np.nan), None, *_range(high, low))
+
+
+def _range(best: float, worst: float) -> tuple[float | None, float | None]:
+    """Return the `unit` and the `best` of values that cost 1 at the `worst`; None of both if these are no range."""
+    return (best - worst, best) if best > worst else (None, None)
 
 
 def without_numbers(name: str) -> UsageError:
@@ -182,7 +192,46 @@ def without_numbers(name: str) -> UsageError:
     return UsageError(f"no document has a number in the field {name!r}")
 
 
-def names_of(terms: tuple[Term, ...]) -> Mapping[Term, str]:
-    """Return the name of each term in results: without options, unless another term has the same name."""
-    names = [term.name for term in terms]
-    return {term: str(term) if names.count(term.name) > 1 else term.name for term in terms}
+class Charged(NamedTuple):
+    """What a term charges hits: its `values` (k,), nan where there is none, and `costs` (k,); see `TermScale`."""
+
+    values: _Floats
+    costs: _Floats
+    unit: float | None
+    best: float | None
+
+
+def charged_by(query: Query, parts: list[KnownPart], ids: NDArray[np.int64], *others: Mapping[Term, Charged]) -> Any:
+    """Return `parts`, `costs` and `terms` of an outcome with the hits `ids` (k,); `others` are the distances of bags.
+
+    A distance of bags that is not given costs nothing: the query has no word with a vector.
+    """
+    nothing = Charged(np.full(len(ids), np.nan), np.zeros(len(ids)), None, None)
+    charged = dict.fromkeys(query.ranking.terms, nothing)
+    for other in others:
+        charged |= other
+    for part in parts:
+        charged[part.term] = Charged(part.shown(ids), part.weighted(ids), part.unit, part.best)
+    terms = tuple(
+        replace(scale, unit=own.unit, best=own.best)
+        for scale, own in zip(scales_of(query), charged.values(), strict=True)
+    )
+    names = [scale.part for scale in terms]
+    parts_of, costs = ({name: own[i] for name, own in zip(names, charged.values(), strict=True)} for i in (0, 1))
+    return {"parts": parts_of, "costs": costs, "terms": terms}
+
+
+def scales_of(query: Query) -> tuple[TermScale, ...]:
+    """Return the terms of a ranking that is no sum, whose values are not scaled.
+
+    A name without options is that of a single term only.
+    """
+    terms = query.ranking.terms
+    by_engine = query.engine_scores is not None
+    words = ["engine's score" if term.name == VECTOR and by_engine else term.words for term in terms]
+    names = Counter(term.name for term in terms)
+    parts = [str(term) if names[term.name] > 1 else term.name for term in terms]
+    return tuple(
+        TermScale(str(term), name if words.count(name) == 1 else f"{name} ({part})", part, term.weight, best=None)
+        for term, name, part in zip(terms, words, parts, strict=True)
+    )

@@ -16,8 +16,10 @@ from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
-from moverank.rerank.ranking import StageCounts
+from moverank.rerank.ranking import StageCounts, TermScale
 from moverank.rerank.scorers import WordVectors
+
+NamedValues = tuple[tuple[str, float], ...]
 
 PLACES = 10
 """The number of first hits whose order is always exact."""
@@ -188,8 +190,9 @@ class Outcome:
     """Document ids (k,) with their distances, best first, and their certificate; see `Ranking`.
 
     If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
-    better: these are `distances`. `parts` are the terms of a sum by name. Missing distances are nan. `others` are the
-    other documents, if the query requests them. `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks the
+    better: these are `distances`. Missing distances are nan. `parts` are the values of the terms of a sum by name,
+    `costs` their shares of the totals, and `terms` how they count. `others` are the other documents, if the query
+    requests them. `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks the
     documents that were not solved, and those that were no candidates: -inf if nothing is known of these.
     """
 
@@ -203,9 +206,19 @@ class Outcome:
     scores: NDArray[np.float64] | None = None
     totals: NDArray[np.float64] | None = None
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    terms: tuple[TermScale, ...] = ()
     others: Others = field(default_factory=Others.none)
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     floor: float = inf
+
+    def terms_of(self, position: int) -> tuple[NamedValues, NamedValues]:
+        """Return the `parts` and the `costs` of a document by its position; see `Hit`."""
+        parts, costs = (
+            tuple((name, float(values[position])) for name, values in named.items())
+            for named in (self.parts, self.costs)
+        )
+        return parts, costs
 
     @property
     def values(self) -> NDArray[np.float64]:

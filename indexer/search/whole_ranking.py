@@ -52,7 +52,7 @@ def whole_ranking(
     scores = falling_scores(np.array([place.value for place in places]), len(wordless)).tolist()
     hits = [_hit(outcome, place, score) for place, score in zip(places, scores, strict=False)]
     proof = (outcome.certified, outcome.counts, outcome.largest_error)
-    return _with_wordless(hits, wordless, scores[len(hits) :], *proof)
+    return replace(_with_wordless(hits, wordless, scores[len(hits) :], *proof), terms=outcome.terms)
 
 
 def in_old_order(candidates: Sequence[Candidate], problem: str) -> Ranking:
@@ -79,6 +79,6 @@ def _hit(outcome: Outcome, place: _Place, score: float) -> Hit:
         if outcome.totals is None:
             return candidate.hit(value, score, exact=exact)
         return candidate.hit(np.nan, score, total=value, exact=exact)
-    parts = tuple((name, float(values[position])) for name, values in outcome.parts.items())
+    parts, costs = outcome.terms_of(position)
     total = None if outcome.totals is None else value
-    return candidate.hit(float(outcome.distances[position]), score, parts=parts, total=total)
+    return candidate.hit(float(outcome.distances[position]), score, parts=parts, total=total, costs=costs)

@@ -10,7 +10,6 @@ from urllib.request import Request, build_opener
 
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
-from moverank.indexer.formatters.json_rankings import ranking_of_object
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, RerankError
 from moverank.rerank.ranking import Ranking
@@ -66,7 +65,7 @@ class RemoteCollection:
 
     def _ranking(self, values: Mapping[str, Any]) -> Ranking:
         try:
-            return ranking_of_object(values)
+            return Ranking.from_dict(values)
         except (KeyError, TypeError, ValueError) as error:
             raise self._foreign() from error
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from moverank.indexer.formatters.json_objects import explanation_object, ranking_object, why_not_object
+from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import (
     ExplainBody,
@@ -86,7 +86,7 @@ async def search(served: ServedHere, state: State, request: Request, body: Searc
         answers = []
         for document in documents:
             ranking = counted(state, view.searcher.search(document, body.resolved(state.limits, task)))
-            answers.append(ranking_object(ranking, ranking.seconds))
+            answers.append(ranking.to_dict())
         return answers[0] if body.query is not None else {"answers": answers}
 
     return await answered(state, served, request, work)
@@ -111,7 +111,7 @@ async def similar(served: ServedHere, state: State, request: Request, body: Simi
 
     def work(view: View, task: Task) -> Object:
         ranking = counted(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
-        return ranking_object(ranking, ranking.seconds)
+        return ranking.to_dict()
 
     return await answered(state, served, request, work)
 
@@ -123,7 +123,7 @@ async def explain(served: ServedHere, state: State, request: Request, body: Expl
 
     def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
-        return explanation_object(view.searcher.explain(query, body.key, options))
+        return view.searcher.explain(query, body.key, options).to_dict()
 
     return await answered(state, served, request, work)
 
@@ -149,6 +149,6 @@ async def rerank(served: ServedHere, state: State, request: Request, body: Store
     def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
         ranking = counted(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
-        return ranking_object(ranking, ranking.seconds)
+        return ranking.to_dict()
 
     return await answered(state, served, request, work)

@@ -1,7 +1,8 @@
 """Explanation of a distance by its flows: how much mass moves between which words, and at what cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,14 +10,14 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.ground_cost import exact_cost
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.ranking import Flow
+from moverank.rerank.ranking import Flow, TermScale, numbers_by_name
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """An exact distance and its flows: the distance is the sum of mass x cost over the flows.
 
-    If a sum ranks, `total` is its value, and `parts` are the values of its terms by name, nan for missing ones.
+    If a sum ranks, `total` is its value, and `parts`, `costs` and `terms` are those of `Hit` and `Ranking`.
     `unknown_words` and `ignored_words` are those of the query: see `Ranking`.
     """
 
@@ -26,6 +27,17 @@ class Explanation:
     parts: tuple[tuple[str, float], ...] = ()
     unknown_words: tuple[str, ...] = ()
     ignored_words: tuple[str, ...] = ()
+    costs: tuple[tuple[str, float], ...] = ()
+    terms: tuple[TermScale, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as `explain --json` prints it."""
+        values: dict[str, Any] = {"distance": self.distance}
+        if self.total is not None:
+            values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
+            values["terms"] = [asdict(term) for term in self.terms]
+        words = {"unknown_words": list(self.unknown_words), "ignored_words": list(self.ignored_words)}
+        return values | {"flows": [asdict(flow) for flow in self.flows]} | words
 
 
 def explain(

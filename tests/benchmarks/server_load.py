@@ -27,7 +27,6 @@ from typing import Any
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection
-from moverank.indexer.formatters.json_objects import ranking_object
 from moverank.indexer.readers.record_lines import document_of_record
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors
 from tests.indexer.server.running import RunningServer, descendants
@@ -138,7 +137,7 @@ def wrong_answers(
                 collection.index([document_of_record(record, record["id"])], strict=True, upkeep=False)
                 added += 1
             ranking = collection.search(query, k=10)
-            expected = ranking_object(ranking, 0.0)["hits"]
+            expected = ranking.to_dict()["hits"]
             same = [hit["key"] for hit in expected] == [hit["key"] for hit in answer["hits"]]
             near = all(
                 abs(one["total"] - two["total"]) < 1e-9 for one, two in zip(expected, answer["hits"], strict=False)

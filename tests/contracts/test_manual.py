@@ -14,7 +14,7 @@ from moverank.cli import app
 from moverank.indexer.vectors.training_options import training_options
 from moverank.rerank.encoders.encoder_registry import ENCODERS, named
 from moverank.rerank.scorers import SCORERS
-from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, repeated
+from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, repeated, sections
 from tests.contracts.example_files import Runner
 
 COMMANDS = {name: command for name, command in commands(typer.main.get_command(app)) if not repeated(name)}
@@ -98,10 +98,10 @@ def test_every_public_name_is_documented() -> None:
 
 
 def test_every_field_of_a_result_is_documented() -> None:
-    kinds = (moverank.Changes, moverank.Flow, moverank.Hit, moverank.StageCounts, moverank.WhyNot)
-    names = {field.name for kind in kinds for field in fields(kind)}
-    # `scored` becomes the JSON key `score`.
-    assert names - SPANS - {"scored"} == set()
+    kinds = (moverank.Changes, moverank.Flow, moverank.StageCounts, moverank.TermScale, moverank.WhyNot)
+    assert {field.name for kind in kinds for field in fields(kind)} - SPANS == set()
+    of_results = {field.name for kind in (moverank.Ranking, moverank.Hit) for field in fields(kind)}
+    assert of_results - code_spans(sections(PAGES["library"])["Results"]) == set()
 
 
 @pytest.mark.parametrize("name", ENCODERS)
@@ -155,7 +155,7 @@ def _keys(value: object) -> Iterator[str]:
             yield key
             if key == "shards" and isinstance(inner, dict):  # by their names
                 inner = list(inner.values())
-            yield from () if key in ("parts", "chosen", "metadata") else _keys(inner)
+            yield from () if key in ("parts", "costs", "chosen", "metadata") else _keys(inner)
     elif isinstance(value, list):
         for inner in value:
             yield from _keys(inner)

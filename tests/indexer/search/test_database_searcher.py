@@ -115,6 +115,8 @@ def test_sums_rank_the_candidates(make: Make) -> None:
     assert [hit.total for hit in found.hits] == sorted(hit.total or 0 for hit in found.hits)
     assert (found.certified, found.scope) == (False, "candidates")
     assert {name for name, _ in found.hits[0].parts} == {"wmd", "cover", "bm25", "cosine"}
+    assert all(sum(dict(hit.costs).values()) == pytest.approx(hit.total) for hit in found.hits)
+    assert [term.name for term in found.terms] == ["distance", "covered", "shared words", "topic"]
     assert found.ignored_words == ()
     assert snapshots(there) == []
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from moverank import Collection
-from moverank.indexer.formatters.json_objects import ranking_object
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
 
@@ -56,7 +55,7 @@ def test_a_record_is_a_query_and_queries_may_be_many(pets: Path, server: Running
     answers = server.ask("/collections/pets/search", {"queries": [record, "late train"], "k": 1}).json["answers"]
     with Collection.open(pets) as collection:
         expected = collection.search("late train", k=1)
-    assert _without_time(answers[1]) == _without_time(json.loads(json.dumps(ranking_object(expected, 0.0))))
+    assert _without_time(answers[1]) == _without_time(json.loads(json.dumps(expected.to_dict())))
     assert answers[0]["hits"][0]["key"] == "t1"
 
 
