@@ -1,7 +1,8 @@
 """Metadata as JSON values: what can be stored, the texts within, and the fields by which filters find them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
@@ -9,6 +10,12 @@ from moverank.indexer.documents import Document, Metadata
 
 MAX_DEPTH = 20
 """How deeply lists and objects may be nested."""
+
+LONGEST_KEY, LONGEST_NAME, LONGEST_VALUE = 2000, 500, 2000
+"""Bytes of a key, and of the name of a field; bytes up to which a value is compared as a whole by filters.
+
+The index of PostgreSQL for a name and a value takes 2,704 bytes, and SQLite gets the same limits.
+"""
 
 _MOST_BITS = 10_000  # Python reads and writes no integer of more than 4300 digits
 
@@ -40,6 +47,19 @@ def _values(name: str, value: object) -> Iterator[tuple[str, str]]:
             yield from _values(name, item)
     elif value is not None:
         yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def filter_value(value: str) -> str:
+    """Return the text by which a filter finds a value: a long one is cut, and a digest distinguishes it.
+
+    Its beginning has `LONGEST_VALUE` bytes at least, and with the digest it has more than any value that is not cut.
+    """
+    if len(value) <= LONGEST_VALUE // 4:  # characters of four bytes at most
+        return value
+    encoded = value.encode(errors="surrogatepass")  # conditions may have halves of characters, stored values have none
+    if len(encoded) <= LONGEST_VALUE:
+        return value
+    return f"{encoded[: LONGEST_VALUE + 3].decode(errors='ignore')}…{blake2b(encoded, digest_size=16).hexdigest()}"
 
 
 def texts_of(value: object) -> Iterator[str]:
@@ -90,6 +110,23 @@ def _lone_surrogate(text: str) -> str | None:
     return None
 
 
+def key_fault(key: str) -> str | None:
+    """Return why a key is too long, and the remedy; None if it is not."""
+    size = 0 if len(key) <= LONGEST_KEY // 4 else _size(key)
+    return f"the key has {size:,} bytes, over the limit of {LONGEST_KEY:,}: shorten it" if size > LONGEST_KEY else None
+
+
+def name_fault(metadata: Metadata) -> str | None:
+    """Return why the name of a field is too long, and the remedy; None if none is. The metadata are storable else."""
+    nested = any(isinstance(value, dict | list | tuple) for value in metadata.values())
+    names: Iterable[str] = (name for name, _ in flattened(metadata)) if nested else metadata
+    for name in names:
+        if len(name) > LONGEST_NAME // 4 and _size(name) > LONGEST_NAME:
+            size = f"{_size(name):,} bytes, over the limit of {LONGEST_NAME}"
+            return f"has a field whose name has {size}, {f'{name[:40]}...'!r}: shorten it"
+    return None
+
+
 def metadata_fault(metadata: Metadata) -> str | None:
     """Return why metadata cannot be stored as JSON, and the remedy; None if they can."""
     values: Mapping[Any, Any] = metadata  # from a program without type checks
@@ -98,6 +135,11 @@ def metadata_fault(metadata: Metadata) -> str | None:
     except TypeError:  # not all are texts, as most are
         return _first_fault(values)
     return None
+
+
+def _size(text: str) -> int:
+    """Return the number of bytes; halves of characters are reported elsewhere."""
+    return len(text.encode(errors="surrogatepass"))
 
 
 def _first_fault(values: Mapping[Any, object]) -> str | None:

@@ -7,6 +7,7 @@ from typing import Literal, cast
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
+from moverank.indexer.metadata import LONGEST_VALUE, filter_value
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "^=", "present", "absent"]
 
@@ -44,6 +45,10 @@ class Condition:
         if not field or field.startswith("!") or _NO_FIELD.match(text):
             raise UsageError(f"--where {text!r} is not a condition: write {FORMS}")
         condition = cls(field, cast("Operator", operator), value)
+        if operator == "^=" and len(value.encode(errors="surrogatepass")) > LONGEST_VALUE:
+            raise UsageError(
+                f"--where {text[:40]!r}...: a prefix has at most {LONGEST_VALUE:,} bytes; = takes any value"
+            )
         if operator in _ORDERS and not Comparable(value).has_order:
             raise UsageError(
                 f"--where {text!r}: {operator} compares numbers and dates (3, 2021-05, 2021-05-03, "
@@ -74,7 +79,7 @@ class Condition:
         if self.operator in _ORDERS:
             orders = _ORDERS[self.operator]
             return lambda text: comparable.order_of(text) in orders
-        texts, folded = {self.value, self.value.strip()}, self.value.strip().casefold()
+        texts, folded = {filter_value(self.value), filter_value(self.value.strip())}, self.value.strip().casefold()
         if folded in _BOOLEANS:
             return lambda text: text in texts or text.strip().casefold() == folded
         if comparable.has_order:

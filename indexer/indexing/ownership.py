@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.metadata import key_fault
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, StoredState, Writer
 
@@ -94,6 +95,9 @@ class Ownership:
             old = self.sources[id_]
             shown = writer.shown([document for document, _ in writer.located(id_)])
             keys = {of: source.prefixed(fields.key.removeprefix(old.prefixed(""))) for of, fields in shown.items()}
+            fault = next(filter(None, map(key_fault, keys.values())), None)
+            if fault is not None:
+                raise CollectionError(f"nothing was changed: with the prefix, {fault}")
             taken = next(iter(writer.known(list(keys.values()))), None)
             if taken is not None:
                 raise CollectionError(f"nothing was changed: the key {taken!r} is taken: choose another --prefix")

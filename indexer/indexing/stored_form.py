@@ -11,7 +11,15 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.given_vectors import numbers_fault, packed
 from moverank.indexer.indexing.counted_document import CountedDocument, CountedForm, CountedText
 from moverank.indexer.json_text import json_encoder
-from moverank.indexer.metadata import flattened, metadata_fault, text_fault, texts_of_document
+from moverank.indexer.metadata import (
+    filter_value,
+    flattened,
+    key_fault,
+    metadata_fault,
+    name_fault,
+    text_fault,
+    texts_of_document,
+)
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.rerank.bags.title_rank import TITLE
 
@@ -135,7 +143,8 @@ def text_digests(texts: Iterable[str]) -> list[bytes]:
 
 def field_values(label: str | None, metadata: Metadata) -> set[tuple[str, str]]:
     """Return the filter fields (name, value) of a document: its label, and the values of its metadata."""
-    return {*({("label", label)} if label is not None else ()), *flattened(metadata)}
+    fields = (*((("label", label),) if label is not None else ()), *flattened(metadata))
+    return {(name, filter_value(value)) for name, value in fields}
 
 
 def vector_fault(document: Document, dim: int) -> str | None:
@@ -158,7 +167,7 @@ def vector_fault(document: Document, dim: int) -> str | None:
 def check_document(document: Document) -> None:
     """Raise UsageError for a document that cannot be stored; the message names its key. A counted one was checked.
 
-    That is one with an empty key, a rank out of range, a NUL character or a lone surrogate in a text, or metadata that
+    That is one with an empty or a long key, a rank out of range, a NUL character or a lone surrogate in a text, or metadata that
     JSON cannot hold.
     """
     if form_of(document):
@@ -167,12 +176,14 @@ def check_document(document: Document) -> None:
     if not document.is_checked:
         if not document.key:
             raise UsageError("a document needs a key that is not empty")
+        if fault := key_fault(document.key):
+            raise UsageError(f"document '{document.key[:40]}...': {fault}")
         check_ranks(document)
         texts = texts_of_document(document)
     fault = metadata_fault(document.metadata)
     if fault:
         raise UsageError(f"document {document.key!r} has metadata that cannot be stored: {fault}")
-    fault = text_fault(texts, document.metadata)
+    fault = text_fault(texts, document.metadata) or name_fault(document.metadata)
     if fault:
         raise UsageError(f"document {document.key!r} {fault}")
 

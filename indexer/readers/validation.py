@@ -3,7 +3,7 @@
 from hashlib import blake2b
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.metadata import text_fault, texts_of_document
+from moverank.indexer.metadata import key_fault, name_fault, text_fault, texts_of_document
 from moverank.indexer.readers.bad_record import BadRecord
 
 MAX_PARTS = 100_000
@@ -15,7 +15,8 @@ _SHORT = 32  # characters of keys that take about as much memory as a digest, an
 class Validation:
     """Accepts documents with a unique key, some text, at most `MAX_PARTS` parts, and only valid characters except NUL.
 
-    The first document with a key is accepted, later ones are rejected. For each document its position and its key, of a
+    Keys and names of fields have a largest size: see `metadata`. The first document with a key is accepted, later ones
+    are rejected. For each document its position and its key, of a
     long one a digest of 16 bytes, are stored: about 150 bytes of memory.
     """
 
@@ -59,11 +60,13 @@ class Validation:
 def _fault(document: Document) -> str | None:
     if not document.key.strip():
         return "the key is empty: give every record a key, or none"
+    if fault := key_fault(document.key):
+        return fault
     if not _has_text(document):
         return "there is no text: give it some, or leave the record out"
     if len(document.parts) > MAX_PARTS:
         return f"it has {len(document.parts):,} posts, over the limit of {MAX_PARTS:,}: split it"
-    fault = text_fault(texts_of_document(document), document.metadata)
+    fault = text_fault(texts_of_document(document), document.metadata) or name_fault(document.metadata)
     return fault and f"it {fault}"
 
 

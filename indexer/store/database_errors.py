@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlalchemy.exc import DatabaseError, OperationalError, PendingRollbackError, SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
+from moverank.indexer.metadata import LONGEST_KEY, LONGEST_NAME
 from moverank.indexer.store.stored_metadata import DamagedDocument
 
 _REPAIR_HINT = "put a backup of it in its place (`moverank backup` makes them), or index the texts again in a new place"
@@ -17,7 +18,7 @@ _LOST = "the connection to the database was lost: what was not committed was not
 _ENDED = ("08", "57P")
 """SQLSTATE classes of PostgreSQL: connection exceptions, and sessions that an administrator ended."""
 
-_NO_PERMISSION = "42501"
+_NO_PERMISSION, _TOO_LONG = "42501", "54000"
 
 _UNREACHABLE = (
     "connection failed",
@@ -79,6 +80,11 @@ def _translated(error: Exception) -> CollectionError:
         return _of_connection(driver, cause)
     if getattr(driver, "sqlstate", None) == _NO_PERMISSION:
         return CollectionError(f"the user of the database may not do this: {cause}")
+    if getattr(driver, "sqlstate", None) == _TOO_LONG:
+        return CollectionError(
+            "the collection has a document of an earlier version which PostgreSQL cannot hold, with a key of over "
+            f"{LONGEST_KEY:,} bytes or a field whose name has over {LONGEST_NAME}: remove it first ({cause})"
+        )
     if isinstance(error, DatabaseError) or not isinstance(error, SQLAlchemyError):
         return CollectionError(f"the database refused a statement: {cause}")
     return CollectionError(f"the database cannot be used: {error}")

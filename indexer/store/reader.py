@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import false, func, select
 
 from moverank.indexer.documents import NamedSource
+from moverank.indexer.metadata import text_fault
 from moverank.indexer.store.document_reader import CountedPart, DocumentReader
 from moverank.indexer.store.field_reader import FieldReader
 from moverank.indexer.store.schema import DOCUMENTS, FILES, PARTS, SOURCES, WORDS
@@ -50,13 +51,27 @@ class DisplayFields(NamedTuple):
     label: str | None
 
 
+def _beginning(prefix: str) -> list[Any]:
+    """Return the conditions on the key, by the index, that it begins with a prefix: keys are ordered by code points."""
+    if text_fault([prefix], {}) is not None:
+        return [false()]
+    conditions: list[Any] = [DOCUMENTS.c.key >= prefix]
+    kept = prefix.rstrip("\U0010ffff")
+    if kept:
+        following = ord(kept[-1]) + 1
+        following = 0xE000 if following == 0xD800 else following  # halves of characters are between
+        conditions.append(DOCUMENTS.c.key < kept[:-1] + chr(following))
+    return conditions
+
+
 class Reader(DocumentReader, FieldReader, StageReader):
     """Read queries to one consistent state of the database."""
 
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
         """Return the stored documents among those with the given keys, by key."""
         columns = (DOCUMENTS.c[name] for name in ("key", *StoredState._fields))
-        rows = self._tuples_within(select(*columns), DOCUMENTS.c.key, keys)
+        possible = keys if text_fault(keys, {}) is None else [key for key in keys if text_fault([key], {}) is None]
+        rows = self._tuples_within(select(*columns), DOCUMENTS.c.key, possible)
         return {
             key: StoredState(id_, digest, bool(wordless), source, file)
             for key, id_, digest, wordless, source, file in rows
@@ -128,8 +143,16 @@ class Reader(DocumentReader, FieldReader, StageReader):
 
     def keys_beginning(self, prefix: str, limit: int) -> list[str]:
         """Return the first keys of documents that begin with a prefix, in their order, at most `limit`."""
-        statement = select(DOCUMENTS.c.key).where(DOCUMENTS.c.key >= prefix, DOCUMENTS.c.key < prefix + "\U0010ffff")
-        return list(self._connection.scalars(statement.order_by(DOCUMENTS.c.key).limit(limit)).all())
+        statement = select(DOCUMENTS.c.key).where(*_beginning(prefix)).order_by(DOCUMENTS.c.key)
+        return list(self._connection.scalars(statement.limit(limit)).all())
+
+    def ids_beginning(self, prefix: str) -> list[int]:
+        """Return the ids of the documents whose keys begin with a prefix."""
+        return [id_ for (id_,) in self._tuples(select(DOCUMENTS.c.id).where(*_beginning(prefix)))]
+
+    def all_keys(self) -> Iterator[tuple[int, str]]:
+        """Iterate over (document id, key) of all documents."""
+        return ((id_, key) for id_, key in self._tuples(select(DOCUMENTS.c.id, DOCUMENTS.c.key)))
 
     def rows(self, table: Any) -> Iterator[Any]:
         """Iterate over all rows of a table."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    DDL,
     JSON,
     Boolean,
     Column,
@@ -17,6 +18,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    event,
     insert,
     inspect,
     select,
@@ -52,9 +54,10 @@ SOURCES = Table(
     "sources",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("place", _Text, nullable=False, unique=True),
+    Column("place", _Text, nullable=False),
     Column("name", _Text, nullable=False),
     Column("prefix", _Text, nullable=False),
+    UniqueConstraint("place").ddl_if(dialect="sqlite"),
 )
 """What documents were read from; for the columns see `documents.NamedSource`."""
 
@@ -71,7 +74,7 @@ DOCUMENTS = Table(
     Column("revision", Integer, nullable=False, index=True),
     Column("source", Integer),  # no foreign key: SQLite would copy the table in a migration, and reuse ids after it
     Column("file", _Text),
-    Index(None, "source", "file"),
+    Index(None, "source", "file").ddl_if(dialect="sqlite"),
     sqlite_autoincrement=True,
 )
 """Documents. Ids are never reused, so derived files may refer to them.
@@ -104,9 +107,10 @@ WORDS = Table(
     "words",
     METADATA,
     Column("id", Integer, primary_key=True),
-    Column("word", _Text, nullable=False, unique=True),
+    Column("word", _Text, nullable=False),
     Column("frequency", Integer, nullable=False),
     Column("row", Integer, nullable=False),
+    UniqueConstraint("word").ddl_if(dialect="sqlite"),
     sqlite_autoincrement=True,
 )
 """Words: the number of documents that have each, and its vector's row (negative: see `rerank.words.embedding`)."""
@@ -127,7 +131,7 @@ FIELDS = Table(
     Column("value", _Text, primary_key=True),
     Index(None, "name", "value"),
 )
-"""Filter fields of documents: the label, and each scalar of the metadata, as text."""
+"""Filter fields of documents: the label, and each scalar of the metadata, as text; see `metadata.filter_value`."""
 
 REVISIONS = Table(
     "revisions",
@@ -156,6 +160,15 @@ FILES = Table(
 )
 """Files of word vectors in blocks, by number, in a database that machines share; else they are in the directory."""
 
+# A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can be
+# UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
+_ON_POSTGRESQL = (
+    (SOURCES, "ALTER TABLE sources ADD CONSTRAINT uq_sources_place EXCLUDE USING hash (place WITH =)"),
+    (WORDS, "ALTER TABLE words ADD CONSTRAINT uq_words_word EXCLUDE USING hash (word WITH =)"),
+    (DOCUMENTS, "CREATE INDEX ix_documents_source ON documents (source)"),
+)
+for _table, _statement in _ON_POSTGRESQL:
+    event.listen(_table, "after_create", DDL(_statement).execute_if(dialect="postgresql"))
 
 # The same table that Alembic creates.
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False))
