@@ -167,8 +167,8 @@ def vector_fault(document: Document, dim: int) -> str | None:
 def check_document(document: Document) -> None:
     """Raise UsageError for a document that cannot be stored; the message names its key. A counted one was checked.
 
-    That is one with an empty or a long key, a rank out of range, a NUL character or a lone surrogate in a text, or metadata that
-    JSON cannot hold.
+    That is one with an empty or a long key, a rank out of range, a NUL character or a lone surrogate in a text, or
+    metadata that JSON cannot hold, or with a long name.
     """
     if form_of(document):
         return

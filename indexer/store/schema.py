@@ -160,15 +160,16 @@ FILES = Table(
 )
 """Files of word vectors in blocks, by number, in a database that machines share; else they are in the directory."""
 
-# A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can be
-# UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
+# A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
+# be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
 _ON_POSTGRESQL = (
     (SOURCES, "ALTER TABLE sources ADD CONSTRAINT uq_sources_place EXCLUDE USING hash (place WITH =)"),
     (WORDS, "ALTER TABLE words ADD CONSTRAINT uq_words_word EXCLUDE USING hash (word WITH =)"),
     (DOCUMENTS, "CREATE INDEX ix_documents_source ON documents (source)"),
 )
+_ddl: Any = DDL  # without types
 for _table, _statement in _ON_POSTGRESQL:
-    event.listen(_table, "after_create", DDL(_statement).execute_if(dialect="postgresql"))
+    event.listen(_table, "after_create", _ddl(_statement).execute_if(dialect="postgresql"))
 
 # The same table that Alembic creates.
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False))

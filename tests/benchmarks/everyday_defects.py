@@ -25,6 +25,7 @@ FILES = {
     "vectors.txt": VECTORS,
     "queries.jsonl": QUERIES,
     "qrels": "d1 0 d2 1\nd2 0 d3 1\n",
+    "long.jsonl": f'{{"id": "{0:03000}", "text": "cat"}}\n{{"id": "x", "text": "cat {5:09000}", "tag": "{3:09000}"}}\n',
     "labels.tsv": "zz\ta,b\nyy\tc\n",
 }
 
@@ -112,6 +113,14 @@ def sources() -> Iterator[Case]:
     yield Case("two runs from standard input", piped, 1, "is held by an earlier run from standard input")
 
 
+def stores() -> Iterator[Case]:
+    """Yield records at the limits of what is stored, and filters."""
+    read = "moverank index long.jsonl -i old"
+    yield Case("a key of 3,000 bytes", read, 0, "long.jsonl:1: the key has 3,000 bytes, over the limit of 2,000")
+    found = f"{read}; moverank list -i old --where tag=$(printf %09000d 3)"
+    yield Case("a word and a field of 9,000 characters", found, 0, "tag=0000")
+
+
 def files() -> Iterator[Case]:
     """Yield files that are broken, unreadable, or in another form than usual, and conditions on metadata."""
     rights = "setpriv --bounding-set=-dac_override,-dac_read_search --inh-caps=-dac_override,-dac_read_search"
@@ -192,7 +201,7 @@ def main() -> None:
     show("| what failed | command | exit code | answer |")
     show("|---|---|---|---|")
     failed = 0
-    for case in (*environments(), *sources(), *files(), *searches(), *experiments(), *outputs(), *usage()):
+    for case in (*environments(), *sources(), *stores(), *files(), *searches(), *experiments(), *outputs(), *usage()):
         code, line = answer(case)
         failed += code != case.code or case.expected not in line
         cells = (case.description, f"`{case.command}`", str(code), line[:160])

@@ -22,6 +22,7 @@ BAD_FILES: dict[str, bytes] = {
     "no-text.jsonl": GOOD + b'{"id": "x"}\n',
     "number.jsonl": GOOD + b'{"id": "x", "text": 5}\n',
     "blank.jsonl": GOOD + b'{"id": "x", "text": " "}\n',
+    "long-key.jsonl": GOOD + b'{"id": "%s", "text": "cat"}\n' % (b"k" * 3000),
     "twice.jsonl": GOOD + GOOD,
     "other.jsonl": b'{"id": "good", "text": "a train"}\n{"id": "fine", "text": "cat dog"}\n',
     "latin1.jsonl": GOOD + b'{"id": "x", "text": "caf\xe9"}\n',

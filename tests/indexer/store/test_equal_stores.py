@@ -62,8 +62,8 @@ RECORDS: list[dict[str, Any]] = [
     {"id": "half in a name", "text": "heater", "\udfff": 1},
     {"id": "\uffff\U0010ffff", "text": "heater", "body": "\U0010ffff"},
 ]
-REJECTED = (_noise(2001), "ä" * 1000 + "b", "long name", "nested name", "nul\0", "nul in a text", "half")
-REJECTED = (*REJECTED, "half in a field", "half in a name")
+REJECTED = [_noise(2001), "ä" * 1000 + "b", "long name", "nested name", "nul\0", "nul in a text", "half"]
+REJECTED += ["half in a field", "half in a name"]
 
 FILTERS: list[Any] = [
     f"label={_noise(9000)}",
@@ -123,7 +123,7 @@ def test_records_at_the_limits_and_beyond(tmp_path: Path, both: tuple[Collection
     path.write_text("".join(f"{json.dumps(record)}\n" for record in RECORDS))
     (changes, other), (rejected, others) = _read(path, both)
     assert (changes, rejected) == (other, others)
-    assert [key for key, _ in rejected] == list(REJECTED)
+    assert [key for key, _ in rejected] == REJECTED
     assert changes.added == len(RECORDS) - len(REJECTED)
     file, shared = both
     stored = list(file)
@@ -176,7 +176,6 @@ def test_keys_that_no_document_can_have(both: tuple[Collection, Collection], key
             collection.similar(key)
         with pytest.raises(CollectionError, match="no document"):
             collection.remove([key])
-        assert list(collection.keys({"label": key})) == [] if "label" in collection.path.name else True
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,7 @@ def test_a_file_in_a_very_deep_folder(
     places = [stored.source and stored.source.place for stored in both[1].sources()]
     assert len(str(places[0])) > 3000
     assert places == [stored.source and stored.source.place for stored in both[0].sources()]
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
 
 
 def test_a_prefix_that_makes_keys_too_long(tmp_path: Path, both: tuple[Collection, Collection]) -> None:
@@ -222,11 +221,9 @@ def test_a_prefix_that_makes_keys_too_long(tmp_path: Path, both: tuple[Collectio
         assert list(collection.keys()) == [_noise(1990)]
 
 
-def test_an_older_collection_is_migrated_with_its_long_values(
-    tmp_path: Path, both: tuple[Collection, Collection]
-) -> None:
+def test_an_older_collection_is_migrated_with_its_long_values(both: tuple[Collection, Collection]) -> None:
     """Schema 0005 has whole values in the fields, which PostgreSQL took if they could be compressed."""
-    long = {"body": "ab" * 3000, "tags": ["x" * 2500, "y"], "a": {"b": "ä" * 1500}}
+    long: dict[str, Any] = {"body": "ab" * 3000, "tags": ["x" * 2500, "y"], "a": {"b": "ä" * 1500}}
     documents = [
         Document("a", parts=(Part("plug"),), label="l" * 3000, metadata=long),
         Document("b", parts=(Part("train"),), metadata={"body": "ab" * 2999}),
