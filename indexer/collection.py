@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.stored_documents import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, QueryVectorError, UsageError
+from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.location import collection_directory
-from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.indexing.collection_vectors import (
     current_settings,
     current_vectors,
@@ -25,7 +24,7 @@ from moverank.indexer.indexing.collection_vectors import (
 from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText, as_document
+from moverank.indexer.ranked_texts import QueryText, with_vector
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
@@ -229,8 +228,7 @@ class Collection(StoredDocuments):
                 callbacks["follow"] = stage_follower(self._store, self.path, self.settings, self._embedding)
             sync = Sync(self._store, counter, salt, scope=scope, strict=strict, **callbacks)
             if vectors is not None:
-                by_key = vectors if isinstance(vectors, VectorsByKey) else VectorsByKey.of(vectors)
-                records = by_key.attached(records)
+                records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
@@ -379,21 +377,8 @@ class Collection(StoredDocuments):
         query where the first stage is `given`, instead of the vector of a `Document`; QueryVectorError if it has none
         although candidates are chosen by it, or an unusable one.
         """
-        chosen, text = SearchOptions.of(options, fields), self._with_vector(query, vector)
+        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
         return self._view.run_search(lambda searcher: searcher.search(text, chosen), chosen)
-
-    def _with_vector(self, query: QueryText, vector: Iterable[float] | None) -> QueryText:
-        """Return a query with a vector, if one is given; UsageError if it has no effect."""
-        if vector is None:
-            return query
-        if self.settings.encoder != GIVEN:
-            raise UsageError(
-                f"the first stage is {self.settings.encoder}, not given: a vector of the query has no effect there"
-            )
-        try:
-            return replace(as_document(query), vector=vector)
-        except TypeError as error:
-            raise QueryVectorError(f"the query's vector must be a list of numbers: {error}") from error
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
@@ -474,7 +459,7 @@ class Collection(StoredDocuments):
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
         `vector` as in `search`. Raises UnknownKey.
         """
-        options, text = SearchOptions(gamma=gamma, rank=rank), self._with_vector(query, vector)
+        options, text = SearchOptions(gamma=gamma, rank=rank), with_vector(query, vector, self.settings.encoder)
         return self._view.run(lambda searcher: searcher.explain(text, key, options))
 
     def why_not(
@@ -490,7 +475,7 @@ class Collection(StoredDocuments):
 
         `options` and `vector` are those of the search. Raises UnknownKey.
         """
-        chosen, text = SearchOptions.of(options, fields), self._with_vector(query, vector)
+        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
         return self._view.run(lambda searcher: searcher.why_not(text, key, chosen))
 
     def pairs(

@@ -1,7 +1,8 @@
 """The options of a search, for `Collection.search` and the command line."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"]
@@ -54,11 +55,27 @@ class SearchOptions:
     budget: float | None = None
     stop: Callable[[], bool] | None = None
 
+    def __post_init__(self) -> None:
+        """Raise UsageError for a value of a wrong type or out of range; numbers become Python's own."""
+        changed = {name: getattr(self, name) for name in _DEFAULTS if getattr(self, name) is not _DEFAULTS[name]}
+        if changed:
+            for name, value in _checked(changed).items():
+                object.__setattr__(self, name, value)
+            if self.depth is not None and self.depth < self.k:
+                from moverank.indexer.errors import UsageError
+
+                raise UsageError(
+                    f"depth must be at least k, which is {self.k}, not {self.depth}: hits are chosen from the "
+                    "candidates"
+                )
+
     @classmethod
     def of(cls, options: "SearchOptions | None", fields: Mapping[str, Any]) -> "SearchOptions":
         """Return `options` (None: the defaults) with `fields` changed by name; UsageError for an unknown field."""
         from moverank.indexer.errors import UsageError  # here, since `moverank --help` imports this module
 
+        if options is not None and not isinstance(options, cls):
+            raise UsageError(f"options of a search are SearchOptions or keywords, such as k=3, not {options!r}")
         unknown = sorted(set(fields) - set(cls.__slots__))
         if unknown:
             raise UsageError(f"there is no search option {unknown[0]!r}: choose {', '.join(cls.__slots__)}")
@@ -72,6 +89,31 @@ class SearchOptions:
         if self.rank is not None and self.distance is not None:
             raise UsageError("rank and distance are two names of one option: leave one out")
         return self.distance if self.rank is None else self.rank
+
+
+_DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(SearchOptions)}
+
+
+def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options that are not the defaults, numbers as Python's own; UsageError for invalid ones.
+
+    Conditions are parsed, and rankings, where a search resolves them.
+    """
+    from moverank.indexer import arguments  # here, since `moverank --help` imports this module
+
+    checks: dict[str, Callable[[Any], Any]] = {
+        "k": partial(arguments.whole_number, "k"),
+        "depth": partial(arguments.whole_number, "depth"),
+        "rank": partial(arguments.text, "rank"),
+        "distance": partial(arguments.text, "distance"),
+        "gamma": partial(arguments.finite_number, "gamma"),
+        "where": lambda value: value if isinstance(value, str | Mapping) else arguments.texts("where", value),
+        "max_distance": partial(arguments.limit, "the largest distance"),
+        "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
+        "stop": partial(arguments.function, "stop"),
+    }
+    checks |= {name: partial(arguments.switch, name) for name, default in _DEFAULTS.items() if default is False}
+    return {name: checks[name](value) if name in checks else value for name, value in values.items()}
 
 
 EXACT_UP_TO = 2_000_000

@@ -1,7 +1,11 @@
 """The texts of documents and queries by rank, as their words are counted."""
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from moverank.indexer.documents import Document, Part
-from moverank.indexer.errors import UsageError
+from moverank.indexer.errors import QueryVectorError, UsageError
+from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.titles import counted_texts
 from moverank.rerank.bags.title_rank import TITLE
 
@@ -17,6 +21,23 @@ def as_document(query: QueryText) -> Document:
         raise UsageError(f"a query is a text or a Document, not {type(query).__name__}")
     check_ranks(query)
     return query
+
+
+def with_vector(query: QueryText, vector: Iterable[float] | None, encoder: str) -> QueryText:
+    """Return a query with a vector, if one is given; UsageError if the first stage, `encoder`, does not compare it."""
+    if vector is None:
+        return query
+    if encoder != GIVEN:
+        raise UsageError(f"the first stage is {encoder}, not given: a vector of the query has no effect there")
+    return replace(as_document(query), vector=vector_numbers(vector))
+
+
+def vector_numbers(vector: Iterable[float]) -> tuple[float, ...]:
+    """Return the numbers of a query's vector, each as the nearest float32; QueryVectorError if it is something else."""
+    try:
+        return tuple(Document("", vector=vector).vector or ())
+    except (TypeError, OverflowError) as error:
+        raise QueryVectorError("the query's vector must be a list of numbers") from error
 
 
 def ranked_texts(document: Document) -> list[tuple[int, str]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from moverank.indexer.arguments import finite_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import BAG_OPTIONS, PRIOR, TRANSPORT, ScorerChoice, Term, Weights, parse_term
 from moverank.rerank.distance.mutual_proximity import Kind
@@ -105,8 +106,8 @@ def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingS
     `own` has the collection's default gamma and weights. WMD is P-WMD at gamma 0. Raises UsageError for an invalid
     specification or gamma, and for "wmd" with a gamma above 0.
     """
-    if gamma is not None and not 0 <= gamma < float("inf"):
-        raise UsageError(f"gamma must be a number of 0 or more, not {gamma}")
+    if gamma is not None:
+        gamma = finite_number("gamma", gamma)
     spec = own if text is None else parse_ranking(text)
     names = {term.name for term in spec.terms}
     if gamma and text is not None and "wmd" in names:

@@ -26,8 +26,9 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, with_vector
 from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.reranking.pairs_of_texts import pairs_of_texts
 from moverank.indexer.scope import Scope
 from moverank.indexer.search.pairs import Pairs, pair_options
@@ -156,13 +157,20 @@ class Cluster:
         ranking = checked_ranking(resolve(options.ranking, options.gamma, self.settings.ranking), self.settings)
         return needed_tables(ranking, joined_scorer(options, ranking, self.settings))
 
-    def search(self, query: QueryText, options: SearchOptions | None = None, **fields: Any) -> Ranking:
+    def search(
+        self,
+        query: QueryText,
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> Ranking:
         """Find the documents nearest to a text or a record; see `Collection.search`.
 
         `Ranking.missing_shards` names those that did not answer; the ranking is then not certified.
         """
-        chosen = SearchOptions.of(options, _without_vector(fields))
-        return self._coordinator.search(query, chosen, partial(self._tables, chosen))
+        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
+        return self._coordinator.search(text, chosen, partial(self._tables, chosen))
 
     def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
@@ -170,22 +178,36 @@ class Cluster:
         return self._coordinator.similar(key, self._owners(key), chosen, partial(self._tables, chosen))
 
     def explain(
-        self, query: QueryText, key: str, *, gamma: float | None = None, rank: str | None = None
+        self,
+        query: QueryText,
+        key: str,
+        *,
+        vector: Iterable[float] | None = None,
+        gamma: float | None = None,
+        rank: str | None = None,
     ) -> Explanation:
         """Return the exact distance of a text or record from the document `key`, and its flows; see `Collection`."""
-        options = SearchOptions(gamma=gamma, rank=rank)
+        options, text = SearchOptions(gamma=gamma, rank=rank), with_vector(query, vector, self.settings.encoder)
         request, tables = ExplainRequest(key), partial(self._tables, options)
-        return self._coordinator.explain(query, options, request, tables, lambda found: found.explanation)
+        return self._coordinator.explain(text, options, request, tables, lambda found: found.explanation)
 
-    def why_not(self, query: QueryText, key: str, options: SearchOptions | None = None, **fields: Any) -> WhyNot:
+    def why_not(
+        self,
+        query: QueryText,
+        key: str,
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`; see `Collection.why_not`."""
-        chosen = SearchOptions.of(options, fields)
-        ranking = self.search(query, chosen)
+        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
+        ranking = self.search(text, chosen)
         last = ranking.hits[-1] if len(ranking.hits) == chosen.k else None
         kth = float("inf") if last is None else last.distance if last.total is None else last.total
         request = ExplainRequest(key, kth, key in [hit.key for hit in ranking.hits])
         return self._coordinator.explain(
-            query, chosen, request, partial(self._tables, chosen), lambda found: found.why_not
+            text, chosen, request, partial(self._tables, chosen), lambda found: found.why_not
         )
 
     def search_many(
@@ -221,6 +243,7 @@ class Cluster:
         self,
         records: Iterable[Document | Rejection],
         *,
+        vectors: KeyedVectors | VectorsByKey | None = None,
         scope: Scope | None = None,
         prune: bool = False,
         confirmed: bool = False,
@@ -236,6 +259,8 @@ class Cluster:
         Each shard commits on its own: if one fails, the others keep what they have committed.
         """
         _ = progress  # what reading reports
+        if vectors is not None:
+            records = VectorsByKey.of(vectors).attached(records)
         options: dict[str, Any] = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run}
         options |= {"strict": strict, "upkeep": upkeep} | ({} if scope is None else {"scope": scope})
         with self._changing() as changer:
@@ -257,11 +282,12 @@ class Cluster:
         with self._changing() as changer:
             return changer.remove(keys, where, source, everything=everything, dry_run=dry_run)
 
-    def change_settings(self, **choices: Any) -> None:
+    def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
         """Change settings of all shards, one after another; see `Collection.change_settings`.
 
         If one fails, those before it are changed, and searches are refused until the same call has changed the rest.
         """
+        _ = progress  # each shard reports nothing
         with self._changing():
             for number, name in enumerate(self.file.names):
                 try:
@@ -453,10 +479,3 @@ def _check_copy(stored: ShardState, copied: ShardState, place: str, shard: Shard
             f"{shard.place} is not a copy of the current state of the shard {shard.name}: make one with "
             f"`moverank copy {place} {shard.place}`"
         )
-
-
-def _without_vector(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the options without the vector of a query; UsageError if there is one."""
-    if fields.get("vector") is not None:
-        raise UsageError('the vector of a query goes with a record there: {..., "vector": [...]}')
-    return {name: value for name, value in fields.items() if name != "vector"}

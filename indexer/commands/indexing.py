@@ -257,7 +257,7 @@ def _run(
             wait=wait,
             progress=bars,
         )
-    for sentence in updated.notes:
+    for sentence in updated.sentences():
         note(sentence)
     if as_json or not updated.refused:
         print_changes(updated.changes, updated.seconds, planned, as_json=as_json)

@@ -27,16 +27,27 @@ from moverank.indexer.snapshot.loaded_ahead import STEPS
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The changes of a run, its seconds, and notes for the user.
-
-    `failed`: it did not do all that was requested. `refused`: it changed nothing.
-    """
+    """The changes of a run, its seconds, and notes for the user. `refused`: it changed nothing."""
 
     changes: Changes
     seconds: float
     notes: tuple[str, ...]
-    failed: bool
     refused: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the run did not do what was requested: it was refused, or most records were rejected."""
+        return self.refused or self.changes.kept > 0 or self.changes.rejected > self.changes.documents
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the notes, last that most records were rejected, if they were."""
+        yield from self.notes
+        changes = self.changes
+        if changes.documents and changes.rejected > changes.documents:
+            yield (
+                f"most records were rejected, {changes.rejected:,} of {changes.rejected + changes.documents:,}, so the "
+                "exit code is 1: `moverank help formats` says what is read, --exclude leaves files out"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,7 @@ def update(
     run can choose other settings.
     """
     if is_cluster(path):
-        return _update_shards(path, read, sources, choices, strict, rejected, changed, wait, progress)
+        return _update_shards(path, read, sources, choices, vectors, strict, rejected, changed, wait, progress)
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
@@ -120,8 +131,7 @@ def _updated(
             *given_vectors_notes(collection),
             *_index_note(collection, factory),
         )
-    failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
-    return Updated(changes, seconds, notes, failed, bool(refusal))
+    return Updated(changes, seconds, notes, refused=bool(refusal))
 
 
 def _existing(path: Path, wait: float) -> Collection | None:
@@ -143,6 +153,7 @@ def _update_shards(
     read: Read,
     sources: RunSources,
     choices: Mapping[str, Any],
+    vectors: VectorsByKey | None,
     strict: bool,
     rejected: Callable[[Rejection], None],
     changed: Callable[[str, str], None],
@@ -152,7 +163,8 @@ def _update_shards(
     """Update the collection in shards that the file at `path` describes; see `update`."""
     from moverank.indexer.cluster.cluster import Cluster
 
-    refusal: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    refused = False
     with Cluster.open(path, wait=wait) as cluster:
         if choices and not sources.dry_run:
             cluster.change_settings(**choices)
@@ -162,11 +174,13 @@ def _update_shards(
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
         try:
             with committing(cluster):
-                changes = cluster.index(records, scope=origins.scope, strict=strict, **how, **callbacks)
+                changes = cluster.index(
+                    records, vectors=vectors, scope=origins.scope, strict=strict, **how, **callbacks
+                )
+            notes = tuple(vectors.notes()) if vectors and not sources.dry_run else ()
         except PruneRefused as error:
-            changes, refusal = error.changes, (str(error),)
-    failed = bool(refusal or changes.kept or (changes.rejected and not changes.documents))
-    return Updated(changes, perf_counter() - began, refusal, failed, bool(refusal))
+            changes, notes, refused = error.changes, (str(error),), True
+    return Updated(changes, perf_counter() - began, notes, refused=refused)
 
 
 def _preview(
@@ -183,7 +197,7 @@ def _preview(
         else:
             bad += 1
             rejected(record)
-    return Updated(Changes(added=added, rejected=bad), perf_counter() - began, (), bool(bad and not added))
+    return Updated(Changes(added=added, rejected=bad), perf_counter() - began, ())
 
 
 @contextmanager

@@ -27,11 +27,17 @@ class VectorsByKey:
         self._used: set[str] = set()
 
     @classmethod
-    def of(cls, vectors: KeyedVectors) -> "VectorsByKey":
+    def of(cls, vectors: "KeyedVectors | VectorsByKey") -> "VectorsByKey":
         """Return vectors that a program gives; UsageError if keys repeat, or their number is not that of the rows."""
+        if isinstance(vectors, cls):
+            return vectors
         if isinstance(vectors, Mapping):
             return cls(vectors)
-        keys, matrix = vectors
+        try:
+            keys, matrix = vectors  # type: ignore[misc]  # no other class has them
+            keys = list(keys)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"vectors are a mapping of keys to vectors, or (keys, matrix): {error}") from error
         rows = np.asarray(matrix)
         if rows.ndim != 2 or len(rows) != len(keys):
             raise UsageError(f"{len(keys):,} keys need a matrix of as many rows, not an array of shape {rows.shape}")

@@ -57,11 +57,10 @@ class QueryParser:
         self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
 
     def resolve(self, options: SearchOptions, *, sharded: bool = False) -> Query:
-        """Return a query without words; UsageError for options that are invalid or contradict each other.
+        """Return a query without words; UsageError for a ranking that does not exist or contradicts other options.
 
         `sharded`: numbers of a field that no document has here may be in another shard.
         """
-        _check(options)
         ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
         scorer = ranking.single_scorer
         if scorer and options.max_distance is not None and not SCORERS[scorer.name].ascending:
@@ -206,20 +205,6 @@ def parsed_or_error(parse: Callable[[_Item], _Parsed], item: _Item) -> _Parsed |
         return parse(item)
     except (NoKnownWords, QueryVectorError, UnknownKey) as error:
         return str(error)
-
-
-def _check(options: SearchOptions) -> None:
-    """Raise UsageError for a number out of its range."""
-    if options.k < 1:
-        raise UsageError(f"k must be 1 or more, not {options.k}")
-    if options.max_distance is not None and not options.max_distance >= 0:
-        raise UsageError(f"the largest distance must be a number of 0 or more, not {options.max_distance}")
-    if options.budget is not None and not options.budget > 0:
-        raise UsageError(f"the budget must be a number of seconds above 0, not {options.budget}")
-    if options.depth is not None and options.depth < options.k:
-        raise UsageError(
-            f"depth must be at least k, which is {options.k}, not {options.depth}: hits are chosen from the candidates"
-        )
 
 
 def _without_words(text: QueryText, *, has_words: bool) -> str:

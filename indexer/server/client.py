@@ -1,15 +1,13 @@
 """Searches by a running server, without the imports that a search in this process needs."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, build_opener
 
-from moverank.indexer.documents import Document
-from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
+from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords, RerankError
 from moverank.rerank.ranking import Ranking
@@ -19,6 +17,7 @@ if TYPE_CHECKING:  # it would import numpy
 
 _ERRORS: Mapping[str, type[IndexerError | RerankError]] = {
     "UsageError": UsageError,
+    "QueryVectorError": QueryVectorError,
     "UnknownKey": UnknownKey,
     "NoKnownWords": NoKnownWords,
 }
@@ -39,21 +38,39 @@ class RemoteCollection:
         self._open = build_opener().open
         self._name = name or self._first()
 
-    def search(self, query: "QueryText", options: SearchOptions, *, vector: Iterable[float] | None = None) -> Ranking:
-        """Find the documents nearest to a text or a record, perhaps with a vector; see `Collection.search`."""
-        return self._ranking(self._post("search", {"query": _text(query, vector), **_body(options)}))
+    def search(
+        self,
+        query: "QueryText",
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> Ranking:
+        """Find the documents nearest to a text or a record; see `Collection.search`."""
+        body = {"query": _text(query), **_body(SearchOptions.of(options, fields))}
+        if vector is not None:
+            from moverank.indexer.ranked_texts import vector_numbers
 
-    def similar(self, key: str, options: SearchOptions) -> Ranking:
+            body["vector"] = vector_numbers(vector)
+        return self._ranking(self._post("search", body))
+
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> Ranking:
         """Find the documents nearest to a stored one; see `Collection.similar`."""
-        return self._ranking(self._post("similar", {"key": key, **_body(options)}))
+        return self._ranking(self._post("similar", {"key": key, **_body(SearchOptions.of(options, fields))}))
 
-    def search_many(self, queries: "Sequence[QueryText]", options: SearchOptions) -> Iterator[Ranking]:
+    def search_many(
+        self, queries: "Iterable[QueryText]", options: SearchOptions | None = None, **fields: Any
+    ) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records; see `Collection.search_many`."""
-        return (self._or_problem(self.search, query, options) for query in queries)
+        chosen = SearchOptions.of(options, fields)
+        return (self._or_problem(self.search, query, chosen) for query in queries)
 
-    def similar_many(self, keys: Sequence[str], options: SearchOptions) -> Iterator[Ranking]:
+    def similar_many(
+        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
+    ) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones; see `Collection.similar_many`."""
-        return (self._or_problem(self.similar, key, options) for key in keys)
+        chosen = SearchOptions.of(options, fields)
+        return (self._or_problem(self.similar, key, chosen) for key in keys)
 
     @staticmethod
     def _or_problem(search: Any, query: Any, options: SearchOptions) -> Ranking:
@@ -110,19 +127,20 @@ class RemoteCollection:
             return CollectionError(f"the server at {self._url} answers {error.code} {error.reason}")
 
 
-def _text(query: "QueryText", vector: Iterable[float] | None) -> str | dict[str, Any]:
-    if vector is None and not isinstance(query, Document):
+def _text(query: "QueryText") -> str | dict[str, Any]:
+    if isinstance(query, str):
         return query
     from moverank.indexer.ranked_texts import as_document
     from moverank.indexer.readers.stored_record import record_of
 
-    document = as_document(query)
-    record = record_of(document if vector is None else replace(document, vector=vector))
+    record = record_of(as_document(query))
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
 
 
 def _body(options: SearchOptions) -> dict[str, Any]:
     """Return the options of a search as fields of a request; those that are not given are left out."""
+    if options.stop is not None:
+        raise UsageError("a search by a server cannot be stopped from here: give it a budget")
     values = {
         "k": options.k,
         "depth": options.depth,

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.formatters.json_objects import why_not_object
+from moverank.indexer.ranked_texts import with_vector
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import (
     ExplainBody,
@@ -79,12 +80,14 @@ async def search(served: ServedHere, state: State, request: Request, body: Searc
         raise Problem(422, "give one of query and queries")
     if body.queries is not None and len(body.queries) > state.limits.batch:
         raise Problem(422, f"at most {state.limits.batch} queries are allowed in a request here")
+    if body.queries is not None and body.vector is not None:
+        raise Problem(422, 'each of several queries has its own vector: {"text": ..., "vector": [...]}')
     texts = [body.query] if body.query is not None else body.queries or []
     documents = [as_query(text, state.limits) for text in texts]
 
     def work(view: View, task: Task) -> Object:
         answers = []
-        for document in documents:
+        for document in (with_vector(one, body.vector, view.settings.encoder) for one in documents):
             ranking = counted(state, view.searcher.search(document, body.resolved(state.limits, task)))
             answers.append(ranking.to_dict())
         return answers[0] if body.query is not None else {"answers": answers}
@@ -123,7 +126,8 @@ async def explain(served: ServedHere, state: State, request: Request, body: Expl
 
     def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
-        return view.searcher.explain(query, body.key, options).to_dict()
+        document = with_vector(query, body.vector, view.settings.encoder)
+        return view.searcher.explain(document, body.key, options).to_dict()
 
     return await answered(state, served, request, work)
 
@@ -134,7 +138,8 @@ async def why_not(served: ServedHere, state: State, request: Request, body: WhyN
     query = as_query(body.query, state.limits)
 
     def work(view: View, task: Task) -> Object:
-        return why_not_object(view.searcher.why_not(query, body.key, body.resolved(state.limits, task)))
+        document = with_vector(query, body.vector, view.settings.encoder)
+        return why_not_object(view.searcher.why_not(document, body.key, body.resolved(state.limits, task)))
 
     return await answered(state, served, request, work)
 

@@ -16,6 +16,8 @@ Text = str | dict[str, Any]
 
 Where = list[str] | dict[str, Any]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Vector = list[float] | None
+"""The vector of a query, where the first stage is `given`."""
 
 
 class Body(BaseModel):
@@ -65,10 +67,11 @@ class Options(Ranked):
 
 
 class SearchBody(Options):
-    """A search for a text or a record, `query`, or for several, `queries`."""
+    """A search for a text or a record, `query`, perhaps with a vector, or for several, `queries`."""
 
     query: Text | None = None
     queries: list[Text] | None = None
+    vector: Vector = None
 
 
 class SearchUrl(Options):
@@ -88,6 +91,7 @@ class ExplainBody(Ranked):
     """The distance of a query from a stored document, with its flows."""
 
     query: Text
+    vector: Vector = None
     key: str
 
 
@@ -95,6 +99,7 @@ class WhyNotBody(Options):
     """Why a search for a query does not find a stored document."""
 
     query: Text
+    vector: Vector = None
     key: str
 
 

@@ -171,6 +171,30 @@ def usage() -> Iterator[Case]:
     yield Case("completion of a ranking", f"{completion} moverank", 0, "wmd+bm25")
 
 
+def arguments() -> Iterator[Case]:
+    """Yield options that one kind of collection took and another did not, and runs that only seemed to succeed."""
+    shards = "moverank shards create -i s.toml --shards 2 --embedding vectors.txt --first-stage given"
+    text = 'echo \'{"id": "a", "text": "cat", "vector": [1, 0]}\' > g.jsonl; moverank index g.jsonl -i s.toml'
+    explained = f"{shards} && {text} && moverank explain dog a -i s.toml --query-vector '[0, 1]' --why-not"
+    yield Case("explain --query-vector on shards", explained, 0, "dog   cat")
+    mixed = "printf '{\n{\n' > bad.jsonl; head -n 1 docs.jsonl >> bad.jsonl; moverank index bad.jsonl -i old"
+    yield Case("two of three records rejected", mixed, 1, "most records were rejected, 2 of 3")
+
+
+SUBJECTS = (
+    environments,
+    sources,
+    stores,
+    files,
+    searches,
+    experiments,
+    outputs,
+    usage,
+    arguments,
+)
+"""What is tried, in this order: functions of cases."""
+
+
 def answer(case: Case) -> tuple[int, str]:
     """Run a case in a directory of its own, and return the exit code, and the expected line or all of the output."""
     with TemporaryDirectory() as name:
@@ -201,7 +225,7 @@ def main() -> None:
     show("| what failed | command | exit code | answer |")
     show("|---|---|---|---|")
     failed = 0
-    for case in (*environments(), *sources(), *stores(), *files(), *searches(), *experiments(), *outputs(), *usage()):
+    for case in (case for subject in SUBJECTS for case in subject()):
         code, line = answer(case)
         failed += code != case.code or case.expected not in line
         cells = (case.description, f"`{case.command}`", str(code), line[:160])

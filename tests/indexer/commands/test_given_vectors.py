@@ -104,7 +104,7 @@ def test_records_with_a_vector(here: Path, call: Call, vectors: Path) -> None:
     )
     assert call("show", "a", "-i", "x", "--json").json["metadata"] == {"year": 1}
     threads = call("threads", "d.jsonl", "-i", "y", "--embedding", vectors, "--first-stage", "given", "--json")
-    assert threads.code == 0
+    assert (threads.code, threads.json["rejected"]) == (1, 9)
     shown = call("show", "b", "-i", "y", "--json").json
     assert (shown["vector"], shown["metadata"]) == ([0, 1], {})
     exported = call("export", "-i", "x")

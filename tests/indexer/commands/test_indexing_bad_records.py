@@ -102,3 +102,16 @@ def test_a_bad_thread_is_rejected(
     answer = call("threads", file, "-i", empty, "--json")
     assert (answer.code, answer.json["added"], answer.json["rejected"]) == (0, 1, 1)
     assert f"threads.jsonl:2: {message}" in answer.sentence
+
+
+def test_most_records_rejected_is_a_failure_that_is_said(call: Call, tmp_path: Path, vectors: Path) -> None:
+    good, bad = '{"id": "%s", "text": "cat", "body": "dog", "comments": []}\n', "{\n"
+    file = tmp_path / "mixed.jsonl"
+    for command in ("index", "threads"):
+        for goods, bads, code in ((2, 2, 0), (2, 3, 1), (0, 2, 1)):
+            file.write_text("".join(good % i for i in range(goods)) + bads * bad)
+            for more in ((), ("--dry-run",)):
+                answer = call(command, file, "-i", tmp_path / f"{command}{goods}{bads}", "--embedding", vectors, *more)
+                assert answer.code == code
+                said = f"most records were rejected, {bads} of {goods + bads}, so the exit code is 1" in answer.err
+                assert said == (code == 1 and goods > 0)

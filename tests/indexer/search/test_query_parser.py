@@ -109,9 +109,9 @@ def test_a_query_without_a_word_vector_is_refused(searchable: Searchable, query:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be 1 or more, not 0"),
+        ({"k": 0}, "k must be a whole number of 1 or more, not 0"),
         ({"k": 3, "depth": 2}, "depth must be at least k, which is 3, not 2"),
-        ({"k": 3, "depth": 0}, "depth must be at least k"),
+        ({"k": 3, "depth": 0}, "depth must be a whole number of 1 or more"),
         ({"budget": 0}, "the budget must be a number of seconds above 0, not 0"),
         ({"budget": math.nan}, "the budget must be a number of seconds above 0"),
         ({"distance": "cosinus"}, "there is no ranking 'cosinus': choose wmd, pwmd, rwmd, chamfer"),
