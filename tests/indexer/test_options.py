@@ -20,6 +20,7 @@ _OTHER: dict[str, Any] = {
     "max_distance": 0.9,
     "where": {"label": ["red"]},
     "explained": True,
+    "full": True,
     "budget": 99.0,
     "stop": bool,
 }
