@@ -18,6 +18,7 @@ from moverank.indexer.commands.shared_options import (
     Gamma,
     Index,
     Json,
+    KeyPrefix,
     Measures,
     Methods,
     PerQuery,
@@ -57,7 +58,9 @@ def retrieval(  # over 40 lines: most of them are its options
     measure: Measures = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Test the other rows against this one. [default: bm25, or else the first]"),
+        typer.Option(
+            metavar="NAME", help="Test the other rows against this one. [default: bm25 with stems, or else the first]"
+        ),
     ] = None,
     without_self: WithoutSelf = False,
     folds: Folds = None,
@@ -65,6 +68,7 @@ def retrieval(  # over 40 lines: most of them are its options
     proximity: Proximity = None,
     clean: Clean = False,
     cutoff: Cutoff = "100",
+    prefix: KeyPrefix = None,
     run: RunFile = None,
     per_query: PerQuery = None,
     csv: Csv = None,
@@ -90,6 +94,7 @@ def retrieval(  # over 40 lines: most of them are its options
         folds=folds,
         train=train,
         cutoff=_cutoff(cutoff),
+        prefix=prefix,
         files=RunFiles(run, per_query),
     )
     run_experiment(experiment, csv, plot, measure, as_json=as_json)
@@ -145,6 +150,7 @@ def gamma(
     measure: Measures = None,
     without_self: WithoutSelf = False,
     folds: Folds = 0,
+    prefix: KeyPrefix = None,
     csv: Csv = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -163,6 +169,7 @@ def gamma(
         measures=measure or (),
         without_self=without_self,
         folds=folds or 0,
+        prefix=prefix,
     )
     run_experiment(experiment, csv, plot, measure, as_json=as_json)
 

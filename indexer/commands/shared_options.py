@@ -287,6 +287,12 @@ Measures = Annotated[
     list[str] | None,
     typer.Option("--measure", metavar="NAME", help="map, rprec, mrr, p@K, recall@K or ndcg@K; repeatable."),
 ]
+KeyPrefix = Annotated[
+    str | None,
+    typer.Option(
+        "--prefix", metavar="NAME", help="Put NAME/ in front of the keys in these files, as `index --prefix` did."
+    ),
+]
 WithoutSelf = Annotated[bool, typer.Option("--without-self", help="Exclude the document whose key is the query's id.")]
 Methods = Annotated[
     list[str] | None,

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from moverank.indexer.commands.evaluating import run_experiment
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Csv, Index, Json, QueryTexts, WithoutSelf
+from moverank.indexer.commands.shared_options import (
+    DEFAULT_INDEX,
+    Candidates,
+    Csv,
+    Index,
+    Json,
+    KeyPrefix,
+    QueryTexts,
+    WithoutSelf,
+)
 
 app = typer.Typer()
 
@@ -29,6 +38,8 @@ def tune(  # over 40 lines: most of them are its options
         str | None, typer.Option(metavar="FILE", help="The PostLinks.xml of a Stack Exchange data dump.")
     ] = None,
     queries: QueryTexts = None,
+    candidates: Candidates = None,
+    prefix: KeyPrefix = None,
     measure: Annotated[str, typer.Option(metavar="NAME", help="What to maximise, as in `evaluate retrieval`.")] = "map",
     without_self: WithoutSelf = False,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
@@ -45,7 +56,6 @@ def tune(  # over 40 lines: most of them are its options
     from moverank.indexer.evaluation.tuned_ranking import tune as find_ranking
     from moverank.indexer.readers.judgments import read_qrels
     from moverank.indexer.readers.relevant_pairs import read_pairs, read_post_links
-    from moverank.rerank.evaluation.judgments import Judgments
     from moverank.rerank.words.stems import LANGUAGES
 
     if language not in ("none", *LANGUAGES):
@@ -59,8 +69,10 @@ def tune(  # over 40 lines: most of them are its options
     experiment = partial(
         find_ranking,
         Path(index),
-        Judgments(read(path)),
+        read(path),
         queries=queries,
+        candidates=candidates,
+        prefix=prefix,
         measure_name=measure,
         without_self=without_self,
         folds=folds,

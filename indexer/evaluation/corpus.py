@@ -14,6 +14,7 @@ from moverank.indexer.reranking.stored_texts import (
     stored_splits,
 )
 from moverank.indexer.search.counted_query import RankedWords, part_counts, ranked_words
+from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
@@ -40,11 +41,12 @@ def corpus_of(collection: Collection | Cluster, queries: Sequence[tuple[str, Que
         total = reader.document_count()
         shown = reader.shown(ids)
         splits = stored_splits(reader, {id_: shown[id_].key for id_ in ids})
+        sample = ContentSample.of(reader.least_digests(SAMPLE))
     counted = _counted_queries(collection, queries)
     words += sorted({word for each in counted for word, _ in each}.difference(words))
     vocabulary = corpus_vocabulary(words, embedding)
     keys, labels = tuple(shown[id_].key for id_ in ids), tuple(shown[id_].label for id_ in ids)
-    documents = Texts(keys, counts, vocabulary, labels, title_weight, tuple(ids), total)
+    documents = Texts(keys, counts, vocabulary, labels, title_weight, tuple(ids), total, sample)
     return Corpus(documents, _query_texts(queries, counted, documents), splits)
 
 

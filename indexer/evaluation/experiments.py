@@ -1,11 +1,9 @@
 """The experiments of `moverank evaluate`: from files and options to tables."""
 
-from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
-
-import numpy as np
 
 from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.cluster.opening import open_index
@@ -16,21 +14,24 @@ from moverank.indexer.evaluation.cache_directory import cache_directory
 from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import RANDOM, Method, check_no_given, compares_given, parse_method
+from moverank.indexer.evaluation.judged_queries import QueryFiles
+from moverank.indexer.evaluation.method import (
+    RANDOM,
+    Method,
+    baselines,
+    check_no_given,
+    compares_given,
+    parse_method,
+)
 from moverank.indexer.evaluation.multilabel import multilabel
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.retrieval import Task, retrieval
 from moverank.indexer.evaluation.run_files import RunFiles
-from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.evaluation.workload import note_workload, pairs_of
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.readers.judgments import read_candidates, read_labels, read_qrels
-from moverank.indexer.readers.queries import read_queries
-from moverank.indexer.search.priors import prior_fields, read_prior
-from moverank.indexer.search.query import Prior
+from moverank.indexer.readers.judgments import read_labels, read_qrels
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.judgments import Judgments
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
 
@@ -40,7 +41,8 @@ CUTOFF = 100
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
-_PLAIN = (RANDOM, "bow", "tfidf", "bm25", "bm25:stem=english", "wcd", "rwmd", "chamfer", "wmd", "wmd:weights=tfidf")
+_COUNTS = (RANDOM, "bow", "tfidf")
+_DISTANCES = ("wcd", "rwmd", "chamfer", "wmd", "wmd:weights=tfidf")
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
 
 
@@ -59,6 +61,7 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     folds: int | None = None,
     train: str | None = None,
     cutoff: int | None = CUTOFF,
+    prefix: str | None = None,
     files: RunFiles = RunFiles(),  # noqa: B008 - immutable
     progress: Progress = silent,
 ) -> Table:
@@ -66,46 +69,31 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
 
     `index`: the collection. `qrels`: the file of judgments. `queries`: the file of query texts; without it, the queries
     are the documents whose keys the judgments name. `candidates`: a file with candidates for each query, which are
-    ranked instead of all documents. `methods` and `measures`: rows and columns, by default the usual ones. `reference`:
-    the row that the others are tested against, by default BM25, or else the first. `cutoff`: number of documents that
-    are ranked for a query, None: all. `files`: files to write besides the table. `without_self`: leave the document
-    with a query's key out of its results; always done if documents are the queries. `clean`: leave out near duplicates.
-    `proximity`: add a row with this mutual proximity for every method. `folds`, and `train`, the name of a file: see
-    `Task`. `progress`: called after each step.
+    ranked instead of all documents; if it is a run, the term `vector` stands for its scores. `methods` and `measures`:
+    rows and columns, by default the usual ones. `reference`: the row that the others are tested against, by default
+    BM25 with stems, or else BM25, or else the first. `cutoff`: number of documents that are ranked for a query, None:
+    all. `prefix`: what `index --prefix` put in front of the keys, which the files lack. `files`: files to write besides
+    the table. `without_self`: leave the document with a query's key out of its results; always done if documents are
+    the queries. `clean`: leave out near duplicates. `proximity`: add a row with this mutual proximity for every method.
+    `folds`, and `train`, the name of a file: see `Task`. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
     files.check()
-    judgments = Judgments(read_qrels(qrels))
-    train_judgments = Judgments(read_qrels(train)) if train is not None else None
+    given = QueryFiles.read(queries, candidates, without_self=without_self, prefix=prefix)
+    judgments = given.judgments(read_qrels(qrels))
+    train_judgments = given.judgments(read_qrels(train)) if train is not None else None
     check_measures(measures)
-    ranked = read_candidates(candidates) if candidates is not None else None
-    wanted = dict.fromkeys([*judgments.queries, *(train_judgments.queries if train_judgments else ())])
-    texts = [(id_, text) for id_, text in read_queries(queries) if id_ in wanted] if queries is not None else None
     with open_index(index) as collection:
-        rows = chosen_methods(methods, collection, proximity)
-        corpus = corpus_of(collection, texts or ())
-        priors = _priors(collection, prior_fields(row.ranking for row in rows if row.ranking))
-        index = collection.directory
-    pool = corpus.documents
-    counted = pool.take([pool.row_of[key] for key in wanted if key in pool.row_of]) if texts is None else corpus.queries
-    own_row = pool.row_of if texts is None or without_self else {}
-    own_rows = np.array([own_row.get(query, -1) for query in counted.keys], np.int64)
-    cache = DistanceCache(cache_directory(index))
-    trial = Trial(pool, counted, own_rows, cache, progress, priors=priors, directory=index)
-    pairs = sum(map(len, ranked.values())) if ranked else len(counted) * len(pool)
-    note_workload(rows, pairs, f"{len(counted):,} queries, {len(pool):,} documents")
+        rows = chosen_methods(methods, collection, proximity, has_scores=given.scores is not None)
+        several = [judgments, *([train_judgments] if train_judgments else [])]
+        trial = given.trial(collection, several, [row.ranking for row in rows], progress)
+    ranked = given.candidates
+    pairs = sum(map(len, ranked.values())) if ranked else len(trial.queries) * len(trial.pool)
+    note_workload(rows, pairs, f"{len(trial.queries):,} queries, {len(trial.pool):,} documents")
     named = tuple(measures) or DEFAULT_MEASURES
-    task = Task(judgments, named, ranked, clean, reference, folds, train_judgments, cutoff)
+    task = Task(judgments, named, clean, reference, folds, train_judgments, cutoff)
     return retrieval(rows, trial, task, files)
-
-
-def _priors(collection: Collection | Cluster, fields: Some[str]) -> dict[str, Prior]:
-    """Return the values of numeric fields; UsageError if no document has a number in one of them."""
-    if isinstance(collection, Cluster):
-        return dict(collection.documents_of_shards(fields=list(fields)).priors) if fields else {}
-    with collection.reading() as reader:
-        return {name: read_prior(reader, name) for name in fields}
 
 
 def evaluate_knn(
@@ -162,17 +150,21 @@ def check_measures(names: Iterable[str]) -> None:
         raise UsageError(str(error)) from error
 
 
-def chosen_methods(names: Sequence[str], collection: Collection | Cluster, proximity: str | None) -> list[Method]:
+def chosen_methods(
+    names: Sequence[str], collection: Collection | Cluster, proximity: str | None, *, has_scores: bool = False
+) -> list[Method]:
     """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
 
-    Raises UsageError for a name that compares given vectors.
+    `has_scores`: the engine of the candidates gave them scores, for which the term `vector` stands. Raises UsageError
+    for a name that compares given vectors.
     """
     settings, own = collection.settings, collection.settings.ranking
-    ranked = () if compares_given(own, settings) else (str(own),)
+    compares = partial(compares_given, settings=settings, has_scores=has_scores)
+    usual = (*_COUNTS, *baselines(own), *_DISTANCES, *(_RANKED if own.gamma else ()))
     rows = []
-    for name in list(dict.fromkeys(names or (*_PLAIN, *(_RANKED if own.gamma else ()), *ranked))):
+    for name in list(dict.fromkeys(names or (*usual, *(() if compares(own) else (str(own),))))):
         method = parse_method(name, own)
-        check_no_given(method.ranking, settings)
+        check_no_given(method.ranking, settings, has_scores=has_scores)
         rows.append(method)
         single = method.ranking is not None and len(method.ranking.terms) == 1
         if proximity and single and not method.has_proximity:
@@ -201,7 +193,8 @@ def evaluate_multilabel(
     if not ks or min(ks) < 1:
         raise UsageError("k must be whole numbers of 1 or more")
     with Collection.open(index) as collection:
-        rows = chosen_methods(methods or ("bow", *_PLAIN, *_RANKED), collection, proximity)
+        usual = ("bow", *_COUNTS, *baselines(collection.settings.ranking), *_DISTANCES, *_RANKED)
+        rows = chosen_methods(methods or usual, collection, proximity)
         texts = corpus_of(collection).documents
     if not any(labels_of.get(key) for key in texts.keys):
         first = f"{next(iter(labels_of))!r}, not {texts.keys[0]!r}" if texts.keys else "and the collection is empty"
@@ -220,6 +213,7 @@ def evaluate_gamma(
     measures: Sequence[str] = (),
     without_self: bool = False,
     folds: int = 0,
+    prefix: str | None = None,
     progress: Progress = silent,
 ) -> Table:
     """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
@@ -235,6 +229,7 @@ def evaluate_gamma(
         measures=measures,
         without_self=without_self,
         folds=folds,
+        prefix=prefix,
         progress=progress,
     )
 

@@ -98,17 +98,28 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
     return Method(text, resolve(spec, None, fallback), kind)
 
 
-def compares_given(ranking: RankingSpec | None, settings: Settings) -> bool:
-    """Return whether a ranking compares given vectors in a collection with these settings."""
-    return ranking is not None and settings.encoder == GIVEN and any(term.name == VECTOR for term in ranking.terms)
+def baselines(own: RankingSpec) -> tuple[str, str]:
+    """Return BM25 of words, and of the stems that a collection's ranking has, or else of English ones."""
+    stem = next((scorer.stem for scorer in own.counted if scorer.stem), "english")
+    return "bm25", f"bm25:stem={stem}"
 
 
-def check_no_given(ranking: RankingSpec | None, settings: Settings) -> None:
-    """Raise UsageError for a ranking that compares given vectors: experiments have words only."""
-    if compares_given(ranking, settings):
+def compares_given(ranking: RankingSpec | None, settings: Settings, *, has_scores: bool = False) -> bool:
+    """Return whether a ranking compares given vectors in a collection with these settings.
+
+    If the engine of the candidates gave them scores, `has_scores`, the term `vector` stands for these.
+    """
+    if ranking is None or has_scores or settings.encoder != GIVEN:
+        return False
+    return any(term.name == VECTOR for term in ranking.terms)
+
+
+def check_no_given(ranking: RankingSpec | None, settings: Settings, *, has_scores: bool = False) -> None:
+    """Raise UsageError for a ranking that compares given vectors: experiments have words, and scores of candidates."""
+    if compares_given(ranking, settings, has_scores=has_scores):
         raise UsageError(
             f"experiments compare words, not given vectors: {str(ranking)!r} has the term vector; rank by `search "
-            "--queries --format trec`, and measure that run"
+            "--queries --format trec`, and measure that run, or give it as --candidates: the term is then its score"
         )
 
 

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.evaluation.judged_queries import missing_notes
 from moverank.indexer.evaluation.method import RANDOM, Method
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.run_files import Run, RunFiles
-from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant
+from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant, run_of
 from moverank.rerank.evaluation.hubness import hubness
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
@@ -26,18 +27,17 @@ ENGINE, CHOSEN = "engine", "chosen"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is measured: `judgments`, the names of `measures`, and each query's `candidates`, None: all documents.
+    """What is measured: `judgments`, and the names of `measures`.
 
     `clean` leaves out near duplicates. `reference` is the label of the method that the others are tested against, None:
-    BM25 if it is a row, else the first. `cutoff` is the length of rankings, None: all documents. `folds` adds the row
-    `chosen`: for each query the method that is best on the queries of the other folds; 0 means as many folds as
-    queries. `train`, judgments of other queries of the trial, adds the row `chosen` with the method that is best on
-    these. Raises UsageError if both are given.
+    BM25 if it is a row, with stems rather than without, else the first. `cutoff` is the length of rankings, None: all
+    documents. `folds` adds the row `chosen`: for each query the method that is best on the queries of the other folds;
+    0 means as many folds as queries. `train`, judgments of other queries of the trial, adds the row `chosen` with the
+    method that is best on these. Raises UsageError if both are given.
     """
 
     judgments: Judgments
     measures: Sequence[str]
-    candidates: Mapping[str, Sequence[str]] | None = None
     clean: bool = False
     reference: str | None = None
     folds: int | None = None
@@ -60,7 +60,7 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     column p is the p value of Fisher's randomisation test of the first measure against the reference, adjusted by
     Holm's method. Raises UsageError if the reference is not a row.
     """
-    labels = [ENGINE] * (task.candidates is not None) + [method.label for method in methods]
+    labels = [ENGINE] * (trial.candidates is not None) + [method.label for method in methods]
     if task.reference is not None and task.reference not in labels:
         raise UsageError(f"the reference {task.reference!r} is none of the methods: {', '.join(labels)}")
     duplicates = find_duplicates(trial.pool)
@@ -71,8 +71,7 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     figures, hubs, chosen, runs = _measure(methods, trial, task)
     files.write_runs(runs)
     files.write_measures(task.judgments.queries, figures)
-    bm25 = [method.label for method in methods if _is_bm25(method)]
-    reference = task.reference or [*bm25, *figures][0]
+    reference = task.reference or next(iter([*_bm25_rows(methods), *figures]))
     p = _p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
     rows: list[dict[str, Value]] = []
     for label, values in figures.items():
@@ -90,9 +89,13 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, duplicates), higher=tuple(task.measures))
 
 
-def _is_bm25(method: Method) -> bool:
-    scorer = method.ranking.single_scorer if method.ranking and not method.proximity else None
-    return scorer is not None and scorer.name == "bm25"
+def _bm25_rows(methods: Sequence[Method]) -> list[str]:
+    """Return the labels of BM25, with stems first: a gain that is the stemmer's is not the ranking's."""
+    scorers = [
+        (method.label, method.ranking.single_scorer) for method in methods if method.ranking and not method.proximity
+    ]
+    rows = [(label, scorer.stem) for label, scorer in scorers if scorer and scorer.name == "bm25"]
+    return [label for label, _ in sorted(rows, key=lambda row: row[1] is None)]
 
 
 def _measure(
@@ -120,9 +123,8 @@ def _rank(
     their runs for these queries.
     """
     figures, hubs, runs = [Figures() for _ in tasks], dict[str, float](), dict[str, Run]()
-    candidates, row_of = tasks[0].candidates, trial.queries.row_of
+    candidates, row_of = trial.candidates, trial.queries.row_of
     if candidates is not None:
-        trial = replace(trial, wanted=_wanted(trial, candidates))
         for task, of_task in zip(tasks, figures, strict=True):
             of_task[ENGINE] = evaluate_measures(join_run(task.judgments, candidates).values(), task.measures)
     judged_rows = [row_of[query] for query in tasks[0].judgments.queries if query in row_of]
@@ -131,10 +133,10 @@ def _rank(
         best = best_of(method, trial, longest)
         if candidates is None:  # hubness is undefined for candidates that differ between queries
             hubs[method.label] = hubness([best[row] for row in judged_rows], len(trial.pool))
+        run = run_of(best, trial)
         for task, of_task in zip(tasks, figures, strict=True):
-            run = _run_of(best, trial, task)
             of_task[method.label] = _figures(method, run, task)
-            runs.setdefault(method.label, run)  # of the first task
+        runs[method.label] = {query: run[query] for query in tasks[0].judgments.queries if query in run}
     return figures, hubs, runs
 
 
@@ -168,36 +170,11 @@ def _figures(method: Method, run: Run, task: Task) -> dict[str, NDArray[np.float
     return {name: np.mean([each[name] for each in shuffled], axis=0) for name in task.measures}
 
 
-def _run_of(best: Sequence[NDArray[np.int64]], trial: Trial, task: Task) -> Run:
-    """Return the ranked keys of each query; candidates that cannot be ranked are last, in the order given."""
-    run: dict[str, Sequence[str]] = {}
-    keys = trial.pool.keys
-    for query in task.judgments.queries:
-        query_row = trial.queries.row_of.get(query)
-        if query_row is None:
-            continue
-        ranked = [keys[row] for row in best[query_row].tolist()]
-        if task.candidates is not None:
-            found = set(ranked)
-            ranked += [key for key in task.candidates.get(query, ()) if key not in found]
-        run[query] = ranked
-    return run
-
-
 def _p_values(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:
     """Return the p value of every method but the reference."""
     others = [label for label in values if label != reference]
     adjusted = holm([randomisation(values[label], values[reference]) for label in others])
     return dict(zip(others, adjusted, strict=True))
-
-
-def _wanted(trial: Trial, candidates: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-    """Return whether each document is a candidate of each query (q, n)."""
-    wanted = np.zeros((len(trial.queries), len(trial.pool)), bool)
-    row_of = trial.pool.row_of
-    for query_row, query in enumerate(trial.queries.keys):
-        wanted[query_row, [row_of[key] for key in candidates.get(query, ()) if key in row_of]] = True
-    return wanted
 
 
 def _without_duplicates(trial: Trial, task: Task, duplicates: Duplicates) -> tuple[Trial, Task]:
@@ -207,27 +184,18 @@ def _without_duplicates(trial: Trial, task: Task, duplicates: Duplicates) -> tup
     new_row[rows] = np.arange(len(rows))
     own_rows = np.where(trial.own_rows >= 0, new_row[trial.own_rows], -1)
     removed = {key for key, row in zip(trial.pool.keys, new_row.tolist(), strict=True) if row < 0}
-    candidates = task.candidates and {
-        query: [key for key in keys if key not in removed] for query, keys in task.candidates.items()
+    candidates = trial.candidates and {
+        query: [key for key in keys if key not in removed] for query, keys in trial.candidates.items()
     }
     judgments, train = task.judgments.without(removed), task.train and task.train.without(removed)
-    return replace(trial, pool=trial.pool.take(rows), own_rows=own_rows), replace(
-        task, judgments=judgments, candidates=candidates, train=train
-    )
+    left = replace(trial, pool=trial.pool.take(rows), own_rows=own_rows, candidates=candidates)
+    return left, replace(task, judgments=judgments, train=train)
 
 
 def _notes(trial: Trial, task: Task, duplicates: Duplicates) -> tuple[str, ...]:
     """Return notes on data that bias the figures."""
-    notes, indexed = duplicates.notes(clean=task.clean), trial.pool.row_of
-    missing = [query for query in task.judgments.queries if query not in trial.queries.row_of]
-    if missing:
-        notes.append(f"{len(missing)} judged queries are not among the queries and count as 0, {missing[0]!r} first")
-    grades = task.judgments.grades
-    lost = {key for each in grades.values() for key, grade in each.items() if grade > 0} - indexed.keys()
-    if lost:
-        notes.append(
-            f"{len(lost)} relevant documents are not in the collection and are never found, {min(lost)!r} first"
-        )
+    notes = [*duplicates.notes(clean=task.clean), *missing_notes(task.judgments, trial)]
+    indexed, grades = trial.pool.row_of, task.judgments.grades
     same_key = [
         query
         for query, own_row in zip(trial.queries.keys, trial.own_rows.tolist(), strict=True)

@@ -1,7 +1,7 @@
 """Rankings of the queries of an experiment by one method: best lists, or all distances with mutual proximity."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,8 +14,9 @@ from moverank.indexer.evaluation.distance_ranker import DistanceRanker
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.evaluation.rankers import Ranker, nearest_of
 from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.counted_texts import Texts
-from moverank.indexer.reranking.search_pool import SearchPool
+from moverank.indexer.reranking.search_pool import Ranked, SearchPool
 from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
 from moverank.rerank.evaluation.judgments import Judgments
@@ -28,10 +29,11 @@ SAMPLE = 200
 class Trial:
     """What is ranked: a pool of documents, queries, and the row (q,) in the pool of each query itself, -1 if none.
 
-    `cache` stores distances; `progress` is called after each step. `wanted` (q, n): whether to rank each document for
-    each query, None: all. `placed` are the rows (m,) of the documents of each query whose positions must be exact, with
-    the first `PLACES`: the order of the others may be that of bounds; None: all. `priors` are the values of numeric
-    fields. `directory` is that of the collection of the pool.
+    `cache` stores distances; `progress` is called after each step. `candidates` are the keys of the documents that are
+    ranked for each query, None: all. `placed` are the rows (m,) of the documents of each query whose positions must be
+    exact, with the first `PLACES`: the order of the others may be that of bounds; None: all. `priors` are the values of
+    numeric fields. `directory` is that of the collection of the pool. `scores` are those that an engine gave to
+    documents, by query and key, for the term `vector`.
     """
 
     pool: Texts
@@ -39,31 +41,62 @@ class Trial:
     own_rows: NDArray[np.int64]
     cache: DistanceCache
     progress: Progress
-    wanted: NDArray[np.bool_] | None = None
+    candidates: Mapping[str, Sequence[str]] | None = None
     placed: Sequence[NDArray[np.int64]] | None = None
     priors: Mapping[str, Prior] = field(default_factory=dict)
     directory: Path | None = None
+    scores: Mapping[str, Mapping[str, float]] | None = None
 
     @cached_property
     def search(self) -> SearchPool:
         """Return the pool as `search` sees it."""
         return SearchPool(self.pool, dict(self.priors), self.directory)
 
+    @cached_property
+    def wanted(self) -> NDArray[np.bool_] | None:
+        """Return whether each document is a candidate of each query (q, n); None: all are."""
+        if self.candidates is None:
+            return None
+        wanted = np.zeros((len(self.queries), len(self.pool)), bool)
+        row_of = self.pool.row_of
+        for row, query in enumerate(self.queries.keys):
+            wanted[row, [row_of[key] for key in self.candidates.get(query, ()) if key in row_of]] = True
+        return wanted
 
-def best_of(method: Method, trial: Trial, k: int) -> list[NDArray[np.int64]]:
+    def of_queries(self, rows: Sequence[int] | NDArray[np.int64]) -> "Trial":
+        """Return the trial of the queries at `rows` (m,) only, all of whose positions are exact."""
+        return replace(self, queries=self.queries.take(rows), own_rows=self.own_rows[rows], placed=None)
+
+    def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+        """Yield the rows (m,) of the `k` best documents for each query, and what ranks them; see `SearchPool.rank`."""
+        wanted = None if self.wanted is None else [np.flatnonzero(row) for row in self.wanted]
+        scores = None
+        if self.scores is not None:
+            scores = [self.search.scores_of(self.scores.get(query, {})) for query in self.queries.keys]
+        return self.search.rank(ranking, self.queries, k, self.own_rows, self.progress, wanted, self.placed, scores)
+
+
+def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
     """Return the rows (at most `k`,) of the best documents for each query of a trial, best first.
 
-    A query itself is left out, and so are documents that are not wanted or cannot be ranked. Equal values are in the
+    A query itself is left out, and so are documents that are no candidates or cannot be ranked. Equal values are in the
     order of the documents.
     """
     if method.ranking is not None and method.proximity is None:
-        wanted = None if trial.wanted is None else [np.flatnonzero(row) for row in trial.wanted]
-        ranked = trial.search.rank(
-            method.ranking, trial.queries, k, trial.own_rows, trial.progress, wanted, trial.placed
-        )
-        return [rows for rows, _ in ranked]
+        return [rows for rows, _ in trial.ranked(method.ranking, k)]
     nearest = nearest_of(distances_of(method, trial), len(trial.queries), min(k, len(trial.pool)))
     return [rows[rows >= 0] for rows in nearest]
+
+
+def run_of(best: Sequence[Ranked], trial: Trial) -> dict[str, list[str]]:
+    """Return the ranked keys of each query; candidates that cannot be ranked are last, in the order given."""
+    run, keys = dict[str, list[str]](), trial.pool.keys
+    for query, own_row, rows in zip(trial.queries.keys, trial.own_rows.tolist(), best, strict=True):
+        run[query] = [keys[row] for row in rows.tolist()]
+        if trial.candidates is not None:
+            found = {*run[query], *([keys[own_row]] if own_row >= 0 else [])}
+            run[query] += [key for key in trial.candidates.get(query, ()) if key not in found]
+    return run
 
 
 def placing_relevant(trial: Trial, *several: Judgments) -> Trial:
@@ -82,8 +115,8 @@ def placing_relevant(trial: Trial, *several: Judgments) -> Trial:
 def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:
     """Return the distances (q, n) of queries from documents by a method.
 
-    The distance of a query from itself is infinite, and so are those that are not wanted. Mutual proximity is computed
-    for all documents, wanted or not.
+    The distance of a query from itself is infinite, and so are those of documents that are no candidates. Mutual
+    proximity is computed for all documents.
     """
     ranker = method.ranker(trial.pool, trial.cache)
     if isinstance(ranker, DistanceRanker) and method.proximity is None:

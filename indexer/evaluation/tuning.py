@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.evaluation.components import Components, Weighting, components_of
-from moverank.indexer.evaluation.method import Method
-from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant
-from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
-from moverank.indexer.ranking_term import Weights
-from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.evaluation.method import Method, baselines
+from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant, run_of
+from moverank.indexer.progress import Progress
+from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
+from moverank.indexer.ranking_term import VECTOR, Weights
 from moverank.indexer.settings import DEFAULT_K1
 from moverank.rerank.bags.title_rank import TITLE
-from moverank.rerank.evaluation.judgments import GradedRanking, Judgments, join_run
-from moverank.rerank.evaluation.measures import evaluate_measures, measure
+from moverank.rerank.evaluation.judgments import Judgments, join_run
+from moverank.rerank.evaluation.measures import evaluate_measures
 from moverank.rerank.evaluation.selection import folds
 
 Figures = NDArray[np.float64]
@@ -39,6 +39,7 @@ class Setting:
     cover: float = 0.5
     bm25: float = 2.0
     cosine: float = 1.0
+    vector: float = 0.0
 
     @property
     def rank(self) -> str:
@@ -50,6 +51,7 @@ class Setting:
             (self.cover, "cover"),
             (self.bm25, f"bm25:k1={DEFAULT_K1}{stem}"),
             (self.cosine, "cosine"),
+            (self.vector, VECTOR),
         ):
             if weight:
                 terms.append(f"{weight:g}*{term}" if weight != 1 else term)
@@ -69,6 +71,7 @@ class Setting:
 GRID: Mapping[str, Sequence[object]] = {
     "bm25": (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
     "cosine": (0.0, 0.25, 0.5, 1.0, 1.5, 2.0),
+    "vector": (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
     "cover": (0.0, 0.25, 0.5, 1.0, 1.5),
     "mu": (0.0, 5.0, 20.0, 50.0, 100.0),
     "weights": ("tf", "tfidf"),
@@ -85,10 +88,12 @@ _ROUNDS = 3
 class Tuned:
     """The result: figures (q,) of certified rankings before and after, and the chosen setting.
 
-    `held_out` are those of settings chosen on the other folds, `after` those of `setting`, chosen on all queries.
+    `baselines` are those of other rankings, by label. `held_out` are those of settings chosen on the other folds,
+    `after` those of `setting`, chosen on all queries.
     """
 
     queries: tuple[str, ...]
+    baselines: Mapping[str, Figures]
     before: Figures
     held_out: Figures
     after: Figures
@@ -100,12 +105,37 @@ class Tuned:
         return bool(min(self.held_out.mean(), self.after.mean()) > self.before.mean())
 
 
+class _Steps:
+    """Reports the progress of the whole: components of some weightings, then certified searches, each of some queries.
+
+    `planned` is the number of steps expected; a step takes about as long for components as for a search.
+    """
+
+    def __init__(self, progress: Progress, planned: int) -> None:
+        self._progress, self._planned, self._begun, self._shown = progress, planned, 0, 0
+
+    def part(self, count: int) -> Progress:
+        """Return the callback of the next part, which has `count` steps."""
+        before = self._begun
+        self._begun += count
+
+        def report(task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG001 - a `Progress`
+            self._shown = max(self._shown, before + round(count * done / max(1, total or count)))
+            self._progress("Tuning", self._shown, max(self._begun, self._planned), unit)
+
+        return report
+
+    def plan(self, more: int) -> None:
+        """Expect `more` steps, or fewer if it is negative."""
+        self._planned += more
+
+
 class Tuner:
     """Tunes the ranking of `trial` by `judgments` and the measure `name`, over the first `cutoff` documents.
 
     `own` is the collection's ranking. `language` is that of stems. `cache` is a directory for components, so that an
     interrupted run continues; None if nothing is cached. `limit` is the number of queries that the search takes into
-    account.
+    account. If the trial has candidates, only these are ranked, and if it has their scores, these are a term.
     """
 
     def __init__(
@@ -119,30 +149,47 @@ class Tuner:
         cutoff: int,
         limit: int,
     ) -> None:
-        self._trial, self._judgments, self._measure, self._own = trial, judgments, name, own
-        self._cache, self._cutoff = cache, cutoff
         self.queries = tuple(query for query in judgments.queries if query in trial.queries.row_of)
+        self._trial = trial.of_queries([trial.queries.row_of[query] for query in self.queries])
+        self._judgments, self._measure, self._own = judgments, name, own
+        self._cache, self._cutoff = cache, cutoff
         self._components: dict[Weighting, Components] = {}
         self._figures: dict[Setting, Figures] = {}
-        chosen = np.random.default_rng(0).permutation(len(self.queries))[:limit]
-        self._sample = np.sort(chosen)
-        rows = [trial.queries.row_of[self.queries[i]] for i in self._sample.tolist()]
-        self._sampled, self._sampled_rows = trial.queries.take(rows), trial.own_rows[rows]
+        self._sample = np.sort(np.random.default_rng(0).permutation(len(self.queries))[:limit])
+        self._sampled = self._trial.of_queries(self._sample)
+        self._vector: NDArray[np.float32] | None = None
+        self._steps, self._planned = _Steps(trial.progress, 0), 0
 
     def run(self, start: Setting, count: int, language: str | None) -> Tuned:
         """Return the setting found from `start`, and its figures by `count` folds; `language` is that of stems."""
-        grid = self._grid(language)
+        grid, others = self._grid(language), baselines(self._own)
+        searches = len(self.queries) * (len(others) + 3)
+        self._planned = 1 + sum(len(grid[name]) - 1 for name in ("weights", "title_weight", "gamma", "stem"))
+        self._steps = _Steps(self._trial.progress, len(self._sample) * self._planned + searches)
+        if self._trial.scores is not None:
+            self._vector = self._vector_costs()
         fold = folds(len(self.queries), count)
         sampled = fold[self._sample]
         by_fold = [self._search(start, grid, sampled != own) for own in range(count)]
         best = self._search(start, grid, np.ones(len(sampled), bool))
-        before = self._certified(self._own, self._trial.pool.title_weight)
+        self._steps.plan(len(self._sample) * min(0, len(self._components) - self._planned))
+        weight = self._trial.pool.title_weight
+        measured = {each: self._certified(resolve(each, None, self._own), weight) for each in others}
+        before = self._certified(self._own, weight)
         held_out = np.empty(len(self.queries))
         for own, setting in enumerate(by_fold):
             chosen = np.flatnonzero(fold == own)
             held_out[chosen] = self._certified(setting.ranking, setting.title_weight, chosen)
         after = self._certified(best.ranking, best.title_weight)
-        return Tuned(self.queries, before, held_out, after, best)
+        return Tuned(self.queries, measured, before, held_out, after, best)
+
+    def _vector_costs(self) -> NDArray[np.float32]:
+        """Return the costs (s, n) of the engine's scores in a sum: those of a search that ranks by nothing else."""
+        trial = replace(self._sampled, progress=self._steps.part(0))
+        costs = np.ones((len(trial.queries), len(trial.pool)), np.float32)
+        for row, (rows, values) in enumerate(trial.ranked(parse_ranking(VECTOR), len(trial.pool))):
+            costs[row, rows] = values
+        return costs
 
     def _grid(self, language: str | None) -> dict[str, Sequence[object]]:
         """Return the values of the coordinates that make a difference for these documents."""
@@ -152,6 +199,8 @@ class Tuner:
             grid["gamma"] = (0.0,)
         if not np.any(ranks == TITLE):
             grid["title_weight"] = (1,)
+        if self._trial.scores is None:
+            grid["vector"] = (0.0,)
         return grid
 
     def _search(self, start: Setting, grid: Mapping[str, Sequence[object]], used: NDArray[np.bool_]) -> Setting:
@@ -176,49 +225,54 @@ class Tuner:
     def estimated(self, setting: Setting) -> Figures:
         """Return the figures (s,) of the sampled queries by a setting, from components."""
         if setting not in self._figures:
-            weighting = setting.weighting
+            trial, weighting = self._sampled, setting.weighting
             if weighting not in self._components:
                 self._components[weighting] = self._load(weighting)
             found = self._components[weighting]
             totals = found.totals(setting.mu, setting.cover, setting.cosine, setting.bm25)
-            in_pool = np.flatnonzero(self._sampled_rows >= 0)
-            totals[in_pool, self._sampled_rows[in_pool]] = np.inf
-            function, keys = measure(self._measure), self._trial.pool.keys
-            figures = []
-            for query, row in zip(self._sampled.keys, totals, strict=True):
-                order = _first(row, self._cutoff)
-                ranked = [keys[i] for i in order.tolist() if np.isfinite(row[i])]
-                figures.append(function(GradedRanking.of(ranked, self._judgments.grades[query])))
-            self._figures[setting] = np.array(figures)
+            if self._vector is not None:
+                totals += np.float32(setting.vector) * self._vector
+            in_pool = np.flatnonzero(trial.own_rows >= 0)
+            totals[in_pool, trial.own_rows[in_pool]] = np.inf
+            if trial.wanted is not None:
+                totals[~trial.wanted] = np.inf
+            rows = [order[np.isfinite(row[order])] for row in totals for order in (_first(row, self._longest),)]
+            self._figures[setting] = self._measured(trial, rows)
         return self._figures[setting]
 
     def _load(self, weighting: Weighting) -> Components:
-        pool, queries = self._trial.pool, self._sampled
+        pool, queries, own_rows = self._trial.pool, self._sampled.queries, self._sampled.own_rows
         total = hashlib.sha256(pool.digest + queries.digest + repr(asdict(weighting)).encode())
-        total.update(self._sampled_rows.astype("<i8").tobytes())
+        total.update(own_rows.astype("<i8").tobytes())
         path = self._cache and self._cache / f"components-{total.hexdigest()[:24]}.npz"
-        return components_of(weighting, pool, queries, self._sampled_rows, path, self._trial.progress)
+        if len(self._components) >= self._planned:
+            self._steps.plan(len(queries))
+        return components_of(weighting, pool, queries, own_rows, path, self._steps.part(len(queries)))
 
     def _certified(self, ranking: RankingSpec, title_weight: float, rows: NDArray[np.int64] | None = None) -> Figures:
         """Return the figures of queries, `rows` (m,) of all, by a ranking with this title weight."""
-        chosen = [self.queries[i] for i in (range(len(self.queries)) if rows is None else rows.tolist())]
-        query_rows = [self._trial.queries.row_of[query] for query in chosen]
-        pool, queries = (
-            _titled(self._trial.pool, title_weight),
-            _titled(self._trial.queries.take(query_rows), title_weight),
+        own = self._trial if rows is None else self._trial.of_queries(rows)
+        trial = replace(
+            own,
+            pool=replace(own.pool, title_weight=title_weight),
+            queries=replace(own.queries, title_weight=title_weight),
+            progress=self._steps.part(len(own.queries)),
         )
-        trial = Trial(pool, queries, self._trial.own_rows[query_rows], self._trial.cache, self._trial.progress)
-        best = best_of(Method(str(ranking), ranking), placing_relevant(trial, self._judgments), self._cutoff)
-        run = {query: [pool.keys[row] for row in found.tolist()] for query, found in zip(chosen, best, strict=True)}
-        judged = Judgments({query: self._judgments.grades[query] for query in chosen})
-        return evaluate_measures(join_run(judged, run).values(), [self._measure])[self._measure]
+        placing = placing_relevant(trial, self._judgments)
+        return self._measured(trial, best_of(Method(str(ranking), ranking), placing, self._longest))
+
+    def _measured(self, trial: Trial, best: Sequence[NDArray[np.int64]]) -> Figures:
+        """Return the figures (q,) of the queries of a trial by their best rows (m,)."""
+        judged = Judgments({query: self._judgments.grades[query] for query in trial.queries.keys})
+        return evaluate_measures(join_run(judged, run_of(best, trial)).values(), [self._measure])[self._measure]
+
+    @property
+    def _longest(self) -> int:
+        """Return the number of documents that are ranked: as in `evaluate retrieval`, all candidates."""
+        return self._cutoff if self._trial.candidates is None else len(self._trial.pool)
 
 
-def _titled(texts: Texts, weight: float) -> Texts:
-    return replace(texts, title_weight=weight)
-
-
-def _first(row: NDArray[np.float32], count: int) -> NDArray[np.intp]:
+def _first(row: NDArray[np.float32], count: int) -> NDArray[np.int64]:
     """Return the indices of the `count` smallest values, in order."""
     if count < len(row):
         some = np.argpartition(row, count)[:count]

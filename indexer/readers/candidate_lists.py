@@ -76,13 +76,13 @@ def _run_line(path: str, number: int, line: str | BadRecord) -> _RunLine:
     if isinstance(line, BadRecord):
         raise ReadError(f"{path}:{number}: {line.reason}")
     columns = line.split()
-    score = _number(columns[4]) if len(columns) == 6 else None
+    score = finite_number(columns[4]) if len(columns) == 6 else None
     if score is None:
         raise ReadError(f"{path}:{number}: a line of a run needs the form `query Q0 document rank score name`")
     return _RunLine(number, columns[0], columns[2], score)
 
 
-def _number(text: str) -> float | None:
+def finite_number(text: str) -> float | None:
     """Return the finite number that a text is; None for any other text."""
     try:
         value = float(text)

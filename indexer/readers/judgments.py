@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from moverank.indexer.errors import ReadError
+from moverank.indexer.readers.candidate_lists import CandidateList, finite_number
 from moverank.indexer.readers.numbered_lines import numbered_lines
 
 _QRELS_COLUMNS, _RUN_COLUMNS, _FILM_COLUMNS = 4, 6, 24  # of a line of qrels, of a TREC run, of u.item
@@ -54,13 +55,13 @@ def read_qrels(path: str) -> dict[str, dict[str, int]]:
     return grades
 
 
-def read_candidates(path: str) -> dict[str, list[str]]:
+def read_candidates(path: str) -> dict[str, CandidateList]:
     """Return each query's candidates in the order of their ranks; the default rank is the position in the file.
 
     A line is `query document [rank ...]`, optionally below a header that begins with `query`, or a line of a TREC run:
-    `query Q0 document rank score name`. Raises ReadError, which names the line.
+    `query Q0 document rank score name`, which has scores. Raises ReadError, which names the line.
     """
-    candidates: dict[str, list[tuple[int, str]]] = {}
+    candidates: dict[str, list[tuple[int, str, float | None]]] = {}
     for number, columns in _columns(path):
         if number == 1 and columns[0].lower() in ("query", "query_id", "qid"):
             continue
@@ -70,13 +71,22 @@ def read_candidates(path: str) -> dict[str, list[str]]:
             raise ReadError(
                 f"{path}:{number}: a candidate needs the form `query document rank`, the rank a whole number"
             )
+        score = finite_number(columns[4]) if is_run else None
+        if is_run and score is None:
+            raise ReadError(f"{path}:{number}: the score of a run must be a number, not {columns[4]!r}")
         ranked = candidates.setdefault(used[0], [])
-        if any(key == used[1] for _, key in ranked):
+        if any(key == used[1] for _, key, _ in ranked):
             raise ReadError(f"{path}:{number}: {used[1]!r} is a candidate of {used[0]!r} already: leave one out")
-        ranked.append((int(used[2]) if len(used) > 2 else len(ranked), used[1]))
+        ranked.append((int(used[2]) if len(used) > 2 else len(ranked), used[1], score))
     if not candidates:
         raise ReadError(f"{path}: holds no candidate")
-    return {query: [key for _, key in sorted(ranked, key=lambda each: each[0])] for query, ranked in candidates.items()}
+    return {query: _in_order(query, ranked) for query, ranked in candidates.items()}
+
+
+def _in_order(query: str, ranked: list[tuple[int, str, float | None]]) -> CandidateList:
+    """Return candidates (rank, key, score) in the order of their ranks."""
+    _, keys, scores = zip(*sorted(ranked, key=lambda each: each[0]), strict=True)
+    return CandidateList(query, keys, None if None in scores else scores)
 
 
 def _columns(path: str) -> Iterator[tuple[int, list[str]]]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.title_rank import TITLE
 from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
@@ -51,7 +52,7 @@ class Texts:
 
     `labels` (n,) is empty if the texts are not documents. The words of a title count `title_weight` times. `ids` (n,),
     increasing, are those of documents in the store. `total` is the number of documents that idf counts, those without a
-    word included; None: n.
+    word included; None: n. `sample` is that of the collection, by which its searches estimate typical distances.
     """
 
     keys: tuple[str, ...]
@@ -61,6 +62,7 @@ class Texts:
     title_weight: float = 1.0
     ids: tuple[int, ...] = ()
     total: int | None = None
+    sample: ContentSample | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -71,8 +73,8 @@ class Texts:
         keys = tuple(self.keys[row] for row in chosen.tolist())
         labels = tuple(self.labels[row] for row in chosen.tolist()) if self.labels else ()
         ids = tuple(self.ids[row] for row in chosen.tolist()) if self.ids else ()
-        total = self.total if len(chosen) == len(self) else None
-        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight, ids, total)
+        total, sample = (self.total, self.sample) if len(chosen) == len(self) else (None, None)
+        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight, ids, total, sample)
 
     @property
     def documents(self) -> int:

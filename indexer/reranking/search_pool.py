@@ -1,6 +1,6 @@
 """A pool of texts in memory as a view: what `evaluate` measures is the code that `search` runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from moverank.indexer.reranking.counted_texts import Texts
 from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.counted_query import CountedQuery
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.engine_scores import engine_scores
 from moverank.indexer.search.live_segment import LazyFrequencies, LiveSegment
 from moverank.indexer.search.live_terms import LiveTerms
 from moverank.indexer.search.query import Outcome, Prior, Query, QueryWords
@@ -62,7 +63,7 @@ class SearchPool:
         self._pool, self._priors = pool, priors or {}
         ids = np.array(pool.ids or range(1, 1 + len(pool)), np.int64)
         self.rows = np.argsort(ids)
-        self.ids = ids[self.rows]
+        self.ids, self._ids_of_rows = ids[self.rows], ids
         self.view = _view_of(pool.take(self.rows), self.ids, directory, frequencies)
 
     def rank(
@@ -74,14 +75,16 @@ class SearchPool:
         progress: Progress,
         wanted: Sequence[NDArray[np.int64]] | None = None,
         placed: Sequence[NDArray[np.int64]] | None = None,
+        scores: Sequence[Prior | None] | None = None,
     ) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
         """Yield the rows (m,) of the `k` best documents for each of `queries`, and what ranks them (m,), increasing.
 
         `own_rows` (q,) are the rows of the queries themselves, -1 for none, which are excluded. `wanted` are the rows
-        that may be ranked for each query, None: all. `placed` are the rows whose positions must be exact for each
-        query, see `Query.placed`; None: all. `progress` is called after each query.
+        of the candidates of each query, all of which are ranked, as by `Collection.rerank`; None: all documents.
+        `placed` are the rows whose positions must be exact for each query, see `Query.placed`; None: all. `scores` are
+        those of an engine for each query, see `scores_of`. `progress` is called after each query.
         """
-        parsed = self.queries(ranking, queries, k, own_rows, wanted, placed)
+        parsed = self.queries(ranking, queries, k, own_rows, wanted, placed, scores)
         if ranking.proximity:
             sampled_distances(self.view, ranking.gamma, ranking.weights, progress)
         for done, (_, outcome) in enumerate(answer_many(self.view, parsed), start=1):
@@ -91,7 +94,15 @@ class SearchPool:
     def _rows(self, outcome: Outcome | None) -> tuple[Ranked, NDArray[np.float64]]:
         if outcome is None:
             return np.empty(0, np.int64), np.empty(0)
-        return self.rows[np.searchsorted(self.ids, outcome.ids)], outcome.values
+        ids = np.concatenate([outcome.ids, outcome.others.ids])
+        return self.rows[np.searchsorted(self.ids, ids)], np.concatenate([outcome.values, outcome.others.bounds])
+
+    def scores_of(self, scores: Mapping[str, float]) -> Prior | None:
+        """Return an engine's scores, which are given by key, by the ids of this pool; other keys have no effect."""
+        row_of = self._pool.row_of
+        known = {key: score for key, score in scores.items() if key in row_of}
+        rows = np.array([row_of[key] for key in known], np.int64)
+        return engine_scores(list(known.values()), list(known), self._ids_of_rows[rows])
 
     def queries(
         self,
@@ -101,18 +112,22 @@ class SearchPool:
         own_rows: NDArray[np.int64],
         wanted: Sequence[NDArray[np.int64]] | None = None,
         placed: Sequence[NDArray[np.int64]] | None = None,
+        scores: Sequence[Prior | None] | None = None,
     ) -> Iterator[Query | str]:
         """Yield the query for each of `queries`, or why it has none; parameters as in `rank`."""
         fields = [dict(term.options)["field"] for term in ranking.terms if term.name == PRIOR]
         priors = {field: self._priors[field] for field in fields}
         plain = Query(QueryWords.none(self.view.dim), k, None, ranking, bounded=False, priors=priors)
-        row_ids = np.empty(len(self.ids), np.int64)
-        row_ids[self.rows] = self.ids
+        row_ids = self._ids_of_rows
         for row, own in enumerate(own_rows.tolist()):
             allowed = None if wanted is None else np.sort(row_ids[wanted[row]])
             exact = None if placed is None else row_ids[placed[row]]
             without = None if own < 0 else int(row_ids[own])
             own_query = replace(plain, allowed=allowed, without=without, placed=exact)
+            if allowed is not None:
+                own_query = replace(own_query, k=max(1, min(k, len(allowed))), whole=True)
+            if scores is not None:
+                own_query = replace(own_query, engine_scores=scores[row])
             query = self.with_words(own_query, queries, row)
             yield query or f"{queries.keys[row]!r} has no word to rank by"
 
@@ -155,4 +170,5 @@ def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outsid
 
     scores = TermScores([terms], pool.documents, texts, outside)
     segments = (live,) if len(segment.ids) else ()
-    return View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None, directory)
+    view = View(0, segments, 0.0, "tf", frequencies, scores, None, vocabulary.vectors.shape[1], None, directory)
+    return replace(view, sampled_content=pool.sample)

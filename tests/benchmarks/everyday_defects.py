@@ -93,6 +93,19 @@ def experiments() -> Iterator[Case]:
     yield Case("interrupted before anything is committed", index, 1, "interrupted: nothing was changed")
 
 
+def judged() -> Iterator[Case]:
+    """Yield judgments of keys with a prefix, of nothing in the collection, and of another engine's candidates."""
+    index = "moverank index docs.jsonl -i pets --embedding vectors.txt --prefix pets 2>/dev/null"
+    prefixed = f"{index}; moverank {{}} -i pets --qrels qrels"
+    remedy = "the judgments have 'd2', the collection has 'pets/d2': --prefix pets puts pets/ in front"
+    yield Case("judgments without the prefix", prefixed.format("evaluate retrieval"), 2, remedy)
+    yield Case("the same in tune", prefixed.format("tune --folds 2"), 2, remedy)
+    yield Case("tune --prefix", prefixed.format("tune --folds 2 --prefix pets"), 0, "cross-validated")
+    run = "printf 'd1 Q0 d2 1 3 x\\nd1 Q0 d9 2 1 x\\nd2 Q0 d9 1 3 x\\nd2 Q0 d3 2 1 x\\n' > run"
+    scores = f"{run}; moverank evaluate retrieval -i old --qrels qrels --candidates run --method vector --measure map"
+    yield Case("the engine's scores as a term", scores, 0, "vector  0.7500")
+
+
 def sources() -> Iterator[Case]:
     """Yield folders that are read again, pruned and overlap, and keys that two sources have."""
     notes = "mkdir notes other; echo cat > notes/a.txt; echo dog > notes/b.txt; echo bus > other/c.txt"
@@ -188,6 +201,7 @@ SUBJECTS = (
     files,
     searches,
     experiments,
+    judged,
     outputs,
     usage,
     arguments,

@@ -1,9 +1,12 @@
 """The group `evaluate`: tables, files and invalid arguments."""
 
+import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import ir_measures
+import numpy as np
 import pytest
 
 from tests.indexer.commands.program import WORDS, Call
@@ -35,6 +38,53 @@ def test_evaluate_writes_the_rows_to_a_file(call: Call, collection: Path, judgme
     head, row = file.read_text().splitlines()
     assert head == "method,mrr,p,hubness"
     assert row.startswith("bow,")
+
+
+def test_candidates_are_ranked_as_by_rerank(call: Call, empty: Path, tmp_path: Path) -> None:
+    """ir-measures computes the same from what `rerank` writes, also where the engine's score is a term.
+
+    There are more documents than a sample has, documents without a known word, and candidates that are gone.
+    """
+    rng = np.random.default_rng(5)
+    texts = [" ".join(rng.choice([*WORDS, "zorp", "quux"], rng.integers(2, 9))) for _ in range(400)] + ["zorp quux"]
+    records = [{"id": f"d{i}", "text": text} for i, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    asked = [{"id": f"q{i}", "text": " ".join(rng.choice(WORDS, 4))} for i in range(8)]
+    (tmp_path / "queries.jsonl").write_text("".join(json.dumps(query) + "\n" for query in asked))
+    run, qrels = list[str](), list[str]()
+    for query in asked:
+        keys = [*(f"d{i}" for i in rng.permutation(400)[:40]), "d400", "gone"]
+        scores = sorted(rng.normal(size=len(keys)), reverse=True)
+        lines = zip(rng.permutation(keys), scores, strict=True)
+        run += [f"{query['id']} Q0 {key} {rank} {score:.3f} engine" for rank, (key, score) in enumerate(lines, start=1)]
+        qrels += [f"{query['id']} 0 {key} {rng.integers(0, 3)}" for key in rng.permutation(keys)[:12]]
+    (tmp_path / "run").write_text("\n".join(run))
+    (tmp_path / "qrels").write_text("\n".join(qrels))
+    assert call("index", tmp_path / "docs.jsonl", "-i", empty).code == 0
+    judged = list(ir_measures.read_trec_qrels("\n".join(qrels)))  # type: ignore[no-untyped-call]
+    methods = ["vector", "wmd+2*vector", "bm25", "wmd:mu=20,weights=tfidf+bm25:stem=english+cosine", "0.5*vector+tfidf"]
+    files = ("--queries", tmp_path / "queries.jsonl", "-i", empty)
+    named = [part for method in methods for part in ("--method", method)]
+    measured = (
+        "--qrels",
+        tmp_path / "qrels",
+        "--candidates",
+        tmp_path / "run",
+        "--measure",
+        "map",
+        "--measure",
+        "ndcg@10",
+    )
+    rows = {
+        row["method"]: row for row in call("evaluate", "retrieval", *files, *measured, *named, "--json").json["rows"]
+    }
+    for method in methods:
+        reranked = call("rerank", "--run", tmp_path / "run", "--rank", method, *files).out
+        ranked = list(ir_measures.read_trec_run(reranked))  # type: ignore[no-untyped-call]
+        found = ir_measures.calc_aggregate([ir_measures.AP, ir_measures.nDCG @ 10], judged, ranked)
+        assert rows[method]["map"] == pytest.approx(found[ir_measures.AP])
+        assert rows[method]["ndcg@10"] == pytest.approx(found[ir_measures.nDCG @ 10])
+    assert rows["vector"]["map"] == pytest.approx(rows["engine"]["map"], abs=0.01)  # but for the one that is gone
 
 
 @pytest.mark.parametrize(

@@ -268,3 +268,8 @@ def test_experiments_say_that_they_compare_words_only(index: Any, call: Call, he
         refused = call(*command, "-i", "x", "--qrels", "qrels")
         assert refused.code == 2
         assert refused.sentence.startswith("experiments compare words, not given vectors: 'wmd+vector' has the term")
+    (here / "run").write_text("d1 Q0 d2 1 7.5 engine\nd1 Q0 d5 2 7 engine\nd3 Q0 d9 1 1 engine\nd3 Q0 d4 2 0 engine\n")
+    scored = call(
+        "evaluate", "retrieval", "-i", "x", "--qrels", "qrels", "--candidates", "run", "--method", "vector", "--json"
+    )
+    assert [row["map"] for row in scored.json["rows"]] == [0.75, 0.75]

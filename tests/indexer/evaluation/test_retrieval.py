@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from moverank.indexer.evaluation.experiments import evaluate_gamma, evaluate_ret
 from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.run_files import RunFiles
 from moverank.indexer.search import by_distance
-from tests.indexer.world import Twin, document
+from tests.indexer.world import MakeCollection, Twin, document
 
 Evaluate = Callable[..., Table]
 
@@ -44,14 +45,15 @@ def test_a_row_holds_the_means_over_all_judged_queries(evaluate: Evaluate, twin:
     assert by_name["random"]["recall@3"] == pytest.approx((3 / 12 + 3 / 12) / 3, abs=0.05)
     assert by_name["random"]["p"] is None
     assert (table.facts["queries"], table.facts["documents"]) == (3, 14)
-    assert table.notes == ("1 judged queries are not among the queries and count as 0, 'gone' first",)
+    assert table.notes == ("1 of 3 judged queries are not among the queries and count as 0, 'gone' first",)
 
 
 def test_queries_can_be_texts(evaluate: Evaluate) -> None:
     queries = '{"id": "d0", "text": "cat dog"}\n{"id": "other", "text": "ant"}\n'
     table = evaluate("d0 0 d0 1\nd0 0 nowhere 1\n", queries, methods=["wmd"], measures=["recall@14"])
     assert table.rows[0]["recall@14"] == 0.5
-    assert "1 relevant documents are not in the collection and are never found, 'nowhere' first" in table.notes
+    lost = "1 of 2 relevant documents are not in the collection, or have no word, and are never found, 'nowhere' first"
+    assert lost in table.notes
     assert any("--without-self" in note for note in table.notes)
     without = evaluate("d0 0 d0 1\n", queries, methods=["wmd"], measures=["recall@14"], without_self=True)
     assert without.rows[0]["recall@14"] == 0
@@ -91,6 +93,68 @@ def test_methods_have_p_values_against_the_reference(evaluate: Evaluate) -> None
     assert 0 < float(table.rows[0]["p"] or 0) <= 1
     with pytest.raises(UsageError, match="the reference 'bm25' is none of the methods: wmd"):
         evaluate(qrels, methods=["wmd"], reference="bm25")
+
+
+def test_the_reference_is_bm25_with_stems(evaluate: Evaluate) -> None:
+    assert (
+        evaluate(QRELS, methods=["wmd", "bm25", "bm25:stem=german,k1=1"]).facts["reference"] == "bm25:stem=german,k1=1"
+    )
+    assert evaluate(QRELS, methods=["wmd", "bm25", "bm25+bow"]).facts["reference"] == "bm25"
+    assert evaluate(QRELS).facts["reference"] == "bm25:stem=english"
+
+
+def test_stems_of_the_reference_are_those_of_the_collection(evaluate: Evaluate, indexed: Collection) -> None:
+    indexed.change_settings(rank="wmd+bm25:stem=german")
+    assert evaluate(QRELS).facts["reference"] == "bm25:stem=german"
+
+
+def test_judgments_without_the_prefix_of_the_keys(
+    make_collection: MakeCollection, documents: list[Document], tmp_path: Path, evaluate: Evaluate
+) -> None:
+    """Keys with a prefix give the same figures as keys without one; without the option it is an error."""
+    prefixed = make_collection()
+    prefixed.index([replace(each, key=f"pets/{each.key}") for each in documents])
+    queries = '{"id": "d0", "text": "cat dog"}\n{"id": "d1", "text": "ant"}\n'
+    run = "d0 Q0 d3 1 2 x\nd0 Q0 d0 2 1 x\nd0 Q0 pets/d4 3 0 x\nd1 Q0 d5 1 1 x\nd1 Q0 d1 2 0 x\n"
+    for texts, candidates, without_self in (
+        (None, None, False),
+        (queries, None, False),
+        (queries, None, True),
+        (queries, run, False),
+        (None, run, False),
+    ):
+        plain = evaluate(QRELS, texts, candidates and candidates.replace("pets/", ""), without_self=without_self)
+        paths = [
+            str(tmp_path / name) if given else None for name, given in (("queries", texts), ("candidates", candidates))
+        ]
+        if candidates:
+            (tmp_path / "candidates").write_text(candidates)
+        options = {"queries": paths[0], "candidates": paths[1], "without_self": without_self}
+        found = evaluate_retrieval(prefixed.path, str(tmp_path / "qrels"), prefix="pets", **options)  # type: ignore[arg-type]
+        assert found.rows == plain.rows
+    with pytest.raises(UsageError, match="the judgments have 'd1', the collection has 'pets/d1': --prefix pets puts"):
+        evaluate_retrieval(prefixed.path, str(tmp_path / "qrels"))
+    with pytest.raises(UsageError, match=r"the judgments have 'pets/d5', .* has 'd5': remove pets/ from the ids"):
+        evaluate("pets/d0 0 pets/d5 1\n")
+
+
+@pytest.mark.parametrize(
+    ("qrels", "queries", "message"),
+    [
+        ("q 0 z 1\n", None, "1 relevant documents is in the collection: the judgments have 'z', the collection has"),
+        ("q 0 d1 1\n", None, "none of the 1 judged queries is the key of a document: .* name their file by --queries"),
+        (
+            "q 0 d1 1\n",
+            '{"id": "7", "text": "cat"}\n',
+            "the judgments have 'q', the file of queries has '7'",
+        ),
+    ],
+)
+def test_judgments_of_nothing_in_the_collection_are_an_error(
+    evaluate: Evaluate, qrels: str, queries: str | None, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        evaluate(qrels, queries)
 
 
 def test_proximity_adds_a_second_row_for_every_method(evaluate: Evaluate) -> None:

@@ -45,10 +45,11 @@ def test_documents_as_queries_leave_themselves_out(pool: Texts, indexed: Collect
     assert found == pytest.approx(hits)
 
 
-def test_only_wanted_distances_are_computed(pool: Texts, solved: list[int]) -> None:
+def test_only_distances_of_candidates_are_computed(pool: Texts, solved: list[int]) -> None:
     wanted = np.zeros((2, len(pool)), bool)
     wanted[0, [2, 5]] = wanted[1, 7] = True
-    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), DistanceCache(), silent, wanted)
+    candidates = {pool.keys[0]: [pool.keys[2], "gone", pool.keys[5]], pool.keys[1]: [pool.keys[7]]}
+    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), DistanceCache(), silent, candidates)
     distances = distances_of(parse_method("wmd"), trial)
     assert sum(solved) == 3
     assert np.array_equal(np.isfinite(distances), wanted)

@@ -8,11 +8,11 @@ import pytest
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.components import Weighting, components_of
 from moverank.indexer.evaluation.corpus import corpus_of
+from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.tuned_ranking import tune
 from moverank.indexer.evaluation.tuning import Setting
 from moverank.indexer.progress import silent
 from moverank.indexer.reranking.search_pool import SearchPool
-from moverank.rerank.evaluation.judgments import Judgments
 
 
 @pytest.mark.parametrize("weighting", [Weighting(0.0, "tf", 1, None), Weighting(0.5, "tfidf", 3, "english")])
@@ -53,9 +53,12 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
     indexed.change_settings(rank="bm25")
     keys = [f"d{i}" for i in range(12)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2, rank="chamfer").hits} for key in keys}
-    table = tune(indexed.path, Judgments(grades), folds=3, save=True)
-    before, held_out, after = (float(row["map"] or 0.0) for row in table.rows)
-    assert table.rows[0]["ranking"] == "bm25"
+    table = tune(indexed.path, grades, folds=3, save=True)
+    plain, stemmed, before, held_out, after = (float(row["map"] or 0.0) for row in table.rows)
+    assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=english", "bm25"]
+    assert plain == before
+    assert (table.rows[1]["p_bm25"], 0 < float(table.rows[3]["p_bm25"] or 0) <= 1) == (None, True)
+    assert stemmed > 0
     assert after > before
     assert table.facts["saved"] == (held_out > before)
     with Collection.open(indexed.path) as reopened:
@@ -66,13 +69,54 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
 def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
     keys = [f"d{i}" for i in range(10)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=1).hits} for key in keys}
-    table = tune(indexed.path, Judgments(grades), folds=2, save=True)
-    assert table.rows[0]["map"] == 1.0
-    assert (table.facts["saved"], len(table.notes)) == (False, 1)
+    table = tune(indexed.path, grades, folds=2, save=True)
+    assert table.rows[2]["map"] == 1.0
+    assert table.facts["saved"] is False
+    assert sum("nothing is stored" in note for note in table.notes) == 1
     with Collection.open(indexed.path) as reopened:
         assert reopened.settings.rank == ""
 
 
 def test_too_few_judgments_are_refused(indexed: Collection) -> None:
     with pytest.raises(UsageError, match="1 judged queries are too few for 5 folds"):
-        tune(indexed.path, Judgments({"d1": {"d2": 1}, "gone": {"d3": 1}}))
+        tune(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
+
+
+def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path) -> None:
+    """The relevant documents are those with the best scores, which no word tells: only the term finds them."""
+    rng, keys = np.random.default_rng(3), [f"d{i}" for i in range(12)]
+    grades, lines = {}, []
+    for key in keys:
+        others = [other for other in rng.permutation(keys).tolist() if other != key]
+        grades[key] = {others[0]: 1, others[1]: 1}
+        lines += [f"{key} Q0 {other} {rank} {20 - rank} engine" for rank, other in enumerate(others, start=1)]
+    (tmp_path / "run").write_text("\n".join(lines))
+    table = tune(indexed.path, grades, candidates=str(tmp_path / "run"), folds=3)
+    assert "*vector" in str(table.facts["rank"])
+    rows = {row["figures"]: float(row["map"] or 0.0) for row in table.rows}
+    assert rows["before"] < rows["cross-validated"]
+    path, rank = str(tmp_path / "qrels"), str(table.facts["rank"])
+    (tmp_path / "qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, own in grades.items() for d in own))
+    evaluated = evaluate_retrieval(indexed.path, path, candidates=str(tmp_path / "run"), methods=[rank, "bm25"])
+    assert evaluated.rows[1]["map"] == pytest.approx(rows["on the same queries"])
+    assert evaluated.rows[2]["map"] == pytest.approx(rows["baseline"])  # stems of these words are the words
+    assert any("stands for the scores of the candidates" in note for note in table.notes)
+
+
+def test_progress_is_that_of_the_whole(indexed: Collection) -> None:
+    """It rises from one report to the next, and ends with all steps done."""
+    seen = list[tuple[str, int, int | None]]()
+
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        assert unit == "queries"
+        seen.append((task, done, total))
+
+    keys = [f"d{i}" for i in range(12)]
+    grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2).hits} for key in keys}
+    tune(indexed.path, grades, folds=3, progress=progress)
+    assert {task for task, _, _ in seen} == {"Tuning"}
+    done = [done for _, done, _ in seen]
+    assert done == sorted(done)
+    assert seen[-1][1] == seen[-1][2]
+    totals = [total for _, _, total in seen]
+    assert max(totals) <= 2 * min(totals)  # type: ignore[type-var, operator]  # none is None

@@ -7,6 +7,7 @@ import pytest
 from moverank.indexer.errors import ReadError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.readers import streams
+from moverank.indexer.readers.candidate_lists import CandidateList
 from moverank.indexer.readers.judgments import GENRES, read_candidates, read_labels, read_qrels
 
 Write = Callable[[str, str | bytes], str]
@@ -29,9 +30,16 @@ def test_judgments_of_beir_have_a_header_and_three_columns(write: Write) -> None
 
 def test_candidates_come_in_the_order_of_their_ranks(write: Write) -> None:
     table = "query_id\tdoc_id\tengine_rank\trel\nq\tb\t2\t0\nq\ta\t1\t1\nother\tb\t7\t0\n"
-    assert read_candidates(write("candidates.tsv", table)) == {"q": ["a", "b"], "other": ["b"]}
-    assert read_candidates(write("run", "q Q0 b 1 9.5 bm25\nq Q0 a 2 9.1 bm25\n")) == {"q": ["b", "a"]}
-    assert read_candidates(write("pairs", "q b\nq a\n")) == {"q": ["b", "a"]}
+    ordered = {"q": CandidateList("q", ("a", "b")), "other": CandidateList("other", ("b",))}
+    assert read_candidates(write("candidates.tsv", table)) == ordered
+    assert read_candidates(write("pairs", "q b\nq a\n")) == {"q": CandidateList("q", ("b", "a"))}
+
+
+def test_candidates_of_a_run_have_scores(write: Write) -> None:
+    run = "q Q0 a 2 9.1 bm25\nq Q0 b 1 9.5 bm25\n"
+    assert read_candidates(write("run", run)) == {"q": CandidateList("q", ("b", "a"), (9.5, 9.1))}
+    with pytest.raises(ReadError, match=r"run:2: the score of a run must be a number, not 'nan'"):
+        read_candidates(write("run", run.replace("9.5", "nan")))
 
 
 @pytest.mark.parametrize(
