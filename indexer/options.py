@@ -73,12 +73,14 @@ class SearchOptions:
     def of(cls, options: "SearchOptions | None", fields: Mapping[str, Any]) -> "SearchOptions":
         """Return `options` (None: the defaults) with `fields` changed by name; UsageError for an unknown field."""
         from moverank.indexer.errors import UsageError  # here, since `moverank --help` imports this module
+        from moverank.rerank.options import did_you_mean
 
         if options is not None and not isinstance(options, cls):
             raise UsageError(f"options of a search are SearchOptions or keywords, such as k=3, not {options!r}")
         unknown = sorted(set(fields) - set(cls.__slots__))
         if unknown:
-            raise UsageError(f"there is no search option {unknown[0]!r}: choose {', '.join(cls.__slots__)}")
+            similar = did_you_mean(unknown[0], cls.__slots__)
+            raise UsageError(f"there is no search option {unknown[0]!r}{similar}: choose {', '.join(cls.__slots__)}")
         return replace(options or cls(), **fields)
 
     @property

@@ -11,7 +11,7 @@ from moverank.rerank.encoders.encoder_registry import ENCODERS, is_encoder
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.encoders.installed_encoders import installed_names
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
-from moverank.rerank.options import key_values
+from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import DISTANCES, Distance
 from moverank.rerank.scorers import SCORERS
 from moverank.rerank.scorers import choose as choose_scorer
@@ -126,8 +126,11 @@ def parse_term(text: str) -> Term:
     weight, times, rest = text.partition("*")
     name, colon, listed = (rest if times else text).strip().partition(":")
     if name not in NAMES and not is_encoder(name):
-        names = ", ".join((*NAMES, *installed_names()))
-        raise UsageError(f"there is no ranking {name!r}: choose {names}, or install the package of such an encoder")
+        names = (*NAMES, *installed_names())
+        raise UsageError(
+            f"there is no ranking {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install the "
+            "package of such an encoder"
+        )
     try:
         options = key_values(listed.split(",") if colon else ())
     except OptionError as error:
@@ -153,7 +156,8 @@ def _check_values(name: str, common: Mapping[str, str]) -> None:
     if name == "wmd" and "gamma" in common:
         raise UsageError("wmd weighs all parts alike: leave gamma out, or choose pwmd")
     if common.get("stem", LANGUAGES[0]) not in LANGUAGES:
-        raise UsageError(f"there are no stems for {common['stem']!r}: choose {', '.join(LANGUAGES)}")
+        similar = did_you_mean(common["stem"], LANGUAGES)
+        raise UsageError(f"there are no stems for {common['stem']!r}{similar}: choose {', '.join(LANGUAGES)}")
     if common.get("scale", PRIOR_SCALES[0]) not in PRIOR_SCALES:
         raise UsageError(f"the scale of a prior is {' or '.join(PRIOR_SCALES)}, not {common['scale']!r}")
     if "stem" in common and SCORERS[name].needs_vectors:
@@ -166,14 +170,19 @@ def _check_values(name: str, common: Mapping[str, str]) -> None:
 
 def _check_own(name: str, own: Mapping[str, str]) -> None:
     """Raise UsageError for options that a term does not have, and for invalid values of a scorer or encoder."""
+    if name in SCORERS:
+        known = {*_OPTIONS[name]}.union(option.name for option in SCORERS[name].options)
+        for option in own.keys() - known:
+            if similar := did_you_mean(option, known):
+                raise UsageError(f"{name} has no option {option!r}{similar}: choose {', '.join(sorted(known))}")
     try:
         if name in SCORERS:
             choose_scorer(name, own)
         elif name not in _NO_ENCODERS:
             choose_encoder(name, own)
         elif own:
-            known = ", ".join(_OPTIONS[name]) or "it has none"
-            raise UsageError(f"{name} has no option {next(iter(own))!r}: choose {known}")
+            known, option = ", ".join(_OPTIONS[name]) or "it has none", next(iter(own))
+            raise UsageError(f"{name} has no option {option!r}{did_you_mean(option, _OPTIONS[name])}: choose {known}")
     except (ScorerError, EncoderError) as error:
         raise UsageError(str(error)) from error
 

@@ -1,10 +1,17 @@
-"""Options of encoders and scorers as text, `k=64`: their types, ranges and defaults, parsed and validated."""
+"""Names and options as typed, such as `k=64`: their types, ranges and defaults, parsed and validated."""
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like a misspelt one, as " (did you mean bm25?)"; "" if none is like it."""
+    close = get_close_matches(name.lower(), list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def key_values(pairs: Iterable[str]) -> dict[str, str]:
@@ -123,7 +130,8 @@ def check_options(
     unknown = sorted(set(given).difference(option.name for option in options))
     if unknown:
         known = f"choose {', '.join(map(str, options))}" if options else "it has none at all"
-        raise error_type(f"{owner} has no option {unknown[0]!r}: {known}")
+        similar = did_you_mean(unknown[0], [option.name for option in options])
+        raise error_type(f"{owner} has no option {unknown[0]!r}{similar}: {known}")
     for option in options:
         try:
             option.read(given)

@@ -36,7 +36,7 @@ def show_help(
         root = context.find_root()
         root.command.main([*topic, "--help"], root.info_name, standalone_mode=False)
     else:
-        _show_page(name)
+        _show_page(name, list(context.find_root().command.commands))
 
 
 def _is_command(context: typer.Context, words: list[str]) -> bool:
@@ -47,15 +47,17 @@ def _is_command(context: typer.Context, words: list[str]) -> bool:
     return command is not None
 
 
-def _show_page(topic: str) -> None:
-    """Show a page of the manual; UsageError if there is none on this topic."""
+def _show_page(topic: str, commands: list[str]) -> None:
+    """Show a page of the manual; UsageError if there is none on this topic, which is no command either."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.manual import page
+    from moverank.rerank.options import did_you_mean
 
     try:
         text = page(topic)
     except UsageError as error:
-        raise UsageError(f"{error}; or a command: `moverank --help` lists them") from error
+        similar = did_you_mean(topic.partition(" ")[0], commands)
+        raise UsageError(f"{error}; or a command{similar}: `moverank --help` lists them") from error
     if sys.stdout.isatty():
         from rich.markdown import Markdown
 

@@ -3,6 +3,7 @@
 from importlib.resources import files
 
 from moverank.indexer.errors import UsageError
+from moverank.rerank.options import did_you_mean
 
 TOPICS = (
     "commands",
@@ -35,5 +36,7 @@ def topics() -> dict[str, str]:
 def page(topic: str) -> str:
     """Return the Markdown of the page `topic`; raise UsageError, which lists the topics, for any other name."""
     if topic not in TOPICS:
-        raise UsageError(f"the manual has no page {topic!r}: choose one of {', '.join(TOPICS)}")
+        raise UsageError(
+            f"the manual has no page {topic!r}{did_you_mean(topic, TOPICS)}: choose one of {', '.join(TOPICS)}"
+        )
     return files(__name__).joinpath(f"{topic}.md").read_text(encoding="utf-8")

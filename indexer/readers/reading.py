@@ -35,6 +35,7 @@ from moverank.indexer.readers.streams import Meter
 from moverank.indexer.readers.threads import thread_of
 from moverank.indexer.readers.validation import Validation
 from moverank.indexer.readers.web_page import read_html
+from moverank.rerank.options import did_you_mean
 
 DOCUMENT_FORMATS = (
     "text",
@@ -133,7 +134,9 @@ def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Det
     if name is None:
         return detect
     if name not in formats:
-        raise UsageError(f"there is no format {name!r}: choose one of {', '.join(formats)}")
+        raise UsageError(
+            f"there is no format {name!r}{did_you_mean(name, formats)}: choose one of {', '.join(formats)}"
+        )
     return lambda _source, _head: name
 
 

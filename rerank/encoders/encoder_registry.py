@@ -7,7 +7,7 @@ from types import MappingProxyType
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.encoders.installed_encoders import installed, installed_names
 from moverank.rerank.errors import EncoderError
-from moverank.rerank.options import check_options
+from moverank.rerank.options import check_options, did_you_mean
 
 ENCODERS: Mapping[str, str] = MappingProxyType(
     {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
@@ -28,8 +28,11 @@ def named(name: str) -> type[Encoder]:
     if name not in ENCODERS:
         found = installed(name)
         if found is None:
-            names = ", ".join((*ENCODERS, *installed_names()))
-            raise EncoderError(f"there is no encoder {name!r}: choose {names}, or install the package that provides it")
+            names = (*ENCODERS, *installed_names())
+            raise EncoderError(
+                f"there is no encoder {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install the "
+                "package that provides it"
+            )
         return found
     # Imported on first use: restoring one encoder does not import all.
     encoder: type[Encoder] = getattr(import_module(f"moverank.rerank.encoders.{name}"), ENCODERS[name])

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.judgments import GradedRanking
+from moverank.rerank.options import did_you_mean
 
 Measure = Callable[[GradedRanking], float]
 
@@ -66,7 +67,11 @@ def measure(name: str) -> Measure:
         at_cut, k = _CUT[kind], int(cut)
         return lambda ranking: at_cut(ranking, k)
     known = [*_WHOLE, *(f"{each}@K" for each in _CUT)]
-    raise EvaluationError(f"there is no measure {name!r}: choose {', '.join(known)}, with a whole number K above 0")
+    similar = did_you_mean(name, [*_WHOLE, *(f"{each}@{cut or 'K'}" for each in _CUT)])
+    similar = "" if name in similar else similar  # the number is wrong
+    raise EvaluationError(
+        f"there is no measure {name!r}{similar}: choose {', '.join(known)}, with a whole number K above 0"
+    )
 
 
 def evaluate_measures(rankings: Iterable[GradedRanking], names: Iterable[str]) -> dict[str, NDArray[np.float64]]:

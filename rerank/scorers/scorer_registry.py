@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from moverank.rerank.errors import ScorerError
-from moverank.rerank.options import check_options
+from moverank.rerank.options import check_options, did_you_mean
 from moverank.rerank.scorers.bm25 import Bm25
 from moverank.rerank.scorers.bow import Bow
 from moverank.rerank.scorers.interpolation import Interpolation
@@ -25,7 +25,7 @@ def choose(name: str, options: Mapping[str, str]) -> type[Scorer]:
     Raises ScorerError for an unknown name, an unknown option and an invalid value, before any document is read.
     """
     if name not in SCORERS:
-        raise ScorerError(f"there is no scorer {name!r}: choose {', '.join(SCORERS)}")
+        raise ScorerError(f"there is no scorer {name!r}{did_you_mean(name, SCORERS)}: choose {', '.join(SCORERS)}")
     scorer = SCORERS[name]
     check_options(name, scorer.options, options, ScorerError)
     return scorer

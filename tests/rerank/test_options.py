@@ -3,7 +3,7 @@
 import pytest
 
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
-from moverank.rerank.options import Choice, Integer, Number, Switch, check_options, key_values
+from moverank.rerank.options import Choice, Integer, Number, Switch, check_options, did_you_mean, key_values
 
 
 def test_pairs_are_split_at_the_first_equals_sign() -> None:
@@ -46,3 +46,20 @@ def test_invalid_options_raise_the_error_of_their_owner(error: type[EncoderError
         check_options("bow", (), {"a": "1"}, error)
     with pytest.raises(error, match=r"^b must be a number from 0 to 1, not '1_0'$"):
         check_options("bm25", options, {"b": "1_0"}, error)
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("bm26", "bm25"),
+        ("BM25", "bm25"),
+        ("pwdm", "pwmd"),
+        ("chamfre", "chamfer"),
+        ("fast", ""),
+        ("", ""),
+        ("x" * 99, ""),
+    ],
+)
+def test_a_misspelt_name_is_answered_by_the_one_that_is_like_it(typed: str, expected: str) -> None:
+    found = did_you_mean(typed, ["wmd", "pwmd", "chamfer", "bm25"])
+    assert found == (f" (did you mean {expected}?)" if expected else "")

@@ -98,6 +98,8 @@ def test_candidates_are_ranked_as_by_rerank(call: Call, empty: Path, tmp_path: P
         (("--plot", "nowhere/figure.svg"), 2, "nowhere/figure.svg: cannot be written: there is no directory"),
         (("--method", "wmd+prior:field=label"), 2, "no document has a number in the field 'label'"),
         (("--measure", "recall"), 2, "there is no measure 'recall'"),
+        (("--measure", "ndgc@5"), 2, "there is no measure 'ndgc@5' (did you mean ndcg@5?): choose map"),
+        (("--measure", "p@x"), 2, "there is no measure 'p@x': choose map"),
         (("--reference", "bm25", "--method", "wmd"), 2, "the reference 'bm25' is none of the methods"),
         (("--queries", "nowhere.jsonl"), 1, "nowhere.jsonl"),
     ],

@@ -1,10 +1,14 @@
 """`help`: topics, pages and unknown topics."""
 
+import re
 import sys
 
 import pytest
+import typer.main
 
+from moverank.cli import app
 from moverank.indexer.manual import page, topics
+from tests.contracts.documentation import commands
 from tests.indexer.commands.program import Call
 
 
@@ -56,3 +60,14 @@ def test_an_unknown_topic_lists_the_valid_ones(call: Call) -> None:
     assert (answer.code, answer.out) == (2, "")
     assert "'nope'" in answer.sentence
     assert all(topic in answer.sentence for topic in topics())
+
+
+@pytest.mark.parametrize("name", ["", *(name for name, _ in commands(typer.main.get_command(app)))])
+def test_values_are_shown_as_people_write_them(call: Call, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    answer = call(*name.split(), "--help")
+    rows = [line.strip("│ ") for line in answer.out.splitlines() if line.startswith("│") and " --" in f" {line}"]
+    assert rows
+    for row in rows:
+        assert not re.search(r"<(bool|int|str|float|list|path)\b|\blist\[|BOOLEAN|INTEGER|FLOAT", row), row
+    assert re.search(r"--help +-h +Show this message", answer.out)

@@ -114,7 +114,10 @@ def test_a_query_without_a_word_vector_is_refused(searchable: Searchable, query:
         ({"k": 3, "depth": 0}, "depth must be a whole number of 1 or more"),
         ({"budget": 0}, "the budget must be a number of seconds above 0, not 0"),
         ({"budget": math.nan}, "the budget must be a number of seconds above 0"),
-        ({"distance": "cosinus"}, "there is no ranking 'cosinus': choose wmd, pwmd, rwmd, chamfer"),
+        (
+            {"distance": "cosinus"},
+            "there is no ranking 'cosinus' .did you mean cosine\\?.: choose wmd, pwmd, rwmd, chamfer",
+        ),
         ({"gamma": -0.5}, "gamma must be a number of 0 or more, not -0.5"),
         ({"gamma": math.nan}, "gamma must be a number"),
         ({"gamma": math.inf}, "gamma must be a number"),
