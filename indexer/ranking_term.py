@@ -171,10 +171,10 @@ def _check_values(name: str, common: Mapping[str, str]) -> None:
 def _check_own(name: str, own: Mapping[str, str]) -> None:
     """Raise UsageError for options that a term does not have, and for invalid values of a scorer or encoder."""
     if name in SCORERS:
-        known = {*_OPTIONS[name]}.union(option.name for option in SCORERS[name].options)
-        for option in own.keys() - known:
-            if similar := did_you_mean(option, known):
-                raise UsageError(f"{name} has no option {option!r}{similar}: choose {', '.join(sorted(known))}")
+        every = {*_OPTIONS[name]}.union(option.name for option in SCORERS[name].options)
+        for option in own.keys() - every:
+            if similar := did_you_mean(option, every):
+                raise UsageError(f"{name} has no option {option!r}{similar}: choose {', '.join(sorted(every))}")
     try:
         if name in SCORERS:
             choose_scorer(name, own)

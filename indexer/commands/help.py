@@ -25,7 +25,8 @@ def show_help(
     """Show a page of the manual, or the options of a command, or list the topics."""
     from moverank.indexer.manual import TOPICS, topics
 
-    name = " ".join(topic or ())
+    name, root = " ".join(topic or ()), context.find_root()
+    group: Any = root.command
     if not topic:
         summaries = topics()
         width = max(map(len, summaries))
@@ -33,10 +34,9 @@ def show_help(
             typer.echo(f"{each:<{width}}  {summary}")
         typer.echo("\n`moverank help TOPIC` shows a page, `moverank COMMAND --help` or `-h` the options of a command.")
     elif name not in TOPICS and _is_command(context, topic):
-        root = context.find_root()
-        root.command.main([*topic, "--help"], root.info_name, standalone_mode=False)
+        group.main([*topic, "--help"], root.info_name, standalone_mode=False)
     else:
-        _show_page(name, list(context.find_root().command.commands))
+        _show_page(name, list(group.commands))
 
 
 def _is_command(context: typer.Context, words: list[str]) -> bool:
