@@ -219,6 +219,8 @@ class Ranking:
     """The shards that did not answer."""
     terms: tuple[TermScale, ...] = ()
     """How each term of the ranking counts for this query."""
+    why_empty: str | None = None
+    """Why no document passes the filter: the condition that none meets; None if any passes."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as `search --json` prints it."""
@@ -234,6 +236,7 @@ class Ranking:
             "terms": [asdict(term) for term in self.terms],
             **{name: list(words) for name, words in of_query.items() if words is not None},
             **({"missing_shards": list(self.missing_shards)} if self.missing_shards else {}),
+            **({"why_empty": self.why_empty} if self.why_empty else {}),
             **({"error": self.problem} if self.problem else {}),
         }
 
@@ -256,6 +259,7 @@ class Ranking:
             ignored,
             tuple(values.get("missing_shards", ())),
             tuple(TermScale(**term) for term in values.get("terms", ())),
+            values.get("why_empty"),
         )
 
 

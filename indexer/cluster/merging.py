@@ -102,4 +102,12 @@ def merged_ranking(
         else tuple(word for word in some.ignored_words if all(word in own for own in ignored)),
         missing_shards=tuple(missing),
         terms=some.terms,
+        why_empty=_why_empty([own.why_empty for own in found.values() if own.problem is None]),
     )
+
+
+def _why_empty(reasons: Sequence[str | None]) -> str | None:
+    """Return why no document of any shard passes the filter; shards may have different reasons."""
+    if any(reason is None for reason in reasons):
+        return None
+    return reasons[0] if len(set(reasons)) == 1 else "no document passes the filter: in each shard for another reason"

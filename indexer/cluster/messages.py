@@ -83,7 +83,7 @@ class Found:
     """The best documents of one shard by their `values` (m,), best first, and what its search proved.
 
     `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks other documents; see `Outcome`. `scored`: the
-    values are negated scores. `problem`: the query has no word that this shard knows.
+    values are negated scores. `problem`: the query has no word that this shard knows. `why_empty`: see `Ranking`.
     """
 
     values: _Floats
@@ -96,6 +96,7 @@ class Found:
     ignored_words: tuple[str, ...] | None = None
     problem: str | None = None
     terms: tuple[TermScale, ...] = ()
+    why_empty: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

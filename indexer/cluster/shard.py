@@ -293,6 +293,7 @@ def _search(running: _Running, request: Request, session: Session) -> Found:
         words.unknown,
         words.ignored,
         terms=outcome.terms,
+        why_empty=running.query.why_empty,
     )
 
 

@@ -32,7 +32,7 @@ def complete_field(context: typer.Context, incomplete: str) -> list[str]:
     """Return the fields of the collection that begin as typed, each followed by an equals sign; `!FIELD` without."""
     names: list[str] = []
     with suppress(Exception), _reader(context) as reader:
-        names = reader.field_names()
+        names = sorted({*reader.field_names(), "key", "source"})
     if incomplete.startswith("!"):
         return [f"!{name}" for name in names if name.startswith(incomplete[1:])]
     return [f"{name}=" for name in names if name.startswith(incomplete)]

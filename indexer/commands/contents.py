@@ -46,7 +46,10 @@ def list_documents(
                     print_object(entry_object(entry))
                 else:
                     typer.echo(entry_line(entry, width))
-        shown, total = len(contents), contents.total
+        shown, total, why_empty = len(contents), contents.total, contents.why_empty()
+    if why_empty:
+        note(why_empty)
+        return
     if as_json:
         return
     if limit is not None and limit < shown:
@@ -107,6 +110,8 @@ def export(
             lines = document_table(contents.documents(), fields)
         else:
             lines = (json_line(record_of(document)) for document in contents.documents())
+        if why_empty := contents.why_empty():
+            note(why_empty)
         if output is None or str(output) == "-":
             print_lines(lines)
         else:

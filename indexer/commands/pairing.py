@@ -54,6 +54,8 @@ def pairs(
     if as_json:
         for each in cluster_objects(found) if clusters else pair_objects(found):
             print_object(each)
+        if found.why_empty:
+            note(found.why_empty)
         return
     if format == "csv":
         print_lines(csv_lines(found, clusters=clusters))

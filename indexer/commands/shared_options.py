@@ -247,7 +247,7 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONDITION",
-        help="Only documents with this label or metadata: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
+        help="Only documents with this label, metadata, key or source: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
         "repeatable, see `moverank help filters`.",
         autocompletion=complete_field,
     ),

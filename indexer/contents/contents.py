@@ -8,7 +8,7 @@ from moverank.indexer.contents.description import Description, describe
 from moverank.indexer.contents.listing import Listing
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.filters import matching_ids
+from moverank.indexer.filters import matching_ids, why_none_passes
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.options import Where
 from moverank.indexer.store import Reader, StoredDocument
@@ -26,6 +26,10 @@ class Contents(Listing):
     def __init__(self, reader: Reader, where: Where | None = None, elsewhere: Iterable[str] = ()) -> None:
         super().__init__(reader)
         self._reader, self._where, self._elsewhere = reader, where, elsewhere
+
+    def why_empty(self) -> str | None:
+        """Return why no document passes the filter; None if any does, or there is no filter."""
+        return None if len(self) or not self._where else why_none_passes(self._reader, self._where, self._elsewhere)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents."""

@@ -16,6 +16,10 @@ class Listing:
     def __init__(self, reader: EntryReader) -> None:
         self._entries = reader
 
+    def why_empty(self) -> str | None:
+        """Return why no document passes the filter; None if any does."""
+        return None
+
     @property
     def total(self) -> int:
         """Return the number of all documents."""

@@ -1,7 +1,7 @@
 """Filters: conditions on labels and metadata, as in `year>=2019`, and the documents that meet them."""
 
 from moverank.indexer.filters.condition import FORMS, Condition
-from moverank.indexer.filters.matching import field_tests, matching_ids
+from moverank.indexer.filters.matching import field_tests, matching_ids, why_none_passes
 from moverank.indexer.filters.where import Alternatives, alternatives
 
-__all__ = ["FORMS", "Alternatives", "Condition", "alternatives", "field_tests", "matching_ids"]
+__all__ = ["FORMS", "Alternatives", "Condition", "alternatives", "field_tests", "matching_ids", "why_none_passes"]

@@ -5,6 +5,7 @@ Filter fields are stored as text, since a CSV table has nothing else: what a tex
 
 import re
 from calendar import isleap, monthrange
+from collections.abc import Iterable
 from datetime import date
 from math import isfinite
 from typing import NamedTuple
@@ -54,6 +55,15 @@ class Comparable:
         if self.period is not None and (period := period_of(stripped)) is not None:
             return (period.start >= self.period.end) - (period.start < self.period.start)
         return None
+
+    def ordered(self, texts: Iterable[str]) -> list[str]:
+        """Return those of some texts that compare with this one, in order: as numbers if all are, else as dates."""
+        found = [(text, Comparable(text)) for text in texts if self.order_of(text) is not None]
+        sizes = [one.number for _, one in found]
+        if self.number is None or None in sizes:
+            sizes = [one.period.start if one.period else one.number for _, one in found]
+        order = sorted(range(len(found)), key=lambda i: sizes[i] or 0)
+        return [found[i][0] for i in order]
 
 
 def number_of(text: str) -> int | float | None:

@@ -56,6 +56,12 @@ class Condition:
             )
         return condition
 
+    def __str__(self) -> str:
+        """Return the condition as it can be typed; a long value is cut."""
+        if self.tests_presence:
+            return self.field if self.operator == "present" else f"!{self.field}"
+        return f"{self.field}{self.operator}{self.value if len(self.value) <= 80 else self.value[:80] + '...'}"
+
     @property
     def negates(self) -> bool:
         """Return whether the condition holds for all documents without an accepted value."""

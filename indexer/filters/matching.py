@@ -1,15 +1,20 @@
 """The documents of a collection that pass a filter."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
+from moverank.indexer.filters.comparable import Comparable
 from moverank.indexer.filters.where import Alternatives, alternatives
+from moverank.indexer.metadata import filter_value
 from moverank.indexer.options import Where
 from moverank.indexer.store import FieldTest, Reader
 
+_LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and how many values
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
 
 
@@ -35,28 +40,107 @@ def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> 
     return tuple(_test(reader, group, elsewhere) for group in alternatives(where))
 
 
+def why_none_passes(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> str:
+    """Return why no document passes a filter: the condition that none meets, with the nearest value that there is."""
+    groups = alternatives(where)
+    if not all(groups):
+        return "no document passes the filter: a field without any accepted value accepts nothing"
+    unmet = [group for group in groups if not len(_passing(reader, _test(reader, group, elsewhere)))]
+    if not unmet:
+        shown = ", ".join(" or ".join(map(str, group)) for group in groups)
+        together = f": each of these holds for some, but not together: {shown}" if len(groups) > 1 else ""
+        return f"no document passes the filter{together}"
+    reasons = [f"{' or '.join(map(str, group))}{_nearest(reader, group)}" for group in unmet]
+    return f"no document passes the filter: none meets {', and none '.join(reasons)}"
+
+
+def _nearest(reader: Reader, group: Alternatives) -> str:
+    """Return in brackets what there is beside values that no document has: a similar one, all of a few, or the last."""
+    condition = group[-1]
+    values = [value for value in reader.distinct_values(condition.field) if len(value) <= _LONGEST_SHOWN]
+    if condition.field == "key":
+        values += reader.keys_beginning(condition.value[:1], _MANY)
+    if condition.field == "source":
+        known = [(stored.id, stored.source) for stored in reader.sources() if stored.source]
+        files = ((source, file) for id_, source in known for _, file in reader.located(id_))
+        values += dict.fromkeys(source.name_of(file) for source, file in islice(files, _MANY))
+    if condition.operator in ("<", "<=", ">", ">="):
+        ordered = Comparable(condition.value).ordered(values)
+        smallest = condition.operator in ("<", "<=")
+        return f" (the {'smallest' if smallest else 'largest'}: {ordered[0 if smallest else -1]})" if ordered else ""
+    if condition.operator not in ("=", "^="):
+        return ""
+    from difflib import get_close_matches
+
+    similar = get_close_matches(condition.value, values[:_MANY], 1)
+    if similar:
+        return f" (the nearest: {similar[0]})"
+    return f" (there are: {', '.join(sorted(values))})" if 0 < len(values) <= _FEW else ""
+
+
 def _test(reader: Reader, group: Alternatives, elsewhere: Iterable[str]) -> FieldTest:
     """Return the test that one of some conditions on the same field holds."""
     if not group:
         return FieldTest(())
     names = sorted({*reader.field_names(), *elsewhere})
     field = group[0].field
+    ids = tuple(_OF_ALL[field](reader, group)) if field in _OF_ALL else ()
     below = [name for name in names if name.startswith(f"{field}.")]
-    if field not in names and not (below and group[0].tests_presence):
-        known = f"the fields are {', '.join(below or names)}" if names else "no document has any field"
-        raise UsageError(f"no document has a field {field!r}: {known}")
+    if field not in (*names, *_OF_ALL) and not (below and group[0].tests_presence):
+        own = [name for name in below or names if name not in _OF_ALL]
+        known = f"the fields are {', '.join(own)}" if own else "no document has any field"
+        raise UsageError(f"no document has a field {field!r}: {known}{'' if below else '; also key and source'}")
     if group[0].tests_presence:
-        return FieldTest((field, *below), None, group[0].negates)
+        return FieldTest((field, *below), None, group[0].negates, ids)
     tests = [condition.accepted() for condition in group]
     values = reader.distinct_values(field)
     accepted = tuple(value for value in values if any(test(value) for test in tests))
-    return FieldTest((field,), None if len(accepted) == len(values) else accepted, group[0].negates)
+    return FieldTest((field,), None if len(accepted) == len(values) else accepted, group[0].negates, ids)
+
+
+def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
+    """Return the ids of documents by conditions on the key; = compares texts, since 7 and 7.0 are two keys."""
+    equal = [text for one in group if one.operator in ("=", "!=") for text in (one.value, one.value.strip())]
+    found = {state.id for state in reader.known(sorted(set(equal))).values()}
+    for condition in group:
+        if condition.operator == "^=":
+            found.update(*map(reader.ids_beginning, {condition.value, condition.value.lstrip()}))
+        elif condition.tests_presence:
+            found.update(reader.ids())
+        elif condition.operator not in ("=", "!="):
+            accepts = condition.accepted()
+            found.update(id_ for id_, key in reader.all_keys() if accepts(key))
+    return sorted(found)
+
+
+def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
+    """Return the ids of documents by conditions on the file, or the source, that they were read from.
+
+    Each has two names: the canonical path, and as it was given to `index`.
+    """
+    tests: list[Callable[[str], bool]] = [(lambda _: True) if one.tests_presence else one.accepted() for one in group]
+
+    @cache
+    def accepts(name: str) -> bool:
+        return any(test(filter_value(name)) for test in tests)
+
+    for stored in reader.sources():
+        if stored.source is not None:
+            source = stored.source
+            whole = accepts(source.place) or accepts(source.name)
+            for id_, file in reader.located(stored.id):
+                if whole or accepts(source.path_of(file)) or accepts(source.name_of(file)):
+                    yield id_
+
+
+_OF_ALL = {"key": _with_key, "source": _from_source}
+"""Fields of documents which are not among the stored ones; metadata of such a name count, too."""
 
 
 def _passing(reader: Reader, test: FieldTest) -> NDArray[np.int64]:
     """Return the ids (n,), increasing, of the documents that pass a test."""
     found = [id_ for name in test.names for id_ in _having(reader, name, test.values)]
-    ids = np.unique(np.array(found, np.int64))
+    ids = np.unique(np.array([*found, *test.ids], np.int64))
     return np.setdiff1d(_all_ids(reader), ids, assume_unique=True) if test.negated else ids
 
 

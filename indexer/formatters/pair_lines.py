@@ -49,6 +49,8 @@ def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
 
 def summary_line(found: Pairs) -> str:
     """Return what was compared and found."""
+    if found.why_empty:
+        return found.why_empty
     counts = found.counts
     return (
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "

@@ -15,8 +15,10 @@ def verdict(ranking: Ranking, proof: str = "--exact") -> str:
     if ranking.missing_shards:
         names = ", ".join(ranking.missing_shards)
         return f"Not certified: no answer from {names}, whose documents are missing here"
+    if ranking.why_empty:
+        return ranking.why_empty[:1].upper() + ranking.why_empty[1:]
     if not counts.candidates:
-        return "No document to compare: none has a word with a vector, or none passes the filter"
+        return "No document to compare: no other one that passes the filter has a word with a vector"
     if not ranking.hits:
         return "Nothing found: no candidate has a word of the query, or none is near enough"
     if ranking.certified:

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from moverank.indexer.errors import QueryVectorError
-from moverank.indexer.filters import field_tests
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.filters import field_tests, matching_ids, why_none_passes
+from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec, resolve
@@ -122,14 +122,16 @@ class DatabaseSearcher:
         id_ = self._parser(self._candidates.view(())).documents.id(key)
         return self._parser(self._candidates.view([id_], _gamma(query))).similar(key, query)
 
-    def _chosen(self, query: Query, tests: tuple[FieldTest, ...]) -> _Candidates:
-        """Return a query for the candidates, and the view of these."""
+    def _chosen(self, query: Query, tests: tuple[FieldTest, ...], where: Where | None) -> _Candidates:
+        """Return a query for the candidates, and the view of these; `tests` are the filter `where`."""
         encoder, depth = self._stage.encoder, query.depth or 0
         vector = query.vector if encoder is None else query.words.encoded(encoder)
         if vector is None:
             raise QueryVectorError(NO_VECTOR)
         ids, costs = self._reader.nearest(self._stage.record.table, vector, depth, tests, query.without)
-        floor = 0.0
+        if where and not len(ids) and not len(matching_ids(self._reader, where)):
+            query = replace(query, why_empty=why_none_passes(self._reader, where))
+        floor = np.inf if query.why_empty else 0.0
         if query.ranking.plain and encoder is not None and len(ids) < depth:
             floor = np.inf  # these are all documents that have a bag
         elif self._is_bound and len(ids):
@@ -155,7 +157,7 @@ class DatabaseSearcher:
     def _answer(self, item: _Item, parse: _Parse[_Item], options: SearchOptions) -> Ranking:
         with self.database:
             plain, tests = self._resolved(options)
-            query, view = self._chosen(parse(item, plain), tests)
+            query, view = self._chosen(parse(item, plain), tests, options.where)
         outcome = answer(view, query)
         with self.database:
             return self._ranking(outcome, query, view, options)
@@ -169,7 +171,7 @@ class DatabaseSearcher:
 
         def chosen() -> Iterator[_Candidates | str]:
             for item in items:
-                query = parsed_or_error(lambda one: self._chosen(parse(one, plain), tests), item)
+                query = parsed_or_error(lambda one: self._chosen(parse(one, plain), tests, options.where), item)
                 yield query
 
         def work(found: _Candidates | str) -> Outcome | None:

@@ -64,6 +64,7 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
         unknown_words=words.unknown,
         ignored_words=words.ignored,
         terms=outcome.terms,
+        why_empty=query.why_empty,
     )
 
 

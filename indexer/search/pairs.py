@@ -52,13 +52,15 @@ class Pair:
 class Pairs:
     """The nearest `pairs` of a collection, nearest first; all others are proven to be farther.
 
-    `compared` is the number of all pairs, `counts` are those of the cascade, `ranked_by` is the distance.
+    `compared` is the number of all pairs, `counts` are those of the cascade, `ranked_by` is the distance. `why_empty`:
+    why no document passes the filter, if none does.
     """
 
     pairs: tuple[Pair, ...]
     compared: int
     counts: StageCounts
     ranked_by: str
+    why_empty: str | None = None
 
     @property
     def clusters(self) -> tuple[tuple[str, ...], ...]:

@@ -116,7 +116,7 @@ class Query:
     search ends with the hits found so far, and likewise once `stop` returns True. `vector` (d,) is that for given
     vectors of documents, as they are compared. `placed` (m,) are the ids whose positions among the hits must be exact,
     with the first `PLACES` hits: the order of the others may be that of lower bounds. None: all positions. `peers` are
-    the searches of other shards, if the collection is one.
+    the searches of other shards, if the collection is one. `why_empty`: why no document is allowed, if none is.
     """
 
     words: QueryWords
@@ -136,6 +136,7 @@ class Query:
     whole: bool = False
     vector: NDArray[np.float32] | None = None
     placed: NDArray[np.int64] | None = None
+    why_empty: str | None = None
     peers: Peers = ALONE
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.filters import Alternatives, alternatives, matching_ids
+from moverank.indexer.filters import Alternatives, alternatives, matching_ids, why_none_passes
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions, Where
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import RankingSpec, resolve
@@ -70,7 +70,7 @@ class QueryParser:
         for term in ranking.scorers:
             if term.scorer and term.scorer.stem:
                 self._view.scores.stems(term.scorer.stem)
-        own = self._settings
+        own, allowed = self._settings, self._matching(options.where) if options.where else None
         return Query(
             QueryWords.none(self._embedding.dim),
             k=options.k,
@@ -78,13 +78,18 @@ class QueryParser:
             ranking=ranking,
             bounded=ranking.weights == own.weights == "tf" and ranking.gamma == own.gamma,
             prove=options.exact,
-            allowed=self._matching(options.where) if options.where else None,
+            allowed=allowed,
             within=inf if options.max_distance is None else options.max_distance,
             budget=options.budget,
             stop=options.stop or never_stop,
             joined=joined_scorer(options, ranking, own),
             priors={field: self._prior(field, sharded=sharded) for field in prior_fields([ranking])},
+            why_empty=None if allowed is None or len(allowed) else self.why_none_passes(options.where or ()),
         )
+
+    def why_none_passes(self, where: Where) -> str:
+        """Return why no document passes a filter."""
+        return why_none_passes(self._reader, where, self._fields)
 
     def _prior(self, field: str, *, sharded: bool) -> Prior:
         """Return the values of a numeric field, read once; UsageError if there are none, unless in other shards."""

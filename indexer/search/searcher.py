@@ -124,7 +124,7 @@ class Searcher:
             Pair((shown[one].key, shown[other].key), (shown[one].title, shown[other].title), distance)
             for one, other, distance in ids
         )
-        return Pairs(pairs, found.compared, found.counts, str(query.ranking))
+        return Pairs(pairs, found.compared, found.counts, str(query.ranking), query.why_empty)
 
     def rerank(
         self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions

@@ -77,6 +77,7 @@ class StageReader(Queries):
         for number, test in enumerate(tests):
             where.append(_passes(test, number))
             parameters |= {f"names{number}": list(test.names), f"values{number}": list(test.values or ())}
+            parameters |= {f"ids{number}": list(test.ids)} if test.ids else {}
         chosen = f"FROM {table.quoted} s WHERE {' AND '.join(where)}"
         statement = f"SELECT s.document_id, {table.cost} {chosen} ORDER BY {table.cost}"
         if table.links is not None:
@@ -129,7 +130,8 @@ def _passes(test: FieldTest, number: int) -> str:
     found = (
         f"SELECT 1 FROM fields f WHERE f.document_id = s.document_id AND f.name = ANY(CAST(:names{number} AS text[]))"  # noqa: S608
     )
-    return f"{'NOT ' if test.negated else ''}EXISTS ({found}{values})"
+    own = f" OR s.document_id = ANY(CAST(:ids{number} AS integer[]))" if test.ids else ""
+    return f"{'NOT ' if test.negated else ''}(EXISTS ({found}{values}){own})"
 
 
 def _literal(vector: NDArray[np.float32]) -> str:

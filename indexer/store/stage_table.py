@@ -28,11 +28,15 @@ class StageRow(NamedTuple):
 
 
 class FieldTest(NamedTuple):
-    """A condition that a document has one of the fields `names` with one of the `values` (None: any), or not."""
+    """A condition that a document has one of the fields `names` with one of the `values` (None: any), or not.
+
+    Or it is one of the documents `ids`, which have such a key or source.
+    """
 
     names: tuple[str, ...]
     values: tuple[str, ...] | None = None
     negated: bool = False
+    ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,10 @@ def stores() -> Iterator[Case]:
     yield Case("a key of 3,000 bytes", read, 0, "long.jsonl:1: the key has 3,000 bytes, over the limit of 2,000")
     found = f"{read}; moverank list -i old --where tag=$(printf %09000d 3)"
     yield Case("a word and a field of 9,000 characters", found, 0, "tag=0000")
+    yield Case("a filter by keys", "moverank list -i old --where 'key^=d199' | wc -l", 0, "11")
+    yield Case("a filter by sources", "moverank list -i old --where source=docs.jsonl | wc -l", 0, "2000")
+    empty = "moverank search cat -i old --where key=docs.jsonl"
+    yield Case("a filter that nothing passes", empty, 0, "No document passes the filter: none meets key=docs.jsonl")
 
 
 def files() -> Iterator[Case]:

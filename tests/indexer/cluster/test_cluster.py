@@ -349,8 +349,12 @@ def test_filters_by_fields_that_only_one_shard_has(make_cluster: MakeCluster, ma
     documents = [*_documents(20), document("voted", "ant bee elk", metadata={"likes": 3})]
     cluster, one = make_cluster(documents), make_collection()
     one.index(documents)
-    for where in ("likes>2", "likes!=3", "likes", "!likes", "likes=nothing"):
-        _check_same(cluster.search("ant bee", k=5, where=[where]), one.search("ant bee", k=5, where=[where]))
+    keys = ("key^=d1", "key=d3", "key!=d3", "key=nowhere", "!source", "source")
+    for where in ("likes>2", "likes!=3", "likes", "!likes", "likes=nothing", *keys):
+        found, expected = (each.search("ant bee", k=5, where=[where]) for each in (cluster, one))
+        _check_same(found, expected)
+        assert (found.why_empty is None, found.certified) == (expected.why_empty is None, True)
+        assert (found.why_empty is None) == bool(found.hits)
         with one.contents([where]) as contents:
             assert cluster.count([where]) == len(contents)
             assert {entry.key for entry in cluster.entries([where], None, 0)} == set(contents.keys())

@@ -44,7 +44,7 @@ def test_formats_are_those_of_the_command(complete: Complete) -> None:
 
 
 def test_fields_and_keys_are_those_of_the_collection(complete: Complete, collection: Path) -> None:
-    assert complete("search", "cat", "-i", collection, "--where", "") == ["label=", "year="]
+    assert complete("search", "cat", "-i", collection, "--where", "") == ["key=", "label=", "source=", "year="]
     assert complete("search", "cat", "-i", collection, "--where", "y") == ["year="]
     assert complete("similar", "-i", collection, "") == [f"d{i}" for i in range(10)]
     assert complete("explain", "-i", collection, "cat", "d7") == ["d7"]

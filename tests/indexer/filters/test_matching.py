@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moverank import Document, UsageError
-from moverank.indexer.filters import matching_ids
+from moverank.indexer.documents import NamedSource
+from moverank.indexer.filters import matching_ids, why_none_passes
 from moverank.indexer.indexing.stored_form import field_values
 from moverank.indexer.store import Store
 from tests.indexer.filters.naive_filter import Stated, conditions, metadata, passes
@@ -83,12 +84,91 @@ def test_a_misspelt_field_is_an_error_in_every_condition(store: Store) -> None:
     fill(store, [{"year": 1, "author": {"name": "Ann", "born": 1}}])
     with store.reading() as reader:
         for text in ("yaer=1", "yaer!=1", "yaer>1", "yaer^=1", "yaer", "!yaer"):
-            with pytest.raises(UsageError, match=r"a field 'yaer': the fields are author\.born, author\.name, year$"):
+            with pytest.raises(
+                UsageError,
+                match=r"a field 'yaer': the fields are author\.born, author\.name, year; also key and source$",
+            ):
                 matching_ids(reader, text)
         with pytest.raises(
             UsageError, match=r"no document has a field 'author': the fields are author\.born, author\.name$"
         ):
             matching_ids(reader, "author=Ann")
+
+
+_NAMES = ["a", "b/a", "b/ab", "3", "3.0", "ü", "\U0010ffff", "\U0010ffff\U0010ffff", "\ud7ff", "\ue000x"]
+_OWN = st.fixed_dictionaries({}, optional={"key": st.sampled_from(["a", "3"]), "source": st.sampled_from(_NAMES)})
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(_NAMES), st.sampled_from(["", *_NAMES]), _OWN), max_size=8, unique_by=lambda d: d[0]
+    ),
+    st.sampled_from(["key", "source"]),
+    st.sampled_from(["=", "!=", "^=", "<", ">=", "", "!"]),
+    st.sampled_from([*_NAMES, "", "b", "b/", "/folder/b", " a", "\0", "\ud800"]),
+)
+@example([("a", "b/a", {})], "source", "=", "/folder")
+def test_every_document_has_a_key_and_a_source(
+    shared: Store, documents: list[tuple[str, str, Any]], field: str, operator: str, value: str
+) -> None:
+    """A document without a file in its source is one without a source here."""
+    fill(shared, [own for _, _, own in documents])
+    with shared.writing() as writer:
+        id_, ids = writer.store_source(NamedSource("/folder", "folder")), list(writer.ids())
+        writer.set_keys([{"id": of, "key": f"key {of}"} for of in ids])  # those of `fill` are numbers
+        writer.set_keys([{"id": of, "key": key} for of, (key, _, _) in zip(ids, documents, strict=True)])
+        placed = [(of, file) for of, (_, file, _) in zip(ids, documents, strict=True) if file]
+        writer.set_origins([{"id": of, "source": id_, "file": file} for of, file in placed])
+
+    def passes_alone(key: str, file: str, own: Any) -> bool:
+        names = ["/folder", "folder", f"/folder/{file}", f"folder/{file}"] if file else []
+        own = {field: [*(names if field == "source" else [key]), *([own[field]] if field in own else [])]}
+        return passes(own, [Stated(field, operator, value.strip() if operator in ("=", "^=", "!=") else value, "")])
+
+    condition = f"{operator}{field}" if operator in ("", "!") else f"{field}{operator}{value}"
+    with shared.reading() as reader:
+        if operator in ("<", ">=") and value not in ("3", "3.0"):
+            with pytest.raises(UsageError):
+                matching_ids(reader, condition)
+            return
+        found = matching_ids(reader, condition).tolist()
+    same_number = value in ("3", "3.0") and operator in ("=", "!=") and field == "key"
+    expected = [of for of, each in zip(ids, documents, strict=True) if passes_alone(*each)]
+    if same_number:  # as a key, 3.0 is another than 3
+        own = [value == key or str(more.get("key")) == "3" for key, _, more in documents]
+        expected = [of for of, equal in zip(ids, own, strict=True) if equal == (operator == "=")]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "reason"),
+    [
+        ("label=manul", ": none meets label=manul (the nearest: manual)"),
+        ("label^=x", ": none meets label^=x (there are: guide, manual)"),
+        ("price>100", ": none meets price>100 (the largest: 12.5)"),
+        (["price<2", "label=guide"], ": none meets price<2 (the smallest: 9)"),
+        ("date>=2030", ": none meets date>=2030 (the largest: 2021-05-03)"),
+        ("key=bikes/12", ": none meets key=bikes/12 (the nearest: bikes/1)"),
+        ("!label", ": none meets !label"),
+        (["label=x", "label=y", "price=10"], ": none meets label=x or label=y (there are: guide, manual), and none"),
+        (["label=guide", "price=12.5"], ": each of these holds for some, but not together: label=guide, price=12.5"),
+        ({"label": []}, ": a field without any accepted value accepts nothing"),
+        (f"label={'x' * 200}", f": none meets label={'x' * 80}... (there are: guide, manual)"),
+    ],
+)
+def test_the_reason_why_no_document_passes(store: Store, where: Any, reason: str) -> None:
+    fill(
+        store,
+        [
+            {"label": "manual", "price": 12.5, "date": "2021-05-03"},
+            {"label": "guide", "price": 9, "date": "2020"},
+        ],
+    )
+    with store.writing() as writer:
+        writer.set_keys([{"id": id_, "key": f"bikes/{number}"} for number, id_ in enumerate(writer.ids())])
+    with store.reading() as reader:
+        assert matching_ids(reader, where).tolist() == []
+        assert why_none_passes(reader, where).startswith(f"no document passes the filter{reason}")
 
 
 def test_the_names_of_fields_are_read_from_the_index(store: Store) -> None:

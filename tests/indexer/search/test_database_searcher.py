@@ -180,6 +180,13 @@ FILTERS: list[Any] = [
     {"label": ["l1", "l2"], "number": [4, 5.0, 6, 9]},
     {"label": []},
     ["number>1e9"],
+    ["key^=d1", "key=d7"],
+    ["key!=d7", "number<20"],
+    {"key": ["d3", "d4", "nowhere"]},
+    ["!key"],
+    ["source"],
+    ["!source", "key^=d2"],
+    ["key=nowhere"],
 ]
 
 
@@ -191,6 +198,9 @@ def test_filters_choose_the_same_documents(make: Make, make_collection: MakeColl
     found, expected = (each.search(QUERY, depth=79, k=79, rank="wmd", where=where) for each in (there, here))
     assert {hit.key for hit in found.hits} == {hit.key for hit in expected.hits}
     assert same(found, expected)
+    assert found.why_empty == expected.why_empty
+    assert (found.why_empty is None) == bool(found.hits)
+    assert found.hits or found.certified
 
 
 def test_a_misspelt_field_is_an_error(make: Make) -> None:
