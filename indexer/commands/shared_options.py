@@ -247,8 +247,8 @@ Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONDITION",
-        help="Only documents with this label, metadata, key or source: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, !FIELD; "
-        "repeatable, see `moverank help filters`.",
+        help="Only documents with this label, metadata, key or source: FIELD=V, !=, <, <=, >, >=, ^= (prefix), FIELD, "
+        "!FIELD; repeatable, see `moverank help filters`.",
         autocompletion=complete_field,
     ),
 ]

@@ -52,6 +52,31 @@ def test_list_has_its_json_keys(call: Call, more: Path) -> None:
     assert [line["wordless"] for line in answer.lines].index(True) == 10
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("list",),
+        ("search", "cat"),
+        ("search", "cat", "--exact", "--rank", "wmd"),
+        ("search", "cat", "--rank", "bm25"),
+        ("search", "cat", "--depth", "20", "--rank", "wmd"),
+        ("similar", "d3"),
+        ("similar", "d3", "d4"),
+        ("pairs", "-k", "3"),
+        ("export",),
+    ],
+)
+def test_a_filter_that_no_document_passes(call: Call, collection: Path, command: tuple[str, ...]) -> None:
+    reason = "o document passes the filter: none meets label=evn (the nearest: even)"
+    for more in ((), ("--json",)) if command[0] != "export" else ((),):
+        answer = call(*command, "-i", collection, "--where", "label=evn", *more)
+        assert answer.code == 0
+        assert reason in answer.out + answer.err
+        if more and command[0] in ("search", "similar"):
+            assert [(line["hits"], line["certified"]) for line in answer.lines] == [([], True)] * len(answer.lines)
+    assert "why_empty" not in call(*command, "-i", collection, "--where", "label=even").out
+
+
 def test_list_is_limited_and_filtered(call: Call, more: Path) -> None:
     answer = call("list", "-i", more, "-n", "3")
     assert answer.out.count("\n") == 3
