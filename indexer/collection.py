@@ -24,7 +24,7 @@ from moverank.indexer.indexing.collection_vectors import (
 from moverank.indexer.maintenance.current_view import CurrentView
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText, with_vector
+from moverank.indexer.ranked_texts import QueryText, asked, with_vector
 from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
@@ -447,35 +447,38 @@ class Collection(StoredDocuments):
 
     def explain(
         self,
-        query: QueryText,
-        key: str,
+        query: QueryText | None = None,
+        key: str = "",
         *,
+        similar: str | None = None,
         vector: Iterable[float] | None = None,
         gamma: float | None = None,
         rank: str | None = None,
     ) -> "Explanation":
         """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
 
+        `similar`: instead of a `query`, the key of a stored document that is compared with the other one.
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
         `vector` as in `search`. Raises UnknownKey.
         """
-        options, text = SearchOptions(gamma=gamma, rank=rank), with_vector(query, vector, self.settings.encoder)
+        options, text = SearchOptions(gamma=gamma, rank=rank), asked(query, similar, vector, self.settings.encoder)
         return self._view.run(lambda searcher: searcher.explain(text, key, options))
 
     def why_not(
         self,
-        query: QueryText,
-        key: str,
+        query: QueryText | None = None,
+        key: str = "",
         options: SearchOptions | None = None,
         *,
+        similar: str | None = None,
         vector: Iterable[float] | None = None,
         **fields: Any,
     ) -> "WhyNot":
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
 
-        `options` and `vector` are those of the search. Raises UnknownKey.
+        `options` and `vector` are those of the search; `similar` as in `explain`. Raises UnknownKey.
         """
-        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
+        chosen, text = SearchOptions.of(options, fields), asked(query, similar, vector, self.settings.encoder)
         return self._view.run(lambda searcher: searcher.why_not(text, key, chosen))
 
     def pairs(

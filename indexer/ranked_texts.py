@@ -1,7 +1,7 @@
 """The texts of documents and queries by rank, as their words are counted."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import QueryVectorError, UsageError
@@ -13,6 +13,13 @@ QueryText = str | Document
 """What is searched for: a text, or a document with a title and ranked parts, whose key does not matter."""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """The query is the stored document with this key."""
+
+    key: str
+
+
 def as_document(query: QueryText) -> Document:
     """Return a query as a document: a text is its only part. UsageError for another type, or a rank out of range."""
     if isinstance(query, str):
@@ -21,6 +28,22 @@ def as_document(query: QueryText) -> Document:
         raise UsageError(f"a query is a text or a Document, not {type(query).__name__}")
     check_ranks(query)
     return query
+
+
+def asked(
+    query: QueryText | None, similar: str | None, vector: Iterable[float] | None, encoder: str
+) -> QueryText | StoredKey:
+    """Return the query of an explanation: a text or record, perhaps with a vector, or the stored document `similar`.
+
+    Raises UsageError for both or none, and for a vector that is not compared.
+    """
+    if (query is None) == (similar is None):
+        raise UsageError("give one of query and similar: a text or record, or the key of a stored document")
+    if query is not None:
+        return with_vector(query, vector, encoder)
+    if vector is not None:
+        raise UsageError("a stored document has its own vector: leave out that of a query")
+    return StoredKey(similar or "")
 
 
 def with_vector(query: QueryText, vector: Iterable[float] | None, encoder: str) -> QueryText:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.changing import Changer
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.cluster.coordinator import Coordinator, fields_of
-from moverank.indexer.cluster.messages import ExplainRequest, ShardState
+from moverank.indexer.cluster.messages import Explained, ExplainRequest, ShardState
 from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.cluster.shard_rankings import checked_ranking
 from moverank.indexer.cluster.whole_corpus import WholeCorpus, joined, joined_words
@@ -26,7 +26,7 @@ from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.settings_check import TRAINED, check_choices
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText, with_vector
+from moverank.indexer.ranked_texts import QueryText, StoredKey, asked, with_vector
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.reranking.pairs_of_texts import pairs_of_texts
@@ -40,6 +40,8 @@ from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
+
+_Found = TypeVar("_Found")
 
 _AT_A_TIME = 4  # queries of a batch: while some wait for messages, others compute
 
@@ -133,6 +135,10 @@ class Cluster:
         """Return the number of documents."""
         return sum(state.documents for state in self._coordinator.states().values())
 
+    def __contains__(self, key: object) -> bool:
+        """Return whether there is a document with a key."""
+        return isinstance(key, str) and any(self._coordinator.call(one, "known", [key]) for one in self._owners(key))
+
     @property
     def revision(self) -> tuple[int, ...]:
         """Return the number of the last committed change of each shard."""
@@ -179,36 +185,45 @@ class Cluster:
 
     def explain(
         self,
-        query: QueryText,
-        key: str,
+        query: QueryText | None = None,
+        key: str = "",
         *,
+        similar: str | None = None,
         vector: Iterable[float] | None = None,
         gamma: float | None = None,
         rank: str | None = None,
     ) -> Explanation:
-        """Return the exact distance of a text or record from the document `key`, and its flows; see `Collection`."""
-        options, text = SearchOptions(gamma=gamma, rank=rank), with_vector(query, vector, self.settings.encoder)
-        request, tables = ExplainRequest(key), partial(self._tables, options)
-        return self._coordinator.explain(text, options, request, tables, lambda found: found.explanation)
+        """Return the exact distance of a query from the document `key`, and its flows; see `Collection.explain`."""
+        options, text = SearchOptions(gamma=gamma, rank=rank), asked(query, similar, vector, self.settings.encoder)
+        return self._explained(text, options, ExplainRequest(key), lambda found: found.explanation)
 
     def why_not(
         self,
-        query: QueryText,
-        key: str,
+        query: QueryText | None = None,
+        key: str = "",
         options: SearchOptions | None = None,
         *,
+        similar: str | None = None,
         vector: Iterable[float] | None = None,
         **fields: Any,
     ) -> WhyNot:
         """Return the stage at which a search for `query` excludes the document `key`; see `Collection.why_not`."""
-        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
-        ranking = self.search(text, chosen)
+        chosen, text = SearchOptions.of(options, fields), asked(query, similar, vector, self.settings.encoder)
+        ranking = self.similar(text.key, chosen) if isinstance(text, StoredKey) else self.search(text, chosen)
         last = ranking.hits[-1] if len(ranking.hits) == chosen.k else None
         kth = float("inf") if last is None else last.distance if last.total is None else last.total
         request = ExplainRequest(key, kth, key in [hit.key for hit in ranking.hits])
-        return self._coordinator.explain(
-            text, chosen, request, partial(self._tables, chosen), lambda found: found.why_not
-        )
+        return self._explained(text, chosen, request, lambda found: found.why_not)
+
+    def _explained(
+        self,
+        query: QueryText | StoredKey,
+        options: SearchOptions,
+        request: ExplainRequest,
+        choose: Callable[[Explained], _Found | None],
+    ) -> _Found:
+        owners = self._owners(query.key) if isinstance(query, StoredKey) else []
+        return self._coordinator.explain(query, owners, options, request, partial(self._tables, options), choose)
 
     def search_many(
         self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any

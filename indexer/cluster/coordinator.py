@@ -22,6 +22,7 @@ from moverank.indexer.errors import CollectionError, ConnectionLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.vectors_folder import FINGERPRINT
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
@@ -252,20 +253,24 @@ class Coordinator:
 
     def explain(
         self,
-        request: Request,
+        request: Request | StoredKey,
+        owners: list[str],
         options: SearchOptions,
         explain: ExplainRequest,
         keys: Keys,
         choose: Callable[[Explained], _Answer | None],
     ) -> _Answer:
-        """Explain a document of one of the shards for a text or a record; UnknownKey if none has it.
+        """Explain a document of one of the shards for a query; UnknownKey if none has it.
 
+        A stored document that is the query is in one of `owners`, the likeliest first.
         `choose` takes what was requested from the message of a shard, None if it has not the document.
         """
 
         def explained(version: Version) -> _Answer:
-            name = uuid4().hex
-            call = Call.of("begin", version.id, name, request, replace(options, stop=None), explain)
+            name, asked = uuid4().hex, request
+            if isinstance(asked, StoredKey):
+                asked = self._portable(version, asked.key, owners, options)
+            call = Call.of("begin", version.id, name, asked, replace(options, stop=None), explain)
             try:
                 messages = self._exchanged(version, name, call, options)
             finally:

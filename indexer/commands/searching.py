@@ -26,6 +26,8 @@ from moverank.indexer.commands.shared_options import (
     Json,
     K,
     MaxDistance,
+    QueryFile,
+    QueryThread,
     QueryVector,
     Rank,
     Server,
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
     from moverank.rerank.ranking import Ranking
 
 app = typer.Typer()
+
+_NAME = 200  # characters of a file's text that name it
 
 
 @app.command(
@@ -70,13 +74,8 @@ def search(  # over 40 lines: most of them are its options
             help="Many queries: one a line, or JSONL records as `index` and `threads` read them; - is standard input.",
         ),
     ] = None,
-    file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The query is this whole file; - is standard input.")
-    ] = None,
-    thread: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."),
-    ] = None,
+    file: QueryFile = None,
+    thread: QueryThread = None,
     query_vector: QueryVector = None,
     format: Annotated[  # noqa: A002 - the option's name
         Literal["text", "csv", "trec"],
@@ -143,11 +142,34 @@ def similar(
             _print_rankings([(key, key) for key in keys], rankings, output)
 
 
-@app.command(epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `... --html why.html`')
-def explain(
-    query: Annotated[str, typer.Argument(help="A text.")],
-    key: Annotated[str, typer.Argument(help="The key of a document.", autocompletion=complete_key)],
+@app.command(
+    epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `moverank explain thread-17 thread-18`  '
+    "`moverank explain --thread new.jsonl thread-17 --html why.html`"
+)
+def explain(  # over 40 lines: most of them are its options
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TEXT|KEY]",
+            help="A text, or the key of a document; left out with --file and --thread.",
+            autocompletion=complete_key,
+        ),
+    ],
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="KEY",
+            help="The key of the document that it is compared with.",
+            show_default=False,
+            autocompletion=complete_key,
+        ),
+    ] = None,
     index: Index = DEFAULT_INDEX,
+    text: Annotated[
+        bool, typer.Option("--text", help="The first argument is a text, even if it is also the key of a document.")
+    ] = False,
+    file: QueryFile = None,
+    thread: QueryThread = None,
     rank: Rank = None,
     gamma: Gamma = None,
     why_not: Annotated[
@@ -164,7 +186,7 @@ def explain(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the flows behind one distance: which word moved where, and at what cost."""
+    """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
     from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
@@ -172,20 +194,63 @@ def explain(
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
 
+    first, key = _compared(query, key, file, thread, text=text)
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with open_index(index) as collection:
         _prepare(collection, options)
-        vector: dict[str, Any] = {} if query_vector is None else {"vector": _vector(query_vector)}
-        explanation = collection.explain(query, key, gamma=gamma, rank=rank, **vector)
-        why = collection.why_not(query, key, options, **vector) if why_not else None
+        similar = first if isinstance(first, str) and not text and first in collection else None
+        asked: dict[str, Any] = {"query": first} if similar is None else {"similar": similar}
+        if query_vector is not None:
+            asked["vector"] = _vector(query_vector)
+        with _key_or_text(first, similar):
+            explanation = collection.explain(**asked, key=key, gamma=gamma, rank=rank)
+        why = collection.why_not(**asked, key=key, options=options) if why_not else None
     if html is not None:
-        write_text(html, explanation_page(explanation, query, key))
+        write_text(html, explanation_page(explanation, _named(first), key))
     if as_json:
-        print_object(explanation.to_dict() | (why_not_object(why) if why else {}))
+        document = {} if similar is None else {"query_key": similar}
+        print_object(document | explanation.to_dict() | (why_not_object(why) if why else {}))
         return
-    print_view(explanation_view(explanation))
+    print_view(explanation_view(explanation, None if similar is None else (similar, key)))
     if why:
         print_view(why_not_view(why))
+
+
+def _compared(
+    query: str, key: str | None, file: str | None, thread: str | None, *, text: bool
+) -> "tuple[QueryText, str]":
+    """Return the two sides of `explain`: a text, a key or a document of a file, and a key. Raises UsageError."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.readers.queries import single_query
+
+    if file is None and thread is None:
+        if key is None:
+            raise UsageError("give two: a text or the key of a document, then the key of the document to compare with")
+        return query, key
+    if key is not None or text or (file is not None and thread is not None):
+        raise UsageError("give one of these: a text or key, --file FILE or --thread FILE; then the key of a document")
+    return single_query(file, thread) or "", query
+
+
+@contextmanager
+def _key_or_text(query: "QueryText", similar: str | None) -> Iterator[None]:
+    """Add to the error of a text without known words that it is no key either: it may be a mistyped one."""
+    from moverank.rerank.errors import NoKnownWords
+
+    try:
+        yield
+    except NoKnownWords as error:
+        if similar is None and isinstance(query, str):
+            raise NoKnownWords(f"{error}, and no document has this key") from error
+        raise
+
+
+def _named(query: "QueryText") -> str:
+    """Return what a page calls a query: a text or key, a title, or the beginning of its first text."""
+    if isinstance(query, str):
+        return query
+    texts = [query.title, *(part.text for part in query.parts)]
+    return next((" ".join(text.split())[:_NAME] for text in texts if text.strip()), "")
 
 
 def _queries(

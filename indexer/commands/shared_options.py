@@ -252,6 +252,15 @@ Where = Annotated[
         autocompletion=complete_field,
     ),
 ]
+QueryFile = Annotated[
+    str | None, typer.Option("--file", metavar="FILE", help="The query is this whole file; - is standard input.")
+]
+QueryThread = Annotated[
+    str | None,
+    typer.Option(
+        "--thread", metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."
+    ),
+]
 QueryVector = Annotated[
     str | None,
     typer.Option(

@@ -89,9 +89,10 @@ def flow_table(flows: Sequence[Flow]) -> Table:
     return table
 
 
-def explanation_view(explanation: "Explanation") -> RenderableType:
-    """Return a distance and its flows."""
-    lines = [Text(f"distance {explanation.distance:.6f}", style="bold")]
+def explanation_view(explanation: "Explanation", keys: tuple[str, str] | None = None) -> RenderableType:
+    """Return a distance and its flows; `keys` are those of two documents that are compared."""
+    lines = [Text(printable(f"document {keys[0]} to document {keys[1]}"))] if keys else []
+    lines.append(Text(f"distance {explanation.distance:.6f}", style="bold"))
     if explanation.total is not None:
         lines.append(Text(f"total {explanation.total:.6f} of {_parts(explanation.parts)}", style="cyan"))
     words = (Text(line, style="yellow") for line in explanation_words(explanation))

@@ -20,6 +20,7 @@ from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.explain import Explanation, explain
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides
 from moverank.rerank.distance.why_not import WhyNot, bounds_of
+from moverank.rerank.errors import NoKnownWords
 
 
 def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
@@ -55,6 +56,7 @@ def explain_document(view: View, query: Query, document: StoredBag) -> Explanati
 
     Raises NoKnownWords if the query has no word with a vector.
     """
+    _check_words(query)
     explanation = explain_words(query.words, document.words)
     if _is_simple(query.ranking):
         return explanation
@@ -63,6 +65,12 @@ def explain_document(view: View, query: Query, document: StoredBag) -> Explanati
         return explanation
     parts, costs = outcome.terms_of(0)
     return replace(explanation, total=float(outcome.totals[0]), parts=parts, costs=costs, terms=outcome.terms)
+
+
+def _check_words(query: Query) -> None:
+    """Raise NoKnownWords for a query without a bag: some sums rank its other words, but nothing moves."""
+    if not len(query.words.weights):
+        raise NoKnownWords("the query has no word that the collection has a vector for: there are no flows")
 
 
 def explain_elsewhere(view: View, query: Query) -> None:
@@ -105,6 +113,7 @@ def why_not_elsewhere(view: View, query: Query) -> None:
 
 def why_not_below(view: View, query: Query, document: StoredBag, kth: float, *, hit: bool) -> WhyNot:
     """Return the stage at which a `document` is excluded if what ranks the k-th hit is `kth`; `hit`: it is one."""
+    _check_words(query)
     ranking, part, row = query.ranking, document.part, document.row
     bag = part.bags(np.array([row]), ranking.gamma, ranking.weights)[0]
     own = query.words.over(part.segment.word_ids)

@@ -10,7 +10,7 @@ import numpy as np
 
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.search.batch import answer, answer_many
@@ -150,10 +150,10 @@ class Searcher:
         mean = statistics.average_length if statistics.tokens else None
         return DocumentFrequencies(statistics.documents, _by_name(words, statistics), mean, stems)
 
-    def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of `text` from the document `key` by a ranking, and its flows."""
+    def explain(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
+        """Return the exact distance of a query from the document `key` by a ranking, and its flows."""
         with self.database:
-            query = self._parser.text(text, self._parser.resolve(options))
+            query = self._parsed(text, options)
             document = StoredBag.of(self._parser.documents, query, key)
         return _with_words(explain_document(self._view, query, document), query)
 
@@ -181,12 +181,17 @@ class Searcher:
             document = StoredBag.of(self._parser.documents, query, key)
         return why_not_below(self._view, query, document, kth, hit=hit)
 
-    def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
-        """Return the stage at which a search for `text` with `options` excludes the document `key`."""
+    def why_not(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
+        """Return the stage at which a search for a query with `options` excludes the document `key`."""
         with self.database:
-            query = self._parser.text(text, self._parser.resolve(options))
+            query = self._parsed(text, options)
             document = StoredBag.of(self._parser.documents, query, key)
         return why_not(self._view, query, document)
+
+    def _parsed(self, text: QueryText | StoredKey, options: SearchOptions) -> Query:
+        """Return the query with the words of a text, a record or a stored document."""
+        query = self._parser.resolve(options)
+        return self._parser.similar(text.key, query) if isinstance(text, StoredKey) else self._parser.text(text, query)
 
     def _answer(self, item: _Item, parse: Callable[[_Item, Query], Query], options: SearchOptions) -> Ranking:
         with self.database:

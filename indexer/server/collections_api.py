@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.formatters.json_objects import why_not_object
-from moverank.indexer.ranked_texts import with_vector
+from moverank.indexer.ranked_texts import asked, with_vector
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import (
     ExplainBody,
@@ -121,13 +121,14 @@ async def similar(served: ServedHere, state: State, request: Request, body: Simi
 
 @router.post("/{name}/explain")
 async def explain(served: ServedHere, state: State, request: Request, body: ExplainBody) -> Object:
-    """Show which words of a query moved to which words of a stored document, and at what cost."""
-    query = as_query(body.query, state.limits)
+    """Show which words of a query, or of a stored document, moved to which words of another, and at what cost."""
+    query = None if body.query is None else as_query(body.query, state.limits)
 
     def work(view: View, task: Task) -> Object:
         options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
-        document = with_vector(query, body.vector, view.settings.encoder)
-        return view.searcher.explain(document, body.key, options).to_dict()
+        compared = asked(query, body.similar, body.vector, view.settings.encoder)
+        document = {} if body.similar is None else {"query_key": body.similar}
+        return document | view.searcher.explain(compared, body.key, options).to_dict()
 
     return await answered(state, served, request, work)
 
@@ -135,11 +136,11 @@ async def explain(served: ServedHere, state: State, request: Request, body: Expl
 @router.post("/{name}/why-not")
 async def why_not(served: ServedHere, state: State, request: Request, body: WhyNotBody) -> Object:
     """Show the bound that excludes a stored document from the hits of a search."""
-    query = as_query(body.query, state.limits)
+    query = None if body.query is None else as_query(body.query, state.limits)
 
     def work(view: View, task: Task) -> Object:
-        document = with_vector(query, body.vector, view.settings.encoder)
-        return why_not_object(view.searcher.why_not(document, body.key, body.resolved(state.limits, task)))
+        searched = asked(query, body.similar, body.vector, view.settings.encoder)
+        return why_not_object(view.searcher.why_not(searched, body.key, body.resolved(state.limits, task)))
 
     return await answered(state, served, request, work)
 

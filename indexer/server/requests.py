@@ -88,17 +88,19 @@ class SimilarBody(Options):
 
 
 class ExplainBody(Ranked):
-    """The distance of a query from a stored document, with its flows."""
+    """The distance of a query, or of the stored document `similar`, from a stored document, with its flows."""
 
-    query: Text
+    query: Text | None = None
+    similar: str | None = None
     vector: Vector = None
     key: str
 
 
 class WhyNotBody(Options):
-    """Why a search for a query does not find a stored document."""
+    """Why a search for a query, or for the stored document `similar`, does not find a stored document."""
 
-    query: Text
+    query: Text | None = None
+    similar: str | None = None
     vector: Vector = None
     key: str
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
 from moverank.rerank.distance.explain import Explanation
@@ -35,11 +35,11 @@ class StateSearcher(Protocol):
         """Find the documents nearest to a stored one."""
         ...
 
-    def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of a text from a document, and its flows."""
+    def explain(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
+        """Return the exact distance of a query from a document, and its flows."""
         ...
 
-    def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
+    def why_not(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search excludes a document."""
         ...
 

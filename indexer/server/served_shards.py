@@ -14,7 +14,7 @@ from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
-from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.server.limits import Limits
@@ -47,13 +47,13 @@ class _Searcher:
         """Find the documents nearest to a stored one."""
         return self._cluster.similar(key, options)
 
-    def explain(self, text: QueryText, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of a text from a document, and its flows."""
-        return self._cluster.explain(text, key, gamma=options.gamma, rank=options.rank)
+    def explain(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
+        """Return the exact distance of a query from a document, and its flows."""
+        return self._cluster.explain(**_query(text), key=key, gamma=options.gamma, rank=options.rank)
 
-    def why_not(self, text: QueryText, key: str, options: SearchOptions) -> WhyNot:
+    def why_not(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search excludes a document."""
-        return self._cluster.why_not(text, key, options)
+        return self._cluster.why_not(**_query(text), key=key, options=options)
 
     def rerank(self, *_: Any) -> Ranking:
         """Raise Problem 422: candidates are ranked by one collection."""
@@ -64,6 +64,10 @@ class _Searcher:
         return self._cluster.pairs(
             within, k, rank=options.rank, gamma=options.gamma, where=options.where, progress=progress
         )
+
+
+def _query(text: QueryText | StoredKey) -> dict[str, Any]:
+    return {"similar": text.key} if isinstance(text, StoredKey) else {"query": text}
 
 
 class _Contents:

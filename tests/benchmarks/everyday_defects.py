@@ -166,11 +166,18 @@ def outputs() -> Iterator[Case]:
     """Yield whole texts, tables for spreadsheets, and lists in a pipe."""
     long = "(echo cat; yes dog | head -n 99; echo end) > long.txt; moverank index long.txt -i old"
     whole = f"{long}; moverank search dog --full --json --rank bm25 -k 1 -i old"
-    yield Case("the whole text of a hit", whole, 0, 'end"')
+    yield Case("the whole text of a hit", whole, 0, "\\nend")
     yield Case(
         "hits for a spreadsheet", "moverank search cat -i old -k 1 --format csv", 0, "rank,key,title,label,distance"
     )
     yield Case("similar documents, too", "moverank similar d1 d2 -i old -k 1 --format csv", 0, "query,rank,key")
+    yield Case("two stored documents", "moverank explain d1 d2 -i old", 0, "document d1 to document d2")
+    thread = """echo '{"title": "cat", "body": "dog"}' > t.jsonl; moverank explain --thread t.jsonl d7 -i old"""
+    yield Case("a thread of a file and a stored one", thread, 0, "distance 0.")
+    yield Case("a mistyped key", "moverank explain d1x d2 -i old", 1, "a vector for, and no document has this key")
+    yield Case(
+        "a query without a vector", "moverank explain Pets d2 -i old", 1, "no word that the collection has a vector"
+    )
     formula = """echo '{"id": "f", "title": "=1+1", "text": "cat"}' > f.jsonl; moverank index f.jsonl -i old"""
     yield Case("a title that is a formula", f"{formula}; moverank list -i old --format csv | tail -n 1", 0, "f,'=1+1")
     exported = "moverank export -i old -o all.csv; moverank index all.csv -i new --embedding vectors.txt"

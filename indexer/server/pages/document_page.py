@@ -9,6 +9,7 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_step, flow_diagram
 from moverank.indexer.formatters.query_words import explanation_words
+from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.server.collections_api import State
 from moverank.indexer.server.pages.hit_list import metadata_values, number
 from moverank.indexer.server.pages.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
@@ -49,7 +50,8 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         if form.query:
             check_length(form.query, state.limits)
         options = Options(rank=form.rank)
-        compared = bool(form.query or form.one("similar"))
+        similar = form.one("similar")
+        compared = bool(form.query or similar)
 
         def work(view: View, task: Task) -> Values:
             with view.contents() as contents:
@@ -58,7 +60,8 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
             if compared:
                 query = query_of(form, view)
                 try:
-                    explanation = view.searcher.explain(query, key, options.resolved(state.limits, task))
+                    asked = StoredKey(similar) if similar else query
+                    explanation = view.searcher.explain(asked, key, options.resolved(state.limits, task))
                     marks = marks_of_flows(explanation)
                 except NoKnownWords as error:
                     reason = str(error)

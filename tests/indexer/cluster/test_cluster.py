@@ -295,8 +295,19 @@ def test_explanations_are_those_of_one_collection(both: tuple[Cluster, Collectio
             assert own.stage == other.stage
             assert own.kth == pytest.approx(other.kth, abs=1e-9)
             assert own.bounds == pytest.approx(other.bounds, abs=1e-9)
+        for key in ("d2", "d3", "d4"):
+            mine, theirs = (each.explain(similar="d1", key=key, rank=rank) for each in (cluster, one))
+            assert mine.distance == pytest.approx(theirs.distance, abs=1e-9)
+            assert mine.total == pytest.approx(theirs.total, abs=1e-9)
+            own, other = (each.why_not(similar="d1", key=key, rank=rank, k=2) for each in (cluster, one))
+            assert own.stage == other.stage
+            assert own.kth == pytest.approx(other.kth, abs=1e-9)
+    assert "d1" in cluster
+    assert "nobody" not in cluster
     with pytest.raises(UnknownKey, match="no document with the key 'nobody'"):
         cluster.explain("ant", "nobody")
+    with pytest.raises(UnknownKey, match="no document with the key 'nobody'"):
+        cluster.explain(similar="nobody", key="d1")
 
 
 def test_many_queries_are_answered_in_order(both: tuple[Cluster, Collection]) -> None:

@@ -368,3 +368,43 @@ def test_whole_texts_are_shown_on_request(call: Call, collection: Path, tmp_path
 def test_a_table_is_no_json(call: Call, collection: Path, command: tuple[str, ...]) -> None:
     answer = call(*command, "-i", collection, "--format", "csv", "--json")
     assert (answer.code, answer.sentence) == (2, "--format csv goes without --json")
+
+
+def test_documents_and_threads_are_explained(call: Call, collection: Path, tmp_path: Path) -> None:
+    (hit,) = call("similar", "d1", "-i", collection, "-k", "1", "--json").json["hits"]
+    explained = call("explain", "d1", hit["key"], "-i", collection, "--json").json
+    assert explained["query_key"] == "d1"
+    assert (explained["distance"], explained["total"]) == (
+        pytest.approx(hit["distance"]),
+        pytest.approx(hit["total"]),
+    )
+    shown = call("explain", "d1", hit["key"], "-i", collection, "--why-not", "--html", tmp_path / "why.html")
+    assert shown.out.startswith(f"document d1 to document {hit['key']}\n")
+    assert "It is one of the hits" in shown.out
+    assert "<p>Query: d1" in (tmp_path / "why.html").read_text()
+    (tmp_path / "thread.jsonl").write_text(json.dumps({"title": "cat", "body": "dog", "comments": [{"text": "wine"}]}))
+    for option in ("--thread", "--file"):
+        given = (option, tmp_path / "thread.jsonl", "-i", collection, "--json")
+        (hit,) = call("search", *given, "-k", "1").json["hits"]
+        explained = call("explain", *given, hit["key"]).json
+        assert explained["total"] == pytest.approx(hit["total"])
+        assert "query_key" not in explained
+
+
+def test_a_key_is_told_from_a_text(call: Call, collection: Path, tmp_path: Path) -> None:
+    (tmp_path / "cat.jsonl").write_text('{"id": "cat", "text": "wine river"}')
+    assert call("index", tmp_path / "cat.jsonl", "-i", collection).code == 0
+    document = call("explain", "cat", "d1", "-i", collection, "--json").json
+    text = call("explain", "cat", "d1", "-i", collection, "--text", "--json").json
+    assert {flow["source"] for flow in document["flows"]} == {"wine", "river"}
+    assert {flow["source"] for flow in text["flows"]} == {"cat"}
+    mistyped = call("explain", "d111", "d1", "-i", collection)
+    assert mistyped.code == 1
+    assert mistyped.sentence.endswith("has no word that the collection has a vector for, and no document has this key")
+    one = call("explain", "d1", "-i", collection)
+    assert (one.code, one.sentence) == (
+        2,
+        "give two: a text or the key of a document, then the key of the document to compare with",
+    )
+    for more in (("d1", "d2", "--file", "x"), ("d1", "--file", "x", "--thread", "x"), ("d1", "--file", "x", "--text")):
+        assert "give one of these: a text or key, --file" in call("explain", *more, "-i", collection).sentence

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from moverank import UnknownKey, UsageError
+from moverank import Collection, NoKnownWords, UnknownKey, UsageError
 from tests.indexer.search.conftest import Searchable
-from tests.indexer.world import known_words
+from tests.indexer.world import MakeCollection, Twin, document, known_words, random_documents
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.75])
@@ -53,3 +53,46 @@ def test_a_document_is_excluded_by_a_bound_a_distance_or_the_first_stage(searcha
         collection.why_not("ant", "nobody")
     with pytest.raises(UsageError, match="only a distance has bounds"):
         collection.why_not("ant", "d1", distance="bm25")
+
+
+@pytest.mark.parametrize("rank", ["wmd", "pwmd:gamma=0.75", "wmd:mu=5,weights=tfidf+0.5*cover+bm25+cosine"])
+def test_two_documents_have_the_distance_of_the_hit(make_collection: MakeCollection, rank: str) -> None:
+    collection, documents = make_collection(), random_documents(12, "ant bee", "gnu")
+    collection.index(documents)
+    gamma = 0.75 if "gamma" in rank else 0.0
+    for one in ("d0", "d5"):
+        expected = Twin.of(documents).distances(next(each for each in documents if each.key == one), gamma=gamma)
+        for hit in collection.similar(one, rank=rank, k=20).hits:
+            explanation = collection.explain(similar=one, key=hit.key, rank=rank)
+            if "+" not in rank:
+                assert explanation.distance == pytest.approx(expected[hit.key], abs=1e-6)
+            assert explanation.distance == pytest.approx(hit.distance, abs=1e-9)
+            assert (explanation.total is None) == (hit.total is None)
+            assert explanation.total == pytest.approx(hit.total)
+            assert dict(explanation.parts) == pytest.approx(dict(hit.parts))
+            assert sum(flow.mass for flow in explanation.flows) == pytest.approx(1)
+        near = [hit.key for hit in collection.similar(one, rank=rank, k=3).hits]
+        for key in ("d1", "d2", "d3", "d4"):
+            why = collection.why_not(similar=one, key=key, k=3, rank=rank)
+            assert (why.stage == "hit") == (key in near)
+    assert collection.explain(similar="d0", key="d0", rank=rank).distance == pytest.approx(0, abs=1e-9)
+
+
+def test_an_explanation_has_one_query(collection: Collection) -> None:
+    collection.index(random_documents(2))
+    for call in (collection.explain, collection.why_not):
+        with pytest.raises(UsageError, match="give one of query and similar"):
+            call("ant", "d1", similar="d0")
+        with pytest.raises(UsageError, match="give one of query and similar"):
+            call(key="d1")
+        with pytest.raises(UsageError, match="has its own vector"):
+            call(key="d1", similar="d0", vector=[1.0])
+        with pytest.raises(UnknownKey, match="no document with the key 'nobody'"):
+            call(key="d1", similar="nobody")
+
+
+def test_a_query_without_a_vector_has_no_flows(collection: Collection) -> None:
+    collection.index([document("a", "ant zorp"), document("b", "zorp")])
+    for call in (collection.explain, collection.why_not):
+        with pytest.raises(NoKnownWords, match="no word that the collection has a vector for: there are no flows"):
+            call("zorp", "a", rank="wmd+bm25")

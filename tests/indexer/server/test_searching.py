@@ -32,6 +32,7 @@ def _without_time(values: Any) -> Any:
         (["search", "zzz", "--rank", "bm25"], "search", {"query": "zzz", "rank": "bm25"}),
         (["similar", "t1", "--gamma", "0.5"], "similar", {"key": "t1", "gamma": 0.5}),
         (["explain", "dog", "t1"], "explain", {"query": "dog", "key": "t1"}),
+        (["explain", "t2", "t1"], "explain", {"similar": "t2", "key": "t1"}),
     ],
 )
 def test_the_api_answers_as_the_command_line(
