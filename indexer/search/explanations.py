@@ -94,6 +94,7 @@ def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
     For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.
     """
     check_bounded(query.ranking)
+    _check_words(query)
     outcome = search_by_distance(view, query)
     kth = float(outcome.values[-1]) if len(outcome.ids) == query.k else np.inf
     return why_not_below(view, query, document, kth, hit=document.id in outcome.ids)
