@@ -168,7 +168,7 @@ def test_where_accepts_any_value_of_a_field_and_requires_all_fields(call: Call, 
 def test_a_filter_without_matches_is_reported(call: Call, collection: Path) -> None:
     answer = call("search", "cat", "-i", collection, "--where", "label=none")
     assert answer.code == 0
-    assert answer.out.startswith("No document to compare")
+    assert answer.out.startswith("No document passes the filter: none meets label=none")
 
 
 def test_a_batch_prints_one_object_a_line(call: Call, collection: Path, tmp_path: Path) -> None:
