@@ -78,7 +78,10 @@ def retrieval(  # over 40 lines: most of them are its options
     """Measure how well each method ranks the documents that were judged relevant."""
     from moverank.indexer.evaluation.experiments import evaluate_retrieval
     from moverank.indexer.evaluation.run_files import RunFiles
+    from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, RECALLS
 
+    if plot is not None and not measure:
+        measure = list(dict.fromkeys([*DEFAULT_MEASURES, *RECALLS]))
     experiment = partial(
         evaluate_retrieval,
         index,
@@ -171,7 +174,7 @@ def gamma(
         folds=folds or 0,
         prefix=prefix,
     )
-    run_experiment(experiment, csv, plot, measure, as_json=as_json)
+    run_experiment(experiment, csv, plot, as_json=as_json)
 
 
 @app.command(epilog="Example: `moverank evaluate multilabel -i films --labels u.item -k 2 -k 5`")
@@ -265,4 +268,4 @@ def run_experiment(
     if csv is not None:
         write_text(csv, table_csv(table))
     if plot is not None:
-        draw([table], plot)
+        draw(table, plot)

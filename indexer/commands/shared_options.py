@@ -319,7 +319,14 @@ Proximity = Annotated[
 Cutoff = Annotated[
     str, typer.Option(metavar="N|all", help="Number of documents that are ranked for a query, or all of them.")
 ]
-RunFile = Annotated[Path | None, typer.Option("--run", metavar="FILE", help="Write the rankings as a TREC run.")]
+RunFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--run",
+        metavar="FILE",
+        help="Write the ranking as a TREC run; of several methods a file for each, as run.bm25.trec for run.trec.",
+    ),
+]
 PerQuery = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the measures of each query to this file, as CSV.")
 ]

@@ -1,6 +1,7 @@
 """The experiments of `moverank evaluate`: from files and options to tables."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -39,6 +40,7 @@ CUTOFF = 100
 """Number of documents that are ranked for a query."""
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+WEIGHTS = ("tf", "tfidf")
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
 _COUNTS = (RANDOM, "bow", "tfidf")
@@ -218,20 +220,22 @@ def evaluate_gamma(
 ) -> Table:
     """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
 
+    The rows are those of `grid` for each of `WEIGHTS`, in order.
     The other parameters and the errors are those of `evaluate_retrieval`.
     """
-    return evaluate_retrieval(
+    table = evaluate_retrieval(
         index,
         qrels,
         queries=queries,
         candidates=candidates,
-        methods=[f"pwmd:gamma={gamma:g},weights={weights}" for weights in ("tf", "tfidf") for gamma in grid],
+        methods=[f"pwmd:gamma={gamma:g},weights={weights}" for weights in WEIGHTS for gamma in grid],
         measures=measures,
         without_self=without_self,
         folds=folds,
         prefix=prefix,
         progress=progress,
     )
+    return replace(table, facts={**table.facts, "grid": [float(gamma) for gamma in grid]})
 
 
 def evaluate_bounds(

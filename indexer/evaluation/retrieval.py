@@ -13,7 +13,7 @@ from moverank.indexer.evaluation.method import RANDOM, Method
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.run_files import Run, RunFiles
-from moverank.indexer.evaluation.trial import Trial, best_of, placing_relevant, run_of
+from moverank.indexer.evaluation.trial import Trial, best_with_values, placing_relevant, run_of
 from moverank.rerank.evaluation.hubness import hubness
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
@@ -127,17 +127,24 @@ def _rank(
     if candidates is not None:
         for task, of_task in zip(tasks, figures, strict=True):
             of_task[ENGINE] = evaluate_measures(join_run(task.judgments, candidates).values(), task.measures)
-    judged_rows = [row_of[query] for query in tasks[0].judgments.queries if query in row_of]
+    judged = [query for query in tasks[0].judgments.queries if query in row_of]
     for method in methods:
         longest = len(trial.pool) if candidates is not None or method.is_random else tasks[0].cutoff or len(trial.pool)
-        best = best_of(method, trial, longest)
+        found = best_with_values(method, trial, longest)
+        best = [rows for rows, _ in found]
         if candidates is None:  # hubness is undefined for candidates that differ between queries
-            hubs[method.label] = hubness([best[row] for row in judged_rows], len(trial.pool))
+            hubs[method.label] = hubness([best[row_of[query]] for query in judged], len(trial.pool))
         run = run_of(best, trial)
         for task, of_task in zip(tasks, figures, strict=True):
             of_task[method.label] = _figures(method, run, task)
-        runs[method.label] = {query: run[query] for query in tasks[0].judgments.queries if query in run}
+        runs[method.label] = {query: (run[query], _scores(*found[row_of[query]], run[query])) for query in judged}
     return figures, hubs, runs
+
+
+def _scores(rows: NDArray[np.int64], values: NDArray[np.float64], ranked: Sequence[str]) -> NDArray[np.float64]:
+    """Return scores (n,) of `ranked` keys (n,): values negated, and that of the last for those without a value."""
+    last = values[-1] if len(values) else 0.0
+    return -np.append(values, np.full(len(ranked) - len(rows), last))
 
 
 def _settings(figures: Figures, measure: str) -> NDArray[np.float64]:
@@ -154,7 +161,7 @@ def _add_chosen(figures: Figures, choice: NDArray[np.int64]) -> dict[str, int]:
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
-def _figures(method: Method, run: Run, task: Task) -> dict[str, NDArray[np.float64]]:
+def _figures(method: Method, run: Mapping[str, Sequence[str]], task: Task) -> dict[str, NDArray[np.float64]]:
     """Measure the rankings of one method; for `random`, the mean of many shuffled rankings."""
     rankings = join_run(task.judgments, run).values()
     if not method.is_random:

@@ -82,10 +82,17 @@ def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
     A query itself is left out, and so are documents that are no candidates or cannot be ranked. Equal values are in the
     order of the documents.
     """
+    return [rows for rows, _ in best_with_values(method, trial, k)]
+
+
+def best_with_values(method: Method, trial: Trial, k: int) -> list[tuple[Ranked, NDArray[np.float64]]]:
+    """Return the rows of `best_of`, and what ranks them (at most `k`,): smaller is better."""
     if method.ranking is not None and method.proximity is None:
-        return [rows for rows, _ in trial.ranked(method.ranking, k)]
-    nearest = nearest_of(distances_of(method, trial), len(trial.queries), min(k, len(trial.pool)))
-    return [rows[rows >= 0] for rows in nearest]
+        return list(trial.ranked(method.ranking, k))
+    distances = distances_of(method, trial)
+    nearest = nearest_of(distances, len(trial.queries), min(k, len(trial.pool)))
+    found = [rows[rows >= 0] for rows in nearest]
+    return [(rows, of_query[rows]) for rows, of_query in zip(found, distances, strict=True)]
 
 
 def run_of(best: Sequence[Ranked], trial: Trial) -> dict[str, list[str]]:

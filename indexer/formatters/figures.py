@@ -5,10 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.evaluation.experiments import WEIGHTS
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.files.atomic_write import check_writable
 
 _NO_RECALL = "a recall curve needs measures such as recall@1 and recall@10: name them by --measure"
+_RANDOM = "random"
+_LINES, _MARKERS = ("-", "--", ":", "-."), "os^Dv*Px"
+"""The style of a line changes when the ten colours are used up; each line has the next marker."""
+_WIDEST = 34
+"""The characters of a name in a legend beside the axes; with longer ones the legend is below them."""
 
 
 def check_figure(path: Path, measures: Sequence[str] | None = None) -> None:
@@ -36,20 +42,21 @@ def _figure_class() -> Any:
     return Figure
 
 
-def draw(tables: Sequence[Table], path: Path) -> None:
-    """Draw tables of one kind into a file, in the format of its suffix: svg, pdf or png.
+def draw(table: Table, path: Path) -> None:
+    """Draw a table into a file, in the format of its suffix: svg, pdf or png.
 
-    `retrieval`: recall by k (Trapp et al. 2017, figure 1); `knn`: errors with deviations (Kusner et al. 2015, fig. 3);
-    `bounds`: tightness and neighbours found (figure 5); `prefetch and prune`: recall and work by m (figure 7). Raises
-    UsageError for another kind of table or format, IndexerError if matplotlib is missing or the file cannot be written.
+    `retrieval`: recall by k (Trapp et al. 2017, figure 1), or the first measure by gamma if the table has a grid of
+    these; `knn`: errors with deviations (Kusner et al. 2015, fig. 3); `bounds`: tightness and neighbours found (figure
+    5); `prefetch and prune`: recall and work by m (figure 7). Raises UsageError for another kind of table or format,
+    IndexerError if matplotlib is missing or the file cannot be written.
     """
     figure_class = _figure_class()
-    drawer = _DRAWERS.get(tables[0].name)
+    drawer = _by_gamma if "grid" in table.facts else _DRAWERS.get(table.name)
     if drawer is None:
-        raise UsageError(f"there is no figure of {tables[0].name}: choose {', '.join(_DRAWERS)}")
+        raise UsageError(f"there is no figure of {table.name}: choose {', '.join(_DRAWERS)}")
     # pyplot would keep the figure for the lifetime of the process, and could open a window.
     figure = figure_class(figsize=(7, 4.5), layout="constrained")
-    drawer(figure, tables)
+    drawer(figure, table)
     try:
         figure.savefig(path)
     except ValueError as error:
@@ -58,58 +65,86 @@ def draw(tables: Sequence[Table], path: Path) -> None:
         raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def _recall(figure: Any, tables: Sequence[Table]) -> None:
+def _recall(figure: Any, table: Table) -> None:
     """Draw a line for each method over the k of its recall columns."""
     axes = figure.subplots()
-    table = tables[0]
     cuts = sorted(int(name.removeprefix("recall@")) for name in table.columns if name.startswith("recall@"))
     if not cuts:
         raise UsageError(_NO_RECALL)
     names = [str(k) for k in cuts]  # evenly spaced: on a linear scale up to 100, 1, 5 and 10 would overlap
-    for row in table.rows:
-        axes.plot(names, [_number(row[f"recall@{k}"]) for k in cuts], marker="o", label=str(row["method"]))
+    for i, row in enumerate(table.rows):
+        axes.plot(names, [_number(row[f"recall@{k}"]) for k in cuts], label=str(row["method"]), **_style(i))
     axes.set(xlabel="k", ylabel="recall@k", ylim=(0, 1))
-    axes.legend(fontsize="small")
+    _legend(figure, [str(row["method"]) for row in table.rows])
 
 
-def _errors(figure: Any, tables: Sequence[Table]) -> None:
-    """Draw a group of bars for each data set, a bar for each method."""
+def _by_gamma(figure: Any, table: Table) -> None:
+    """Draw the first measure over gamma, a line for each kind of weights; a row chosen on other queries is level."""
+    axes, measure, grid = figure.subplots(), table.higher[0], [_number(gamma) for gamma in table.facts["grid"]]
+    order = sorted(range(len(grid)), key=lambda i: grid[i])
+    for i, weights in enumerate(WEIGHTS):
+        rows = table.rows[i * len(grid) : (i + 1) * len(grid)]
+        values = [_number(rows[j][measure]) for j in order]
+        axes.plot([grid[j] for j in order], values, label=f"weights {weights}", **_style(i))
+    for row in table.rows[len(WEIGHTS) * len(grid) :]:
+        axes.axhline(_number(row[measure]), color="0.4", linestyle="--", label=f"{row['method']} on other queries")
+    axes.set(xlabel="gamma", ylabel=measure)
+    _legend(figure, ["chosen on other queries"])
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Return the style of line i: no two of the first forty are alike."""
+    return {"color": f"C{i % 10}", "linestyle": _LINES[i // 10 % len(_LINES)], "marker": _MARKERS[i % len(_MARKERS)]}
+
+
+def _legend(figure: Any, names: Sequence[str]) -> None:
+    """Put the legend outside of the axes, and make place for it."""
+    width, height = figure.get_size_inches()
+    longest = max(map(len, names), default=0)
+    if longest <= _WIDEST:
+        figure.set_size_inches(width + 0.6 + 0.075 * longest, max(height, 0.5 + 0.19 * len(names)))
+        figure.legend(loc="outside right upper", fontsize="small", handlelength=3.5)
+        return
+    figure.set_size_inches(max(width, 0.6 + 0.075 * longest), height + 0.19 * len(names))
+    figure.legend(loc="outside lower left", fontsize="small", handlelength=3.5)
+
+
+def _errors(figure: Any, table: Table) -> None:
+    """Draw a bar for each method; the error of random choice, many times as large, is a note."""
     axes = figure.subplots()
-    labels = list(dict.fromkeys(str(row["method"]) for table in tables for row in table.rows))
-    width = 0.8 / len(labels)
-    for i, label in enumerate(labels):
-        bars = [(x, row) for x, table in enumerate(tables) for row in table.rows if row["method"] == label]
-        centres = [x + (i - (len(labels) - 1) / 2) * width for x, _ in bars]
-        heights = [100 * _number(row["error"]) for _, row in bars]
-        axes.bar(centres, heights, width, yerr=[100 * _number(row["deviation"]) for _, row in bars], label=label)
-    axes.set(ylabel="test error %", xticks=range(len(tables)))
-    axes.set_xticklabels([str(table.facts.get("data", "")) for table in tables])
-    axes.legend(fontsize="small")
+    rows = [row for row in table.rows if row["method"] != _RANDOM] or list(table.rows)
+    errors, deviations = ([100 * _number(row[name]) for row in rows] for name in ("error", "deviation"))
+    bars = axes.barh(range(len(rows)), errors, xerr=deviations, color="C0", ecolor="0.3")
+    axes.bar_label(bars, fmt="%.1f", padding=3, fontsize="small")
+    axes.set_yticks(range(len(rows)), [str(row["method"]) for row in rows], fontsize="small")
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    chance = [f" (random: {100 * _number(row['error']):.1f})" for row in table.rows if row not in rows]
+    axes.set(xlabel="test error %" + "".join(chance))
+    longest = max(len(str(row["method"])) for row in rows)
+    figure.set_size_inches(4.5 + 0.075 * longest, 1.2 + 0.28 * len(rows))
 
 
-def _bounds(figure: Any, tables: Sequence[Table]) -> None:
+def _bounds(figure: Any, table: Table) -> None:
     """Draw the tightness of each bound, and beside it the share of the true neighbours that it finds."""
-    table = tables[0]
     names = [str(row["bound"]) for row in table.rows]
     columns = [name for name in table.columns if name == "tightness" or name.startswith("true")]
-    for axes, column in zip(figure.subplots(1, len(columns), sharey=True), columns, strict=True):
+    for axes, column in zip(figure.subplots(1, len(columns), sharey=True, squeeze=False)[0], columns, strict=True):
         axes.barh(names, [_number(row[column]) for row in table.rows])
         axes.set(title=column, xlim=(0, 1))
-        axes.invert_yaxis()
+    axes.invert_yaxis()  # once: the axes share it
 
 
-def _depths(figure: Any, tables: Sequence[Table]) -> None:
+def _depths(figure: Any, table: Table) -> None:
     """Draw recall and the number of distances computed over m."""
-    axes = figure.subplots()
-    rows = tables[0].rows
+    axes, rows = figure.subplots(), table.rows
     depths = [_number(row["m"]) for row in rows]
     axes.plot(depths, [_number(row["recall"]) for row in rows], marker="o", label="recall of the true ten")
     axes.set(xlabel="m, candidates by centroid", ylabel="recall", xscale="log", ylim=(0, 1.02))
     right = axes.twinx()
     right.plot(depths, [_number(row["solved"]) for row in rows], marker="s", color="C1", label="distances computed")
     right.set(ylabel="distances computed")
-    axes.legend(loc="upper left", fontsize="small")
-    right.legend(loc="lower right", fontsize="small")
+    figure.legend(loc="outside upper center", ncols=2, fontsize="small")
 
 
 def _number(value: Value) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EvaluationError
+from moverank.rerank.falling_scores import strictly_falling
 
 TIE = 12
 """Scores that agree to this many decimals are tied: smaller differences are rounding errors of sums."""
@@ -83,11 +84,16 @@ def ranked_indices(keys: Sequence[str], scores: NDArray[np.float64], *, ascendin
     return [index for index in order.tolist() if rounded[index] < np.inf]
 
 
-def run_lines(query: str, keys: Sequence[str], name: str) -> list[str]:
-    """Return the lines `query Q0 document rank score name` of the ranked `keys`, best first; scores fall to 1."""
+def run_lines(query: str, keys: Sequence[str], name: str, scores: NDArray[np.float64] | None = None) -> list[str]:
+    """Return the lines `query Q0 document rank score name` of the ranked `keys` (n,), best first.
+
+    `scores` (n,) decrease; those that trec_eval could not tell apart are lowered a little. None: they fall to 1.
+    """
     query, name = run_field(query), run_field(name)
+    falling = np.arange(len(keys), 0, -1.0) if scores is None else strictly_falling(scores)
     return [
-        f"{query} Q0 {run_field(key)} {rank} {len(keys) + 1 - rank} {name}" for rank, key in enumerate(keys, start=1)
+        f"{query} Q0 {run_field(key)} {rank} {score:.9g} {name}"
+        for rank, (key, score) in enumerate(zip(keys, falling.tolist(), strict=True), start=1)
     ]
 
 

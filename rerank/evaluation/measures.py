@@ -54,8 +54,10 @@ def _gain(grades: NDArray[np.int64]) -> float:
 _WHOLE: Mapping[str, Measure] = {"map": average_precision, "rprec": r_precision, "mrr": reciprocal_rank}
 _CUT: Mapping[str, Callable[[GradedRanking, int], float]] = {"p": precision, "recall": recall, "ndcg": ndcg}
 
-DEFAULT_MEASURES = ("map", "rprec", "mrr", "ndcg@10", "p@10", "recall@1", "recall@5", "recall@10", "recall@100")
+DEFAULT_MEASURES = ("map", "ndcg@10", "recall@100")
 """The default measures of a table."""
+RECALLS = ("recall@1", "recall@5", "recall@10", "recall@100")
+"""The measures of a recall curve."""
 
 
 def measure(name: str) -> Measure:

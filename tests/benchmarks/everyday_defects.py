@@ -101,6 +101,11 @@ def judged() -> Iterator[Case]:
     yield Case("judgments without the prefix", prefixed.format("evaluate retrieval"), 2, remedy)
     yield Case("the same in tune", prefixed.format("tune --folds 2"), 2, remedy)
     yield Case("tune --prefix", prefixed.format("tune --folds 2 --prefix pets"), 0, "cross-validated")
+    long = "--method bm25 --method 'wmd:mu=20,weights=tfidf+0.5*cover+bm25:k1=1.6'"
+    table = f"moverank evaluate retrieval -i old --qrels qrels {long}"
+    narrow = f"script -qec 'stty cols 80; {table.replace(chr(39), chr(34))}' /dev/null"
+    yield Case("evaluate at 80 columns", narrow, 0, "[a] wmd:mu=20,weights=tfidf+0.5*cover+bm25:k1=1.6")
+    yield Case("--run of two methods", f"{table} --run r.trec >/dev/null; ls r.bm25.trec", 0, "r.bm25.trec")
     run = "printf 'd1 Q0 d2 1 3 x\\nd1 Q0 d9 2 1 x\\nd2 Q0 d9 1 3 x\\nd2 Q0 d3 2 1 x\\n' > run"
     scores = f"{run}; moverank evaluate retrieval -i old --qrels qrels --candidates run --method vector --measure map"
     yield Case("the engine's scores as a term", scores, 0, "vector  0.7500")

@@ -185,7 +185,7 @@ def test_duplicates_are_reported_and_left_out(
 def test_the_usual_methods_are_the_default(evaluate: Evaluate) -> None:
     table = evaluate(QRELS)
     assert [row["method"] for row in table.rows][:4] == ["random", "bow", "tfidf", "bm25"]
-    assert {"map", "ndcg@10", "recall@10"} <= set(table.columns)
+    assert table.columns == ("method", "map", "ndcg@10", "recall@100", "p", "hubness")
 
 
 def test_gamma_is_chosen_on_other_queries(evaluate: Evaluate, indexed: Collection, tmp_path: Path) -> None:
@@ -195,6 +195,7 @@ def test_gamma_is_chosen_on_other_queries(evaluate: Evaluate, indexed: Collectio
     assert [row["method"] for row in table.rows] == [*names, "chosen"]
     plain = evaluate(QRELS, methods=["wmd"], measures=["mrr"])
     assert table.rows[0]["mrr"] == plain.rows[0]["mrr"]
+    assert table.facts["grid"] == [0.0, 1.0]
 
 
 def test_a_row_can_be_chosen_on_other_queries(evaluate: Evaluate) -> None:

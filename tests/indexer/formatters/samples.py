@@ -13,9 +13,9 @@ RANKING = Ranking((HIT,), certified=True, scope="collection", counts=COUNTS)
 MALICIOUS = "red \x1b[31m\r\nline\u202e[bold]x[/y]"
 
 
-def printed(view: RenderableType) -> str:
-    """Return what a terminal of 200 columns without colours shows."""
-    console = Console(file=io.StringIO(), width=200, color_system=None)
+def printed(view: RenderableType, width: int = 200) -> str:
+    """Return what a terminal of `width` columns without colours shows."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(view)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
