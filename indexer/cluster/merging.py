@@ -101,7 +101,8 @@ def merged_ranking(
         if some.ignored_words is None
         else tuple(word for word in some.ignored_words if all(word in own for own in ignored)),
         missing_shards=tuple(missing),
-        terms=some.terms,
+        # A shard without documents does not know the score of unrelated ones.
+        terms=found[merged.shards[0]].terms if merged.shards else some.terms,
         why_empty=_why_empty([own.why_empty for own in found.values() if own.problem is None]),
     )
 

@@ -72,7 +72,7 @@ def flow_diagram(flows: Sequence[Flow]) -> Diagram:
     left = _column(shown, lambda flow: flow.source, lambda name: -_mass(shown, "source", name), scale)
     places = {word.text: word.middle for word in left}
     right = _column(shown, lambda flow: flow.target, lambda name: _centre(shown, name, places), scale)
-    height = max((word.middle for word in (*left, *right)), default=0.0) + _ROW
+    height = max((word.middle + max(_ROW, word.height) / 2 for word in (*left, *right)), default=0.0) + _GAP
     return Diagram(left, right, tuple(_bands(shown, left, right, longest, scale)), height, mass, _legend(longest))
 
 

@@ -13,7 +13,16 @@ from moverank.indexer.formatters.document_views import metadata_line
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.formatters.percentage import percentage
 from moverank.indexer.formatters.query_words import explanation_words, ranking_words
-from moverank.indexer.formatters.sentences import exclusion, verdict, work_done
+from moverank.indexer.formatters.sentences import (
+    Share,
+    exclusion,
+    legend,
+    measure,
+    shares,
+    specified,
+    verdict,
+    work_done,
+)
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.ranking import Flow, Ranking
 
@@ -33,10 +42,9 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     """
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
-        value = hit.distance if hit.scored is None else hit.scored
-        value = value if hit.total is None else hit.total
+        measured, value = measure(hit)
         name = printable(hit.title or hit.key)
-        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{value:.4f}  ", "cyan"), (name, "bold"))
+        head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), (name, "bold"))
         if hit.label:
             head.append(f"  [{printable(hit.label)}]", "magenta")
         lines.append(head)
@@ -44,8 +52,10 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
             lines.append(Padding(Text(printable(hit.key), style="dim"), _INDENT, expand=False))
         if hit.metadata:
             lines.append(Padding(Text(metadata_line(hit.metadata), style="dim"), _INDENT, expand=False))
-        if hit.parts:
-            lines.append(Padding(Text(_parts(hit.parts), style="cyan"), _INDENT, expand=False))
+        if hit.costs:
+            lines.append(
+                Padding(Text(_costs(shares(ranking.terms, hit.parts, hit.costs)), style="cyan"), _INDENT, expand=False)
+            )
         text = hit.snippet if hit.text is None else hit.text.strip()
         if text:
             shown = "\n".join(map(printable, text.split("\n")))
@@ -57,9 +67,9 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     return Group(*lines, Text(_verdict(ranking, seconds), style="dim"), *words)
 
 
-def _parts(parts: Iterable[tuple[str, float]]) -> str:
-    """Return the values of the terms of a sum; a missing one is a dash."""
-    return ",  ".join(f"{name} {value:.4f}" if value == value else f"{name} -" for name, value in parts)
+def _costs(terms: Iterable[Share]) -> str:
+    """Return the parts of a total, in words; they add up to it."""
+    return " + ".join(f"{printable(scale.name)} {cost:.4f}" for scale, _, cost in terms)
 
 
 def _short_flows(flows: Sequence[Flow]) -> Text:
@@ -71,8 +81,12 @@ def _short_flows(flows: Sequence[Flow]) -> Text:
 
 def _verdict(ranking: Ranking, seconds: float) -> str:
     """Return the certificate of a ranking, and the work it took."""
-    ranked_by = f" Ranked by {ranking.ranked_by}." if ranking.ranked_by else ""
-    return f"{verdict(ranking)}. {work_done(ranking, seconds)}.{ranked_by}"
+    proven = f"{verdict(ranking)}. {work_done(ranking, seconds)}."
+    return (
+        f"{proven}\n{legend(ranking)}: {printable(specified(ranking))}."
+        if ranking.ranked_by and ranking.hits
+        else proven
+    )
 
 
 def flow_table(flows: Sequence[Flow]) -> Table:
@@ -91,12 +105,26 @@ def flow_table(flows: Sequence[Flow]) -> Table:
 
 def explanation_view(explanation: "Explanation", keys: tuple[str, str] | None = None) -> RenderableType:
     """Return a distance and its flows; `keys` are those of two documents that are compared."""
-    lines = [Text(printable(f"document {keys[0]} to document {keys[1]}"))] if keys else []
+    lines: list[RenderableType] = [Text(printable(f"document {keys[0]} to document {keys[1]}"))] if keys else []
     lines.append(Text(f"distance {explanation.distance:.6f}", style="bold"))
     if explanation.total is not None:
-        lines.append(Text(f"total {explanation.total:.6f} of {_parts(explanation.parts)}", style="cyan"))
+        lines.append(Text(f"total {explanation.total:.6f}, the sum of the costs:", style="bold"))
+        lines.append(Padding(_terms_table(explanation), (0, 0, 1, 2), expand=False))
     words = (Text(line, style="yellow") for line in explanation_words(explanation))
     return Group(*lines, flow_table(explanation.flows), *words)
+
+
+def _terms_table(explanation: "Explanation") -> Table:
+    """Return the terms of a total, one per line: how their values become costs."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("term")
+    for name in ("value", "best", "unit", "weight", "cost"):
+        table.add_column(name, justify="right")
+    table.add_column("specification", overflow="fold")
+    for scale, value, cost in shares(explanation.terms, explanation.parts, explanation.costs):
+        numbers = ["-" if number is None else f"{number:.4f}" for number in (value, scale.best, scale.unit)]
+        table.add_row(printable(scale.name), *numbers, f"{scale.weight:g}", f"{cost:.4f}", printable(scale.term))
+    return table
 
 
 def why_not_view(why: "WhyNot") -> RenderableType:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
@@ -192,6 +193,22 @@ def outputs() -> Iterator[Case]:
     yield Case("a long title in a pipe", f"{listed}; moverank list -i old | tail -n 1", 0, title)
 
 
+def numbers() -> Iterator[Case]:
+    """Yield the numbers of hits, and their parts."""
+    search = "moverank search 'cat dog' -i old -k 1"
+    added = "hit = json.load(sys.stdin)['hits'][0]; print(round(sum(hit['costs'].values()) - hit['total'], 9))"
+    yield Case(
+        "parts of a total that did not add up",
+        f"{search} --json | python -c {quote(f'import json, sys; {added}')}",
+        0,
+        "0.0",
+    )
+    yield Case("what the number of a hit is", search, 0, "Ranked by the total, smaller is better: distance (wmd")
+    yield Case("which scores are good", f"{search} --rank bm25", 0, "Ranked by the score, larger is better: bm25")
+    explained = "moverank explain 'cat dog' d60 -i old"
+    yield Case("units and weights of a total", explained, 0, "specification")
+
+
 def usage() -> Iterator[Case]:
     """Yield forms of help, and completion."""
     yield Case("-h", "moverank search -h", 0, "Usage: moverank search")
@@ -222,6 +239,7 @@ SUBJECTS = (
     experiments,
     judged,
     outputs,
+    numbers,
     usage,
     arguments,
 )

@@ -9,6 +9,7 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_step, flow_diagram
 from moverank.indexer.formatters.query_words import explanation_words
+from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.server.collections_api import State
 from moverank.indexer.server.pages.hit_list import metadata_values, number
@@ -110,7 +111,7 @@ def _flows(explanation: Explanation) -> Values:
         "count": len(explanation.flows),
         "distance": number(explanation.distance),
         "total": None if explanation.total is None else number(explanation.total),
-        "parts": [(name, number(value)) for name, value in explanation.parts],
+        "parts": list(shares(explanation.terms, explanation.parts, explanation.costs)),
         "words": list(explanation_words(explanation)),
         "stayed": sum(flow.mass for flow in explanation.flows if flow.cost == 0),
     }

@@ -6,11 +6,11 @@ from typing import Any
 
 from moverank.indexer.documents import Metadata
 from moverank.indexer.formatters.query_words import ranking_words
-from moverank.indexer.formatters.sentences import verdict, work_done
+from moverank.indexer.formatters.sentences import Share, legend, measure, shares, verdict, work_done
 from moverank.indexer.metadata import values_by_field
 from moverank.indexer.server.pages.marking import Segments, marked, marks_of_words, words_of
 from moverank.indexer.server.served import State as View
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.ranking import Ranking
 
 PROOF = "“compare all documents”"
 _LONGEST_VALUE = 80
@@ -18,7 +18,7 @@ _LONGEST_VALUE = 80
 
 @dataclass(frozen=True, slots=True)
 class ShownHit:
-    """A hit: `value` is the number that ranks it, called `measure`; `parts` are the terms of a sum."""
+    """A hit: `value` is the number that ranks it, called `measure`; `parts` are those of a total."""
 
     key: str
     title: Segments
@@ -27,7 +27,7 @@ class ShownHit:
     metadata: list[tuple[str, str]]
     measure: str
     value: str
-    parts: list[tuple[str, str]]
+    parts: list[Share]
 
 
 def shown_ranking(ranking: Ranking, view: View, texts: list[str]) -> dict[str, Any]:
@@ -41,14 +41,19 @@ def shown_ranking(ranking: Ranking, view: View, texts: list[str]) -> dict[str, A
                 marked(hit.snippet, marks),
                 hit.label,
                 metadata_values(hit.metadata),
-                *_value(hit),
-                parts=[(name, number(value)) for name, value in hit.parts],
+                name,
+                number(value),
+                parts=list(shares(ranking.terms, hit.parts, hit.costs)),
             )
-            for hit in ranking.hits
+            for hit, (name, value) in zip(ranking.hits, map(measure, ranking.hits), strict=True)
         ],
         "certified": ranking.certified,
         "verdict": verdict(ranking, PROOF),
         "work": work_done(ranking, ranking.seconds),
+        "legend": legend(ranking),
+        "terms": []
+        if all(hit.total is None for hit in ranking.hits)
+        else [(term, None, None) for term in ranking.terms],
         "ranked_by": ranking.ranked_by,
         "words": list(ranking_words(ranking)),
     }
@@ -63,9 +68,3 @@ def metadata_values(metadata: Metadata) -> list[tuple[str, str]]:
 def number(value: float) -> str:
     """Return a number; a dash for a missing one."""
     return "-" if isnan(value) else f"{value:.4f}"
-
-
-def _value(hit: Hit) -> tuple[str, str]:
-    if hit.total is not None:
-        return "total", number(hit.total)
-    return ("score", number(hit.scored)) if hit.scored is not None else ("distance", number(hit.distance))

@@ -64,12 +64,31 @@ def test_a_sum_shows_its_terms(call: Call, collection: Path) -> None:
     assert (result["ranking"], result["certified"]) == ("wmd+0.4*bm25", True)
     assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in result["hits"])
     shown = call("search", "cat and dog", "--rank", "wmd+0.4*bm25", "-i", collection, "-k", "1").out
-    assert "wmd " in shown
-    assert "bm25 " in shown
-    assert shown.splitlines()[-1].endswith("Ranked by wmd+0.4*bm25.")
+    hit = result["hits"][0]
+    costs = f"distance {hit['costs']['wmd']:.4f} + shared words {hit['costs']['bm25']:.4f}"
+    assert [f"  1 total {hit['total']:.4f}" in shown, costs in shown] == [True, True]
+    legend = "Ranked by the total, smaller is better: distance (wmd) + shared words (0.4*bm25)."
+    assert shown.splitlines()[-1] == legend
     explained = call("explain", "cat and dog", "d1", "--rank", "wmd+0.4*bm25", "-i", collection, "--json").json
     assert explained["parts"].keys() == {"wmd", "bm25"}
-    assert "total" in call("explain", "cat and dog", "d1", "--rank", "wmd+0.4*bm25", "-i", collection).out
+    table = call("explain", "cat and dog", "d1", "--rank", "wmd+0.4*bm25", "-i", collection).out.splitlines()
+    assert table[1] == f"total {explained['total']:.6f}, the sum of the costs:"
+    assert table[2].split() == ["term", "value", "best", "unit", "weight", "cost", "specification"]
+    rows = [line.split() for line in table[3:5]]
+    assert [row[-1] for row in rows] == ["wmd", "bm25"]
+    assert [float(row[-2]) for row in rows] == pytest.approx([*explained["costs"].values()], abs=1e-4)
+    assert [float(row[-6]) for row in rows] == pytest.approx([*explained["parts"].values()], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rank", "legend"), [("wmd", "distance, smaller is nearer"), ("bm25", "score, larger is better")]
+)
+def test_the_number_of_a_hit_has_a_name(call: Call, collection: Path, rank: str, legend: str) -> None:
+    shown = call("search", "cat and dog", "--rank", rank, "-i", collection, "-k", "1").out.splitlines()
+    assert shown[0].startswith(f"  1 {legend.partition(',')[0]} ")
+    assert shown[-1] == f"Ranked by the {legend}: {rank}."
+    nearer = "nearer" if rank == "wmd" else "better"
+    assert shown[-2].startswith(f"Certified: no other document is {nearer}.")
 
 
 def test_a_new_collection_ranks_by_the_default_sum(call: Call, collection: Path) -> None:
@@ -146,10 +165,10 @@ def test_explain_writes_a_page(call: Call, collection: Path, tmp_path: Path) -> 
 
 def test_the_text_output_of_a_hit(call: Call, collection: Path) -> None:
     answer = call("search", "cat", "-i", collection, "-k", "1")
-    rank, distance, *title = answer.out.splitlines()[0].split()
-    assert (rank, title) == ("1", ["Cat", "story", "[even]"])
-    assert float(distance) >= 0
-    assert answer.out.splitlines()[-1].startswith("Certified: no other document is better.")
+    rank, name, total, *title = answer.out.splitlines()[0].split()
+    assert (rank, name, title) == ("1", "total", ["Cat", "story", "[even]"])
+    assert float(total) >= 0
+    assert answer.out.splitlines()[-2].startswith("Certified: no other document is better.")
     assert answer.err == ""
 
 
@@ -290,7 +309,7 @@ def test_a_file_is_searched_for_as_if_it_were_stored(call: Call, collection: Pat
     ):
         assert answer["hits"][0]["key"] == str(file)
         assert [hit["key"] for hit in answer["hits"][1:]] == [hit["key"] for hit in stored["hits"]]
-    assert call("search", "--file", file, "-i", collection, "-k", "1").out.split()[2:5] == ["Dog", "and", "bird"]
+    assert call("search", "--file", file, "-i", collection, "-k", "1").out.split()[3:6] == ["Dog", "and", "bird"]
 
 
 def test_one_query_is_given_in_one_way(call: Call, collection: Path, tmp_path: Path) -> None:

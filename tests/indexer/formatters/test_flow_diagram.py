@@ -50,7 +50,8 @@ def test_bands_are_as_wide_as_their_mass_and_fill_the_bars(seed: int, rows: int,
             assert word.height == pytest.approx(total * scale)
             assert word.mass == pytest.approx(total)
         assert all(low.top + low.height <= high.top + 1e-6 for low, high in itertools.pairwise(words))
-        assert all(word.middle + 5 < diagram.height for word in words)
+        assert all(max(word.middle + 10, word.top + word.height) <= diagram.height for word in words)
+        assert all(min(word.middle - 10, word.top) >= 0 for word in words)
 
 
 def test_the_flows_of_most_mass_at_least_cost_are_shown() -> None:

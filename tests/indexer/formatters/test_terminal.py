@@ -20,7 +20,7 @@ from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANK
 
 def test_a_ranking_as_text() -> None:
     lines = printed(ranking_view(RANKING, 0.5)).splitlines()
-    assert lines[0].split() == ["1", "1.2500", "Title", "[pets]"]
+    assert lines[0].split() == ["1", "distance", "1.2500", "Title", "[pets]"]
     assert [line.strip() for line in lines[1:4]] == ["key/1", "a dog and a bird", "red,  cat → dog,  cat → bird"]
     assert lines[4] == "Certified: no other document is nearer. 1,200 compared, 3 solved, 0.50 s."
 

@@ -58,6 +58,8 @@ PAGES = {
 
 Open = Callable[..., Any]
 
+_BOX = "(one) => { const box = one.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]; }"
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagesServer]:
@@ -146,7 +148,10 @@ def test_a_filter_and_a_ranking_are_chosen(page: Page) -> None:
     page.fill("#where", "year>=2019\nlabel=travel")
     page.press("#q", "Enter")
     expect(page.locator("#results-title")).to_have_text("2 hits")
-    expect(page.locator(".verdict")).to_contain_text("Ranked by wmd")
+    expect(page.locator(".how summary")).to_have_text("Ranked by the distance, smaller is nearer")
+    expect(page.locator(".how code")).to_be_hidden()
+    page.click(".how summary")
+    expect(page.locator(".how code")).to_have_text("wmd")
     page.fill("#where", "label<x\nyear=1")
     page.press("#q", "Enter")
     expect(page.locator(".problem")).to_contain_text("The filter 'label<x': < compares numbers and dates")
@@ -170,7 +175,7 @@ def test_a_hit_opens_in_place_with_its_thread_and_flows(page: Page) -> None:
     assert rows.count() == first.locator(".diagram .band").count()
     mass = [float(text) for text in first.locator("tbody td:nth-child(3)").all_inner_texts()]
     assert sum(mass) == pytest.approx(1, abs=1e-3)
-    first.locator(".diagram text").first.hover()
+    first.locator(".diagram .word").first.hover()
     lit = first.locator(".dimmed .band.lit").count()
     assert 0 < lit < first.locator(".diagram .band").count()
     page.locator(".hit").nth(1).locator("summary").first.click()
@@ -183,12 +188,38 @@ def test_a_hit_opens_in_place_with_its_thread_and_flows(page: Page) -> None:
 def test_the_width_of_a_band_is_the_mass(page: Page) -> None:
     page.goto(PAGES["document"])
     page.click("text=The flows as a table")
-    cells = page.locator("tbody td:nth-child(3)").all_inner_texts()
+    cells = page.locator("figure ~ details tbody td:nth-child(3)").all_inner_texts()
     bars = page.locator(".diagram > rect").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().height)")
     left = sum(bars) / 2  # the bars of both sides have the same mass
     assert left == pytest.approx(340, abs=1)
     assert sum(map(float, cells)) == pytest.approx(1, abs=1e-3)
     expect(page.locator(".legend li")).to_have_count(5)
+
+
+@pytest.mark.parametrize("width", [320, 461, 900])
+def test_nothing_of_a_diagram_is_clipped(browser: Browser, site: PagesServer, width: int) -> None:
+    """Every word and bar is within the diagram; a word that is too long for its place ends with dots."""
+    long = "pneumonoultramicroscopicsilicovolcanoconiosis"
+    with opened(browser, site) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for path in (PAGES["document"], "/collections/forum/view/t1?q=plug&rank=wmd"):
+            page.goto(path)
+            page.locator(".diagram .word").first.evaluate("(one, text) => { one.textContent = text; }", long)
+            outer = page.locator(".diagram").evaluate(_BOX)
+            boxes = [
+                *page.locator(".diagram .word, .diagram rect, .diagram > svg").evaluate_all(f"(all) => all.map({_BOX})")
+            ]
+            assert len(boxes) > 3
+            for left, top, right, bottom in boxes:
+                assert left >= outer[0] - 0.5
+                assert top >= outer[1] - 0.5
+                assert right <= outer[2] + 0.5
+                assert bottom <= outer[3] + 0.5
+            first = page.locator(".diagram .word").first
+            expect(first).to_have_css("text-overflow", "ellipsis")
+            if width == 320:
+                assert first.evaluate("(one) => one.scrollWidth > one.clientWidth")
+            expect(first).to_have_attribute("title", re.compile(r": mass [01]\.\d{4}$"))
 
 
 def test_why_not_similar_and_back(page: Page) -> None:
@@ -288,6 +319,8 @@ def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.keyboard.type(QUERY)
     page.keyboard.press("Enter")
     expect(page.locator("#results")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator(".how summary")).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.locator(".hit h3 a").first).to_be_focused()
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
