@@ -26,6 +26,7 @@ from moverank.indexer.commands.shared_options import (
     Proximity,
     Qrels,
     QueryTexts,
+    Reference,
     RunFile,
     Train,
     WithoutSelf,
@@ -56,12 +57,7 @@ def retrieval(  # over 40 lines: most of them are its options
     candidates: Candidates = None,
     method: Methods = None,
     measure: Measures = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Test the other rows against this one. [default: bm25 with stems, or else the first]"
-        ),
-    ] = None,
+    reference: Reference = None,
     without_self: WithoutSelf = False,
     folds: Folds = None,
     train: Train = None,
@@ -122,6 +118,11 @@ def knn(
     ] = None,
     proximity: Proximity = None,
     clean: Clean = False,
+    reference: Reference = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the label that each method predicts for each document, as CSV."),
+    ] = None,
     csv: Csv = None,
     plot: Plot = None,
     as_json: Json = False,
@@ -139,6 +140,8 @@ def knn(
         k=k,
         clean=clean,
         proximity=proximity,
+        reference=reference,
+        predictions=predictions,
     )
     run_experiment(experiment, csv, plot, as_json=as_json)
 

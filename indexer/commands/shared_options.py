@@ -319,6 +319,12 @@ Proximity = Annotated[
 Cutoff = Annotated[
     str, typer.Option(metavar="N|all", help="Number of documents that are ranked for a query, or all of them.")
 ]
+Reference = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Test the other rows against this one. [default: bm25 with stems, or else the first]"
+    ),
+]
 RunFile = Annotated[
     Path | None,
     typer.Option(

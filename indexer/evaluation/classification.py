@@ -1,21 +1,26 @@
 """`evaluate knn`: how often each method's nearest neighbours predict the wrong label of a document."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import Method
+from moverank.indexer.evaluation.method import Method, reference_row
 from moverank.indexer.evaluation.near_duplicates import find_duplicates
 from moverank.indexer.evaluation.rankers import nearest_of
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.trial import Trial, distances_of
+from moverank.indexer.files.atomic_write import write_text
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.reranking.counted_texts import Texts
-from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, error_rate
+from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, predict
+from moverank.rerank.evaluation.significance import p_values
 from moverank.rerank.evaluation.splits import Split
 from moverank.rerank.runtime.look_ahead import map_ahead
 
@@ -49,20 +54,47 @@ def check_labels(labels: Sequence[str | None]) -> None:
         raise UsageError(f"all documents have the label {labels[0]!r}: classification needs at least two")
 
 
-def classification(
-    methods: Sequence[Method], data: LabelledTexts, cache: DistanceCache, progress: Progress, k: int | None = None
+@dataclass(frozen=True, slots=True, eq=False)
+class Classified:
+    """The indices (m,) of the labels predicted for the test documents of a split, -1 without neighbours, and the k."""
+
+    predictions: NDArray[np.int64]
+    k: int
+
+
+def classification(  # over 40 lines: its parameters are described
+    methods: Sequence[Method],
+    data: LabelledTexts,
+    cache: DistanceCache,
+    progress: Progress,
+    k: int | None = None,
+    reference: str | None = None,
+    predictions: Path | None = None,
 ) -> Table:
     """Classify the test part of every split by the neighbours in its training part.
 
     `methods` are the rows, `data` the documents with their splits. `cache` stores distances; `progress` is
     called after each step. `k` neighbours vote; by default the k with the smallest error when 80 % of the training part
     classify the rest (Kusner et al. 2015, section 5.2), chosen for each method and split. Documents without a neighbour
-    count as errors.
+    count as errors. `reference` is the label of the method that the others are tested against, None: as in `retrieval`.
+    The column p is that of Fisher's randomisation test, over test documents, of the share of splits in which a document
+    is classified wrongly, adjusted by Holm's method. `predictions` is a CSV file to write. Raises UsageError if the
+    reference is not a row.
     """
+    labels = [method.label for method in methods]
+    chosen = reference_row(reference, methods, labels)
+    results = dict(zip(labels, _all_splits(methods, data, cache, progress, k), strict=True))
+    p = p_values({label: _wrong(of_splits, data) for label, of_splits in results.items()}, chosen)
+    if predictions is not None:
+        write_text(predictions, _csv(results, data))
     rows: list[dict[str, Value]] = []
-    for method, results in zip(methods, _all_errors(methods, data, cache, progress, k), strict=True):
-        knn = KnnError(tuple(error_ for error_, _ in results), tuple(used for _, used in results))
-        row: dict[str, Value] = {"method": method.label, "error": knn.mean, "deviation": knn.deviation}
+    for label, of_splits in results.items():
+        errors = [
+            float(np.mean(one.predictions != data.labels[split.test]))
+            for one, split in zip(of_splits, data.splits, strict=True)
+        ]
+        knn = KnnError(tuple(errors), tuple(one.k for one in of_splits))
+        row: dict[str, Value] = {"method": label, "error": knn.mean, "deviation": knn.deviation, "p": p.get(label)}
         rows.append(row | {"k": " ".join(map(str, knn.ks))})
     duplicates = find_duplicates(data.texts)
     facts = {
@@ -71,41 +103,65 @@ def classification(
         "splits": len(data.splits),
         "train": len(data.splits[0].train),
         "test": len(data.splits[0].test),
+        "reference": chosen,
         **duplicates.facts(),
     }
     return Table("knn", tuple(rows), facts, tuple(duplicates.notes(clean=False)), lower=("error",))
 
 
-def _all_errors(
+def _wrong(of_splits: Sequence[Classified], data: LabelledTexts) -> NDArray[np.float64]:
+    """Return the share (t,) of splits in which each document of a test part is classified wrongly."""
+    wrong, tested = np.zeros(len(data.labels)), np.zeros(len(data.labels))
+    for one, split in zip(of_splits, data.splits, strict=True):
+        wrong[split.test] += one.predictions != data.labels[split.test]
+        tested[split.test] += 1
+    return wrong[tested > 0] / tested[tested > 0]
+
+
+def _csv(results: Mapping[str, Sequence[Classified]], data: LabelledTexts) -> str:
+    """Return a row for each test document of each split, with the prediction of each method, empty for none."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["split", "key", "label", *results])
+    for number, split in enumerate(data.splits):
+        predicted = [of_splits[number].predictions.tolist() for of_splits in results.values()]
+        for row, *found in zip(split.test.tolist(), *predicted, strict=True):
+            label = data.names[data.labels[row]]
+            shown = [data.names[one] if one >= 0 else "" for one in found]
+            writer.writerow([number + 1, data.texts.keys[row], label, *shown])
+    return buffer.getvalue()
+
+
+def _all_splits(
     methods: Sequence[Method], data: LabelledTexts, cache: DistanceCache, progress: Progress, k: int | None
-) -> list[list[tuple[float, int]]]:
-    """Return the error and the k of every method on every split; methods that use one core run in parallel."""
+) -> list[list[Classified]]:
+    """Return the result of every method on every split; methods that use one core run in parallel."""
     splits = range(len(data.splits))
     jobs = [(method, split) for method in methods if not method.uses_all_cores for split in splits]
 
-    def run(job: tuple[Method, int]) -> tuple[float, int]:
-        return _split_error(job[0], data, data.splits[job[1]], cache, silent, k)
+    def run(job: tuple[Method, int]) -> Classified:
+        return _classified(job[0], data, data.splits[job[1]], cache, silent, k)
 
-    results: dict[tuple[str, int], tuple[float, int]] = {}
+    results: dict[tuple[str, int], Classified] = {}
     for done, ((method, split), result) in enumerate(map_ahead(run, jobs), start=1):
         results[method.label, split] = result
         progress("Trying methods side by side", done, len(jobs), "splits")
     for method in methods:
         for split in splits if method.uses_all_cores else ():
-            results[method.label, split] = _split_error(method, data, data.splits[split], cache, progress, k)
+            results[method.label, split] = _classified(method, data, data.splits[split], cache, progress, k)
     return [[results[method.label, split] for split in splits] for method in methods]
 
 
-def _split_error(
+def _classified(
     method: Method, data: LabelledTexts, split: Split, cache: DistanceCache, progress: Progress, k: int | None
-) -> tuple[float, int]:
-    """Return the error on the test part of a split, and the k used."""
+) -> Classified:
+    """Return the predictions for the test part of a split."""
     labels = len(data.names)
     if k is None:
         inner = split.validation_split()
         k = choose_k(_votes(method, data, inner, cache, progress, KS[-1]), data.labels[inner.test], labels)
     votes = _votes(method, data, split, cache, progress, k)
-    return error_rate(votes, data.labels[split.test], min(k, votes.shape[1]), labels), k
+    return Classified(predict(votes, min(k, votes.shape[1]), labels), k)
 
 
 def _votes(

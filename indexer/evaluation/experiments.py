@@ -30,6 +30,7 @@ from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.evaluation.retrieval import Task, retrieval
 from moverank.indexer.evaluation.run_files import RunFiles
 from moverank.indexer.evaluation.workload import note_workload, pairs_of
+from moverank.indexer.files.atomic_write import check_writable
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.judgments import read_labels, read_qrels
 from moverank.rerank.errors import EvaluationError
@@ -108,6 +109,8 @@ def evaluate_knn(
     k: int | None = None,
     clean: bool = False,
     proximity: str | None = None,
+    reference: str | None = None,
+    predictions: Path | None = None,
     progress: Progress = silent,
 ) -> Table:
     """Measure methods by kNN classification of the documents that have a label.
@@ -115,10 +118,13 @@ def evaluate_knn(
     `index`: the collection. `methods`: the rows, by default the usual ones. `split`: predefined by the documents' field
     `split`, or `times` random splits, 70/30, drawn by `seed`; by default predefined if any document has the field. `k`:
     number of neighbours that vote, by default chosen for each split. `clean`: leave out near duplicates. `proximity`:
-    add a row with this mutual proximity for every method. `progress`: called after each step.
+    add a row with this mutual proximity for every method. `reference`: the row that the others are tested against, by
+    default as in `evaluate_retrieval`. `predictions`: a CSV file to write. `progress`: called after each step.
 
     Raises UsageError, EvaluationError, CollectionError.
     """
+    if predictions is not None:
+        check_writable(predictions)
     with open_index(index) as collection:
         rows = chosen_methods(methods, collection, proximity)
         corpus = corpus_of(collection)
@@ -140,7 +146,8 @@ def evaluate_knn(
     else:
         splits = random_splits(len(texts), times=times, seed=seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
-    return classification(rows, LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index)), progress, k)
+    data, cache = LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index))
+    return classification(rows, data, cache, progress, k, reference, predictions)
 
 
 def check_measures(names: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """Methods, the rows of an experiment: rankings, as `search` has them, `random`, and mutual proximity."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 
@@ -102,6 +103,21 @@ def baselines(own: RankingSpec) -> tuple[str, str]:
     """Return BM25 of words, and of the stems that a collection's ranking has, or else of English ones."""
     stem = next((scorer.stem for scorer in own.counted if scorer.stem), "english")
     return "bm25", f"bm25:stem={stem}"
+
+
+def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence[str]) -> str:
+    """Return the row of `labels` that the others are tested against: the one that is `named`, None: the usual one.
+
+    That is BM25 with stems, else without, else the first row: a gain that is the stemmer's is not the ranking's. Raises
+    UsageError for a name that is no row.
+    """
+    if named is not None and named not in labels:
+        raise UsageError(f"the reference {named!r} is none of the methods: {', '.join(labels)}")
+    scorers = [(each.label, each.ranking.single_scorer) for each in methods if each.ranking and not each.proximity]
+    rows = sorted(
+        (scorer.stem is None, labels.index(label)) for label, scorer in scorers if scorer and scorer.name == "bm25"
+    )
+    return named or (labels[rows[0][1]] if rows else labels[0])
 
 
 def compares_given(ranking: RankingSpec | None, settings: Settings, *, has_scores: bool = False) -> bool:

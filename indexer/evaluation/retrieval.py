@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.evaluation.judged_queries import missing_notes
-from moverank.indexer.evaluation.method import RANDOM, Method
+from moverank.indexer.evaluation.method import RANDOM, Method, reference_row
 from moverank.indexer.evaluation.near_duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.result_table import Table, Value
 from moverank.indexer.evaluation.run_files import Run, RunFiles
@@ -18,7 +18,7 @@ from moverank.rerank.evaluation.hubness import hubness
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
 from moverank.rerank.evaluation.selection import best_setting, chosen_settings, folds
-from moverank.rerank.evaluation.significance import holm, randomisation
+from moverank.rerank.evaluation.significance import p_values
 
 TRIALS = 200
 """Number of random rankings over which the figures of `random` are means (Trapp et al. 2017, section 5.1)."""
@@ -61,8 +61,7 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     Holm's method. Raises UsageError if the reference is not a row.
     """
     labels = [ENGINE] * (trial.candidates is not None) + [method.label for method in methods]
-    if task.reference is not None and task.reference not in labels:
-        raise UsageError(f"the reference {task.reference!r} is none of the methods: {', '.join(labels)}")
+    reference = reference_row(task.reference, methods, labels)
     duplicates = find_duplicates(trial.pool)
     if task.clean:
         trial, task = _without_duplicates(trial, task, duplicates)
@@ -71,8 +70,7 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     figures, hubs, chosen, runs = _measure(methods, trial, task)
     files.write_runs(runs)
     files.write_measures(task.judgments.queries, figures)
-    reference = task.reference or next(iter([*_bm25_rows(methods), *figures]))
-    p = _p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
+    p = p_values({label: values[task.measures[0]] for label, values in figures.items()}, reference)
     rows: list[dict[str, Value]] = []
     for label, values in figures.items():
         means = {name: float(of_queries.mean()) for name, of_queries in values.items()}
@@ -87,15 +85,6 @@ def retrieval(methods: Sequence[Method], trial: Trial, task: Task, files: RunFil
     if chosen:
         facts["chosen"] = chosen
     return Table("retrieval", tuple(rows), facts, _notes(trial, task, duplicates), higher=tuple(task.measures))
-
-
-def _bm25_rows(methods: Sequence[Method]) -> list[str]:
-    """Return the labels of BM25, with stems first: a gain that is the stemmer's is not the ranking's."""
-    scorers = [
-        (method.label, method.ranking.single_scorer) for method in methods if method.ranking and not method.proximity
-    ]
-    rows = [(label, scorer.stem) for label, scorer in scorers if scorer and scorer.name == "bm25"]
-    return [label for label, _ in sorted(rows, key=lambda row: row[1] is None)]
 
 
 def _measure(
@@ -175,13 +164,6 @@ def _figures(method: Method, run: Mapping[str, Sequence[str]], task: Task) -> di
         for _ in range(TRIALS)
     ]
     return {name: np.mean([each[name] for each in shuffled], axis=0) for name in task.measures}
-
-
-def _p_values(values: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:
-    """Return the p value of every method but the reference."""
-    others = [label for label in values if label != reference]
-    adjusted = holm([randomisation(values[label], values[reference]) for label in others])
-    return dict(zip(others, adjusted, strict=True))
 
 
 def _without_duplicates(trial: Trial, task: Task, duplicates: Duplicates) -> tuple[Trial, Task]:

@@ -1,6 +1,6 @@
 """Significance of the difference of two methods on the same queries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,16 @@ def holm(values: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(values))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return [float(value) for value in adjusted]
+
+
+def p_values(figures: Mapping[str, NDArray[np.float64]], reference: str) -> dict[str, float]:
+    """Return the p value of every method but the `reference`, by name: `randomisation`, adjusted by `holm`.
+
+    `figures` (n,) are those of each method. Raises EvaluationError if their shapes differ.
+    """
+    others = [name for name in figures if name != reference]
+    adjusted = holm([randomisation(figures[name], figures[reference]) for name in others])
+    return dict(zip(others, adjusted, strict=True))
 
 
 def _differences(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:

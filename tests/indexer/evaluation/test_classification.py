@@ -1,14 +1,18 @@
+import csv
 import logging
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from moverank import Collection, Document, UsageError
 from moverank.indexer.evaluation import classification
 from moverank.indexer.evaluation.experiments import evaluate_knn
 from moverank.indexer.evaluation.method import Method
 from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.significance import holm, randomisation
 from moverank.rerank.evaluation.splits import draw_split
 from tests import naive_evaluation as naive
 from tests.indexer.world import WORDS, MakeCollection, Twin, document
@@ -92,6 +96,41 @@ def test_every_kind_of_method_can_classify(indexed: Collection) -> None:
     assert float(errors["wmd:weights=tfidf"] or 0) < float(errors["random"] or 0)
 
 
+def test_p_is_that_of_mcnemars_exact_test(indexed: Collection, labelled: list[Document], tmp_path: Path) -> None:
+    """Of one split: of the documents that one method alone gets right, each is as likely to be either's."""
+    path = tmp_path / "predictions.csv"
+    table = evaluate_knn(indexed.path, methods=["wmd", "random"], k=3, reference="random", predictions=path)
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert len(rows) == table.facts["test"] == 13
+    assert {row["split"] for row in rows} == {"1"}
+    right = {name: [row[name] == row["label"] for row in rows] for name in ("wmd", "random")}
+    for row in table.rows:
+        assert row["error"] == pytest.approx(1 - np.mean(right[str(row["method"])]))
+    only = [sum(a and not b for a, b in zip(right[x], right[y], strict=True)) for x, y in (right, tuple(right)[::-1])]
+    assert [row["p"] for row in table.rows] == [pytest.approx(binomtest(only[0], sum(only)).pvalue), None]
+    assert table.facts["reference"] == "random"
+    labels = {each.key: each.label for each in labelled}
+    assert all(labels[row["key"]] == row["label"] for row in rows)
+
+
+def test_documents_are_the_pairs_of_several_splits(indexed: Collection, tmp_path: Path) -> None:
+    path, methods = tmp_path / "predictions.csv", ["wmd", "bow", "bm25:stem=english", "wcd"]
+    table = evaluate_knn(indexed.path, methods=methods, split="random", times=4, k=3, predictions=path)
+    assert table.facts["reference"] == "bm25:stem=english"
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    keys = sorted({row["key"] for row in rows})
+    shares = [
+        np.array([np.mean([row[name] != row["label"] for row in rows if row["key"] == key]) for key in keys])
+        for name in methods
+    ]
+    expected = holm([randomisation(shares[i], shares[2]) for i in (0, 1, 3)])
+    assert [row["p"] for row in table.rows if row["p"] is not None] == pytest.approx(expected, abs=0.02)
+    with pytest.raises(UsageError, match="the reference 'bm25' is none of the methods: wmd"):
+        evaluate_knn(indexed.path, methods=["wmd"], reference="bm25")
+    with pytest.raises(UsageError, match="there is no directory"):
+        evaluate_knn(indexed.path, predictions=tmp_path / "gone" / "predictions.csv")
+
+
 def test_methods_side_by_side_have_the_same_results(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     methods = ["lda:topics=3,passes=2", "bow", "bm25", "lsi:dim=4", "wcd", "wmd", "random"]
     together = evaluate_knn(indexed.path, methods=methods, split="random", times=3)
@@ -103,14 +142,14 @@ def test_methods_side_by_side_have_the_same_results(indexed: Collection, monkeyp
 def test_an_error_cancels_the_other_splits(indexed: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def fails(*_: object) -> tuple[float, int]:
+    def fails(*_: object) -> classification.Classified:
         calls.append(1)
         if len(calls) == 1:
             raise EvaluationError("nothing to learn from")
         time.sleep(0.05)
-        return 0.0, 1
+        return classification.Classified(np.zeros(1, np.int64), 1)
 
-    monkeypatch.setattr(classification, "_split_error", fails)
+    monkeypatch.setattr(classification, "_classified", fails)
     with pytest.raises(EvaluationError, match="nothing to learn from"):
         evaluate_knn(indexed.path, methods=["bow", "bm25"], split="random", times=50)
     assert len(calls) < 20
