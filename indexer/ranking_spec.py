@@ -8,7 +8,7 @@ from moverank.indexer.arguments import finite_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import BAG_OPTIONS, PRIOR, TRANSPORT, ScorerChoice, Term, Weights, parse_term
 from moverank.rerank.distance.mutual_proximity import Kind
-from moverank.rerank.ranking import Distance
+from moverank.rerank.ranking import AUTO_RANK, Distance
 from moverank.rerank.scorers import SCORERS
 
 PAPER_GAMMA = 0.75
@@ -101,11 +101,12 @@ def _distinct(terms: Iterable[Term]) -> tuple[Term, ...]:
 
 
 def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingSpec:
-    """Return the ranking specified by `text`, or by None the collection's `own`, with `gamma` where that is given.
+    """Return the ranking specified by `text`, by None or "auto" the collection's `own`, with `gamma` where given.
 
     `own` has the collection's default gamma and weights. WMD is P-WMD at gamma 0. Raises UsageError for an invalid
     specification or gamma, and for "wmd" with a gamma above 0.
     """
+    text = None if text is not None and text.strip() == AUTO_RANK else text
     if gamma is not None:
         gamma = finite_number("gamma", gamma)
     spec = own if text is None else parse_ranking(text)

@@ -5,8 +5,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.errors import SettingsError, UsageError
-from moverank.indexer.titles import MAX_TITLE_WEIGHT
+from moverank.indexer.titles import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.rerank.errors import EncoderError, OptionError
+from moverank.rerank.ranking import AUTO_RANK
+from moverank.rerank.words.stop_words import ENGLISH, NO_STOP_WORDS, StopWords, stop_words
 
 if TYPE_CHECKING:  # numpy is imported where settings are used: they are also read to be shown
     from moverank.indexer.given_vectors import Space
@@ -19,10 +21,6 @@ CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
 
 FILES, DATABASE = "files", "database"
 """Where the vectors of the first stage are: in files of each machine, or in a database that machines share."""
-
-AUTO_RANK = "auto"
-"""The default ranking of a new collection, see `default_rank`."""
-
 
 DEFAULT_K1 = 1.6
 """The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
@@ -43,7 +41,8 @@ class Settings:
 
     `embedding`: source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training
     replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only those trained here.
-    `train_options`: options of training as "key=value". `stop_words`: words left out. `title_weight`: how many times
+    `train_options`: options of training as "key=value". `stop_words`: words left out, "english", "none", or a list of
+    words; held as a sorted tuple, OptionError for anything else. `title_weight`: how many times
     the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
     encoder of documents, or "given" for vectors that come with them; with a scorer after a plus, as in "fisher+bm25",
     the scorer's best documents are candidates, too. `rank`: the default ranking, "auto" for the best known one; if it
@@ -56,8 +55,8 @@ class Settings:
     embedding: str = "auto"
     normalize: bool | None = None
     train_options: tuple[str, ...] = ()
-    stop_words: tuple[str, ...] = ()
-    title_weight: int = 1
+    stop_words: StopWords = ENGLISH
+    title_weight: int = TITLE_WEIGHT
     weights: "Weights" = "tf"
     gamma: float = 0.0
     rank: str = AUTO_RANK
@@ -65,6 +64,9 @@ class Settings:
     first_stage_options: tuple[str, ...] = ()
     faiss: str = "auto"
     first_stage_in: str = FILES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "stop_words", tuple(sorted(stop_words(self.stop_words))))
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as JSON values by name."""
@@ -82,13 +84,16 @@ class Settings:
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
         """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
-        for name, value in choices.items():
-            if name not in CHANGEABLE and value != getattr(self, name):
+        changed = replace(self, **choices)
+        for name in choices:
+            before = getattr(self, name)
+            if name not in CHANGEABLE and getattr(changed, name) != before:
                 raise SettingsError(
-                    f"the collection was made with another {name.replace('_', ' ')} ({_short(getattr(self, name))}): "
+                    f"the collection was made with another {name.replace('_', ' ')} "
+                    f"({self._stop_list if name == 'stop_words' else _short(before)}): "
                     "leave that option out, or make a new collection"
                 )
-        return replace(self, **choices)
+        return changed
 
     def derived_key(self) -> dict[str, Any]:
         """Return the settings that derived files depend on."""
@@ -96,17 +101,28 @@ class Settings:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     @property
-    def ranking(self) -> "RankingSpec":
-        """Return the default ranking, with the default gamma and weights.
+    def specification(self) -> str:
+        """Return the specification of the collection's own ranking.
 
-        Words are stemmed as English unless the collection has stop words of its own.
+        Words are stemmed as English only with the English stop words.
         """
-        from moverank.indexer.ranking_spec import own_ranking
-        from moverank.rerank.words.stop_words import default_stop_words
+        if self.rank == AUTO_RANK:
+            return default_rank(self.gamma, english=self._stop_list == ENGLISH)
+        return self.rank or ("pwmd" if self.gamma else "wmd")
 
-        english = self.stop_words in ((), tuple(sorted(default_stop_words())))
-        rank = default_rank(self.gamma, english=english) if self.rank == AUTO_RANK else self.rank
-        return own_ranking(rank, self.gamma, self.weights)
+    @property
+    def ranking(self) -> "RankingSpec":
+        """Return the collection's own ranking, with the default gamma and weights."""
+        from moverank.indexer.ranking_spec import own_ranking
+
+        return own_ranking(self.specification, self.gamma, self.weights)
+
+    @property
+    def _stop_list(self) -> str:
+        """Return the name of the list of stop words, or a short form of the words."""
+        if not self.stop_words:
+            return NO_STOP_WORDS
+        return ENGLISH if frozenset(self.stop_words) == stop_words() else _short(self.stop_words)
 
     @property
     def encoder(self) -> str:

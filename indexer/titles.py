@@ -7,7 +7,7 @@ MAX_TITLE_WEIGHT = 100
 
 
 TITLE_WEIGHT = 3
-"""The title weight of collections made by the command line: see the figures in the manual's page `ranking`."""
+"""The default title weight: see the figures in the manual's page `ranking`."""
 
 
 def begins_with_title(text: str, title: str) -> bool:

@@ -13,6 +13,9 @@ Distance = Literal["wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd"]
 DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd")
 """Chamfer is the sum of both sides of RWMD, cover the query's side alone."""
 
+AUTO_RANK = "auto"
+"""The name of a collection's own ranking; as its setting, of the default ranking."""
+
 
 @dataclass(frozen=True, slots=True)
 class Flow:

@@ -22,9 +22,8 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, Settings
 from moverank.indexer.readers import read_documents, read_threads
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -64,7 +63,7 @@ class Oracle:
 
     def __init__(self, vectors: Path = VECTORS) -> None:
         self.keyed: Any = KeyedVectors.load_word2vec_format(str(vectors), binary=True)
-        self.tokenizer = Tokenizer(default_stop_words())
+        self.tokenizer = Tokenizer(stop_words())
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text that have a vector, in order."""
@@ -128,7 +127,7 @@ class Sample:
         """Index the lines as a user would, a part of them later, so that a large collection has a tail."""
         directory.mkdir()
         read = read_threads if self.name == "twinfilms" else read_documents
-        settings = Settings(embedding=str(VECTORS), stop_words=choose_stop_words(None), rank="")
+        settings = Settings(embedding=str(VECTORS), rank="")
         collection = Collection.create(directory / "collection", settings)
         most = 4 * len(self.lines) // 5
         for name, lines in (("most", self.lines[:most]), ("rest", self.lines[most:])):

@@ -15,7 +15,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.demo.examples import DOCSTRING_QUERIES, Example
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.golden.unpacking import unpack
 
@@ -180,7 +180,7 @@ def test_docstring_queries_have_the_expected_hits(example: Example, docstrings: 
 
 @pytest.mark.parametrize("example", [DOCSTRING_QUERIES[0], DOCSTRING_QUERIES[2]])
 def test_the_best_docstring_shares_no_word_with_the_query(example: Example, docstrings: Collection) -> None:
-    tokenizer = Tokenizer(default_stop_words())
+    tokenizer = Tokenizer(stop_words())
     best = docstrings.search(example.text, k=1, rank=example.rank).hits[0].key
     assert best in example.expected
     document = docstrings.get(best)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
     from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts, TermScale
     from moverank.rerank.words.embedding import Embedding
+    from moverank.rerank.words.stop_words import stop_words
 
 __all__ = [
     "DISTANCES",
@@ -85,6 +86,7 @@ __all__ = [
     "VectorsError",
     "WhyNot",
     "rank_vectors",
+    "stop_words",
 ]
 
 _HOMES = {
@@ -142,6 +144,7 @@ _HOMES = {
         "TermScale",
     ),
     "moverank.rerank.words.embedding": ("Embedding",),
+    "moverank.rerank.words.stop_words": ("stop_words",),
 }
 """The public names, by the module that defines them."""
 

@@ -100,7 +100,6 @@ def index(
     """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
-    from moverank.indexer.titles import TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
@@ -117,10 +116,9 @@ def index(
         encoding=encoding,
         conversion=conversion,
     )
-    defaults = {"title_weight": TITLE_WEIGHT}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
-    _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
+    _run(read, sources, index, choices, {}, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
@@ -160,14 +158,13 @@ def threads(  # over 40 lines: most of them are its options
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.readers import Selection, read_threads
-    from moverank.indexer.titles import TITLE_WEIGHT
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
     choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
-    defaults = {"gamma": PAPER_GAMMA, "title_weight": TITLE_WEIGHT}
+    defaults = {"gamma": PAPER_GAMMA}
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
     how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
     _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
@@ -188,8 +185,10 @@ def settings_chosen(
 
     `encoder`: first stage, its options and place; `words`: --stop-words and --title-weight; the others are the options.
     """
-    from moverank.indexer.readers.stop_word_file import choose_stop_words
+    from moverank.indexer.readers.stop_word_file import read_stop_words
+    from moverank.rerank.words.stop_words import LISTS
 
+    stop_words, title_weight = words
     choices = {
         "embedding": embedding,
         "train_options": tuple(train_option) if train_option else None,
@@ -201,8 +200,8 @@ def settings_chosen(
         "first_stage_options": tuple(encoder[1] or ()) if any(encoder[:2]) else None,
         "first_stage_in": encoder[2],
         "faiss": faiss,
-        "stop_words": None if words[0] is None else choose_stop_words(words[0]),
-        "title_weight": words[1],
+        "stop_words": stop_words if stop_words is None or stop_words in LISTS else read_stop_words(stop_words),
+        "title_weight": title_weight,
         "rank": rank,
     }
     return {name: value for name, value in choices.items() if value is not None}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -81,19 +81,14 @@ def create(
     from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards, typed_place
     from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.readers.stop_word_file import choose_stop_words
     from moverank.indexer.settings import Settings
-    from moverank.indexer.titles import TITLE_WEIGHT
 
     encoder, words = (first_stage, first_stage_option, None), (stop_words, title_weight)
     choices = indexing.settings_chosen(embedding, None, normalize, weights, gamma, encoder, faiss, words, rank)
-    defaults: dict[str, Any] = {"title_weight": TITLE_WEIGHT, "stop_words": choose_stop_words(None)}
     places = new_shards(file, shards, [typed_place(one) for one in place or ()], node or ())
     described = ClusterFile(file, places, address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:
-        Cluster.create(
-            described, Settings(**defaults | choices), trust_pickle=trust_pickle, wait=wait, progress=bars
-        ).close()
+        Cluster.create(described, Settings(**choices), trust_pickle=trust_pickle, wait=wait, progress=bars).close()
     if as_json:
         print_object({"file": str(file), "shards": list(described.names)})
     else:

@@ -127,11 +127,11 @@ Faiss = Annotated[
     str | None, typer.Option(metavar="FACTORY", help="FAISS factory string, or auto: by size. [default: auto]")
 ]
 StopWords = Annotated[
-    str | None, typer.Option(metavar="FILE|none", help="File of words to ignore. [default: an English list]")
+    str | None, typer.Option(metavar="FILE|english|none", help="File of words to ignore, or none. [default: english]")
 ]
 TitleWeight = Annotated[
     int | None,
-    typer.Option(min=1, max=100, help="How many times the words of a title count. [default: 1; 3 for threads]"),
+    typer.Option(min=1, max=100, help="How many times the words of a title count. [default: 3]"),
 ]
 TrustPickle = Annotated[
     bool,

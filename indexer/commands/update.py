@@ -17,7 +17,6 @@ from moverank.indexer.indexing.counting_ahead import CountAhead
 from moverank.indexer.progress import Progress
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.reading_process import Read, read_ahead
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.readers.vectors_by_key import VectorsByKey
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.first_stage import FLAT
@@ -210,10 +209,7 @@ def _created(
     progress: Progress,
 ) -> Iterator[Collection]:
     """Create a collection, discarded if it stays empty; see `update`."""
-    values = {**defaults, **choices}
-    if "stop_words" not in values:
-        values["stop_words"] = choose_stop_words(None)
-    settings = Settings(**values)
+    settings = Settings(**{**defaults, **choices})
     with Collection.create(path, settings, trust_pickle=trust_pickle, wait=wait, progress=progress) as collection:
         try:
             yield collection

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from moverank.indexer.collection import Collection
-from moverank.indexer.ranking_spec import RankingSpec, parse_ranking
+from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.settings import Settings
 from moverank.indexer.vectors.importing import import_vectors
 
@@ -29,9 +29,9 @@ def load(make: Callable[..., _Reranker], source: str | Path, options: Mapping[st
 def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping[str, Any]) -> _Reranker:
     with Collection.open(path) as collection:
         own = collection.settings
-        ranking = own.ranking if options.get("rank") is None else parse_ranking(options["rank"])
         stored = stored_options(own)
         given = {name: value for name, value in options.items() if value is not None}
+        ranking = resolve(given.get("rank"), None, own.ranking)
         if "frequencies" not in given:
             stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
         return make(collection.embedding, **(stored | given))
@@ -40,8 +40,8 @@ def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping
 def stored_options(own: Settings) -> dict[str, Any]:
     """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
     return {
-        "stop_words": frozenset(own.stop_words),
-        "rank": str(own.ranking),
+        "stop_words": own.stop_words,
+        "rank": own.rank,
         "gamma": own.gamma,
         "weights": own.weights,
         "title_weight": own.title_weight,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import RankingSpec, own_ranking, resolve
+from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import PRIOR, VECTOR, Weights
 from moverank.indexer.reranking.candidates import Candidates, Text, as_document, candidate_documents
 from moverank.indexer.reranking.counted_texts import Texts
@@ -24,13 +24,14 @@ from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.view import View
 from moverank.indexer.search.whole_ranking import Candidate, in_old_order, whole_ranking
-from moverank.indexer.titles import MAX_TITLE_WEIGHT
+from moverank.indexer.settings import Settings, check_settings
+from moverank.indexer.titles import TITLE_WEIGHT
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.ranking import Ranking
+from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.look_ahead import map_ahead
 from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import ENGLISH, StopWords
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _FEW = 1000
@@ -53,12 +54,12 @@ class _Task:
 
 
 class Reranker:
-    """Ranks the candidates of any other engine by exact Word Mover's Distance, or by any ranking of a search.
+    """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
-    `embedding` holds the word vectors. `stop_words` are ignored in all texts; None stands for the default English list.
+    `embedding` holds the word vectors. `stop_words` are ignored in all texts: "english", "none", or a list of words.
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
-    "tfidf", and `title_weight` is how many times the words of a title count.
+    "tfidf", and `title_weight` is how many times the words of a title count. All defaults are those of `Settings`.
     `frequencies` are those of the collection which the candidates come from, for idf, BM25 and the scorer tfidf;
     without them, those of the candidates themselves are used.
 
@@ -68,20 +69,18 @@ class Reranker:
     def __init__(
         self,
         embedding: Embedding,
-        stop_words: frozenset[str] | None = None,
+        stop_words: StopWords = ENGLISH,
         *,
-        rank: str = "wmd",
+        rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
-        title_weight: int = 1,
+        title_weight: int = TITLE_WEIGHT,
         frequencies: DocumentFrequencies | None = None,
     ) -> None:
-        if not (isinstance(title_weight, int) and 1 <= title_weight <= MAX_TITLE_WEIGHT):
-            raise UsageError(f"the title weight must be a whole number from 1 to {MAX_TITLE_WEIGHT}")
+        own = Settings(stop_words=stop_words, title_weight=title_weight, weights=weights, gamma=gamma, rank=rank)
+        check_settings(own)
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
-        self._tokenizer = Tokenizer(default_stop_words() if stop_words is None else frozenset(stop_words))
-        self._own = own_ranking(rank, gamma, weights)
-        resolve(None, gamma, self._own)  # raises for an invalid gamma
+        self._tokenizer, self._own = Tokenizer(frozenset(own.stop_words)), own.ranking
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> "Reranker":

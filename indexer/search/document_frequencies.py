@@ -12,7 +12,8 @@ from moverank.indexer.errors import UsageError
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.stems import stem_words
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import ENGLISH, StopWords
+from moverank.rerank.words.stop_words import stop_words as stop_list
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
@@ -39,9 +40,9 @@ class DocumentFrequencies:
             raise UsageError(f"the mean length of a document must be a number above 0, not {self.mean_length}")
 
     @classmethod
-    def of(cls, texts: Iterable[str], stop_words: frozenset[str] | None = None) -> "DocumentFrequencies":
-        """Count the words of `texts`; `stop_words`: as for `Reranker`, None for the default English list."""
-        tokenizer = Tokenizer(default_stop_words() if stop_words is None else stop_words)
+    def of(cls, texts: Iterable[str], stop_words: StopWords = ENGLISH) -> "DocumentFrequencies":
+        """Count the words of `texts`; `stop_words`: as for `Reranker`."""
+        tokenizer = Tokenizer(stop_list(stop_words))
         documents, tokens, words = 0, 0, Counter[str]()
         for text in texts:
             counts = tokenizer.count(text)

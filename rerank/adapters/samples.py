@@ -13,7 +13,8 @@ from moverank.rerank.adapters.text_bags import Known
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.errors import BagError, EmbeddingError
 from moverank.rerank.words.embedding import Embedding, unusable_rows
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import StopWords
+from moverank.rerank.words.stop_words import stop_words as stop_list
 from moverank.rerank.words.tokenizer import Tokenizer
 
 MOST_COLUMNS = 10_000
@@ -45,14 +46,14 @@ def _loaded(path: str) -> Embedding:
     return Reranker.load(path).embedding
 
 
-def counted_texts(texts: Iterable[Any], stop_words: frozenset[str] | None) -> list[Counter[str]]:
-    """Return the word counts of texts, without `stop_words`: None stands for the default English list.
+def counted_texts(texts: Iterable[Any], stop_words: StopWords) -> list[Counter[str]]:
+    """Return the word counts of texts, without `stop_words`: "english", "none", or a list of words.
 
-    Raises BagError for a single string, and for anything in `texts` that is no string.
+    Raises OptionError for other stop words, BagError for a single string, and for any in `texts` that is no string.
     """
     if isinstance(texts, str):
         raise BagError("X must be a list of texts, not a single string: put it into a list")
-    tokenizer = Tokenizer(default_stop_words() if stop_words is None else stop_words)
+    tokenizer = Tokenizer(stop_list(stop_words))
     counted = []
     for row, text in enumerate(texts):
         if not isinstance(text, str):

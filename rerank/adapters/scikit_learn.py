@@ -22,6 +22,7 @@ from moverank.rerank.errors import BagError, NoKnownWords
 from moverank.rerank.evaluation.knn import deciding_votes
 from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.stop_words import ENGLISH, StopWords
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -51,7 +52,7 @@ class _WMDNeighbors(BaseEstimator):
         *,
         embedding: GivenEmbedding | None = None,
         vectors: ArrayLike | None = None,
-        stop_words: frozenset[str] | None = None,
+        stop_words: StopWords = ENGLISH,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.embedding = embedding
@@ -153,9 +154,9 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
     With the `mode` "distance" a row of the graph has `n_neighbors` + 1 entries, because a fitted document is its own
     neighbour, with "connectivity" `n_neighbors` entries of 1.
 
-    With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, without `stop_words`, by default
-    the English list. `embedding` is a `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads: the path of
-    word vectors or of a collection, or "gensim:NAME".
+    With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, without `stop_words`: "english",
+    "none", or a list of words. `embedding` is a `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads:
+    the path of word vectors or of a collection, or "gensim:NAME".
 
     Otherwise X are numbers >= 0 (n, v), dense or sparse, such as counts or tf-idf; a row is scaled to a sum of 1, and
     `vectors` (v, d) are the word vectors of the columns. Without these, too, all words are equally far apart: the
@@ -172,7 +173,7 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
         mode: str = "distance",
         embedding: GivenEmbedding | None = None,
         vectors: ArrayLike | None = None,
-        stop_words: frozenset[str] | None = None,
+        stop_words: StopWords = ENGLISH,
     ) -> None:
         super().__init__(n_neighbors, embedding=embedding, vectors=vectors, stop_words=stop_words)
         self.mode = mode

@@ -1,19 +1,36 @@
-"""The default stop words, and stop words given as text."""
+"""Stop words: the English list, which is the default, none, or those given."""
 
+from collections.abc import Collection
 from functools import cache
 
+from moverank.rerank.errors import OptionError
 from moverank.rerank.words.tokenizer import Tokenizer
+
+LISTS = ENGLISH, NO_STOP_WORDS = "english", "none"
+
+StopWords = Collection[str]
+"""A choice of stop words: "english", "none", or the words themselves; see `stop_words`."""
+
+
+def stop_words(choice: StopWords = ENGLISH) -> frozenset[str]:
+    """Return the English list, no words for "none", or the words given, split as texts are (`don't` is `don`, `t`).
+
+    Raises OptionError for anything else.
+    """
+    if isinstance(choice, str):
+        if choice not in LISTS:
+            raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {choice!r}')
+        return _english() if choice == ENGLISH else frozenset()
+    if not isinstance(choice, Collection) or not all(isinstance(word, str) for word in choice):
+        raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {choice!r:.60}')
+    tokenizer = Tokenizer()
+    return frozenset(part for word in choice for part in tokenizer.words(word))
 
 
 @cache
-def default_stop_words() -> frozenset[str]:
+def _english() -> frozenset[str]:
     """Return the words of `stop_words.txt`: one or more words on each line; lines that start with # are comments."""
     from importlib.resources import files  # 17 ms, for zipfile and tempfile
 
     lines = files("moverank.rerank.words").joinpath("stop_words.txt").read_text("utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
-
-
-def parse_stop_words(text: str) -> frozenset[str]:
-    """Return the words of a stop list, given as text; it is split as documents are."""
-    return frozenset(Tokenizer().words(text))

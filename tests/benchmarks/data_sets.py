@@ -10,7 +10,6 @@ import numpy as np
 
 from moverank import Collection, Settings
 from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from tests.benchmarks.common import gzip_records, real, vectors
 
 
@@ -48,7 +47,7 @@ def indexed(texts: Sequence[Text], directory: Path, **choices: Any) -> Collectio
     file = directory / "texts.jsonl"
     with file.open("w", encoding="utf-8") as lines:
         lines.writelines(json.dumps(asdict(text)) + "\n" for text in texts)
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), **({"rank": ""} | choices))
+    settings = Settings(embedding=str(vectors()), **({"rank": ""} | choices))
     collection = Collection.create(directory / "collection", settings)
     collection.index(read_documents([str(file)]))
     return collection

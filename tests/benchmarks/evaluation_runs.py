@@ -10,7 +10,6 @@ from moverank.indexer.evaluation.experiments import evaluate_bounds, evaluate_kn
 from moverank.indexer.evaluation.result_table import Table
 from moverank.indexer.formatters.progress_bars import Bars
 from moverank.indexer.readers import read_documents, read_threads
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from tests.benchmarks.common import real, vectors
 
 Run = Callable[[Path, Bars], Table]
@@ -25,9 +24,7 @@ def collection(work: Path, name: str, *, questions: bool = False, title_weight: 
     path, folder = work / (f"{name}-questions" if questions else name), real("data", name)
     if Collection.exists(path):
         return path
-    settings = Settings(
-        embedding=str(vectors()), stop_words=choose_stop_words(None), title_weight=title_weight, rank=""
-    )
+    settings = Settings(embedding=str(vectors()), title_weight=title_weight, rank="")
     threads, documents = folder / "threads.jsonl.gz", folder / "docs.jsonl.gz"
     with Bars() as bars, Collection.create(path, settings) as created:
         records = read_threads([str(threads)]) if threads.exists() else read_documents([str(documents)])

@@ -214,6 +214,24 @@ def numbers() -> Iterator[Case]:
     yield Case("units and weights of a total", explained, 0, "specification")
 
 
+def rankings() -> Iterator[Case]:
+    """Yield the same ranking in Python and on the command line, and its name."""
+    made = "from moverank import Collection, Settings; Collection.create('made', Settings(embedding='vectors.txt')).close()"
+    show_all = "for i in made old; do moverank info -i $i --json; done"
+    same = f'python -c "{made}"; {show_all} | grep -o \'"title_weight":.*"rank": "[a-z]*"\' | sort -u | wc -l'
+    yield Case("settings of Python and of the command line", same, 0, "1")
+    candidates = 'echo \'{"id": "q", "query": "cat", "candidates": ["dog", "bus"]}\' > c.jsonl'
+    rerank = f"{candidates}; moverank rerank --run c.jsonl --embedding vectors.txt --json"
+    yield Case("rerank --embedding ranks by the default sum", rerank, 0, "0.5*cover")
+    yield Case("--rank auto", "moverank search cat -i old -k 1 --rank auto --json", 0, "0.5*cover")
+    yield Case("--rank default", "moverank search cat -i old --rank default", 2, "choose auto, the collection's own")
+    yield Case("info says what auto stands for", "moverank info -i old --json", 0, '"ranking": "wmd:mu=20')
+    plain = (
+        "moverank index docs.jsonl -i plain --embedding vectors.txt --stop-words none; moverank info -i plain --json"
+    )
+    yield Case("--stop-words none does not stem", plain, 0, "2*bm25:k1=1.6+cosine")
+
+
 def usage() -> Iterator[Case]:
     """Yield forms of help, and completion."""
     yield Case("-h", "moverank search -h", 0, "Usage: moverank search")

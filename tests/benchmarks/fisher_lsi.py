@@ -16,7 +16,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank.indexer.vectors.lsi_training import train_lsi
 from moverank.rerank.encoders.encoder_registry import choose
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.retrieval_bags import RetrievalBags
@@ -129,7 +129,7 @@ def main() -> None:
         "--dimensions", nargs="*", type=int, default=DIMENSIONS, help="e of the first table (10 50 200)"
     )
     arguments = parser.parse_args()
-    tokenizer = Tokenizer(default_stop_words())
+    tokenizer = Tokenizer(stop_words())
     sets = {name: RetrievalSet.read(real("data", name), tokenizer) for name in arguments.sets}
     if arguments.table != "choices":
         show_sizes(sets, arguments.dimensions)

@@ -17,7 +17,6 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Ranking, Settings
 from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.titles import TITLE_WEIGHT
 from tests.benchmarks.common import any_missed, argument_parser, real, run, show, show_table, vectors, verdict
 
@@ -46,7 +45,7 @@ class Counted:
 def _collection(path: Path) -> Collection:
     if Collection.exists(path):
         return Collection.open(path)
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), title_weight=TITLE_WEIGHT)
+    settings = Settings(embedding=str(vectors()), title_weight=TITLE_WEIGHT)
     collection = Collection.create(path, settings)
     collection.index(read_documents([str(real("data", "cranfield", "docs.jsonl.gz"))]))
     return collection

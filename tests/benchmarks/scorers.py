@@ -23,7 +23,7 @@ from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
 from tests.benchmarks.retrieval_bags import RetrievalBags
@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=1000, help="number of documents that WMD ranks (1000)")
     parser.add_argument("--runs", type=Path, help="folder to write the rankings to")
     arguments = parser.parse_args()
-    tokenizer = Tokenizer(default_stop_words())
+    tokenizer = Tokenizer(stop_words())
     with TemporaryDirectory() as directory:
         embedding = import_vectors(str(vectors()), Path(directory, "vectors"))
         if arguments.table != "speed":

@@ -13,7 +13,6 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank import Collection, NoKnownWords, Settings, UnknownKey
 from moverank.indexer.readers import read_threads
 from moverank.indexer.readers.judgments import read_qrels
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import evaluate_measures
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
@@ -48,7 +47,7 @@ def measure(collection: Collection, judgments: Judgments, rank: str) -> tuple[fl
 def main() -> None:
     """Print a row for each ranking."""
     argument_parser(__doc__).parse_args()
-    settings = Settings(embedding=str(vectors()), stop_words=choose_stop_words(None), rank="")
+    settings = Settings(embedding=str(vectors()), rank="")
     judgments = Judgments(read_qrels(str(real("data", "twinfilms", "qrels.tsv"))))
     rows: list[list[object]] = []
     with TemporaryDirectory() as directory, Collection.create(Path(directory, "films"), settings) as collection:

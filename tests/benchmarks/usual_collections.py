@@ -5,8 +5,6 @@ from pathlib import Path
 from moverank import Collection, Settings
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.readers import read_documents, read_threads
-from moverank.indexer.readers.stop_word_file import choose_stop_words
-from moverank.indexer.titles import TITLE_WEIGHT
 from tests.benchmarks.common import real, vectors
 
 
@@ -21,12 +19,7 @@ def usual_collection(path: Path, source: Path) -> Path:
     if Collection.exists(path):
         return path
     is_forum = source.name.startswith("threads")
-    settings = Settings(
-        embedding=str(vectors()),
-        stop_words=choose_stop_words(None),
-        title_weight=TITLE_WEIGHT,
-        gamma=PAPER_GAMMA if is_forum else 0.0,
-    )
+    settings = Settings(embedding=str(vectors()), gamma=PAPER_GAMMA if is_forum else 0.0)
     with Collection.create(path, settings) as collection:
         collection.index((read_threads if is_forum else read_documents)([str(source)]))
     return path

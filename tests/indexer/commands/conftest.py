@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from moverank import Collection, Settings, cli
-from moverank.indexer.readers.stop_word_file import choose_stop_words
 from moverank.indexer.store import open_store
 from tests.indexer.commands.program import WORDS, Call, program, write_documents
 from tests.postgres_store import copied
@@ -40,7 +39,7 @@ def documents(tmp_path: Path) -> Path:
 def prepared_empty(tmp_path_factory: pytest.TempPathFactory, vectors: Path) -> Path:
     """The collection that `empty` copies."""
     path = tmp_path_factory.mktemp("prepared") / "empty"
-    Collection.create(path, Settings(embedding=str(vectors), stop_words=choose_stop_words(None), rank="")).close()
+    Collection.create(path, Settings(embedding=str(vectors), rank="")).close()
     return path
 
 

@@ -15,7 +15,7 @@ from moverank.indexer.demo.examples import (
 )
 from moverank.indexer.readers import read_threads
 from moverank.rerank.ranking import Hit
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 
 TWINS = [
@@ -44,29 +44,22 @@ TWINS = [
 
 
 @pytest.fixture(scope="module")
-def stop_words() -> tuple[str, ...]:
-    return tuple(sorted(default_stop_words()))
-
-
-@pytest.fixture(scope="module")
 def threads() -> dict[str, Document]:
     documents = list(read_threads([str(threads_path())]))
     return {thread.key: thread for thread in documents if isinstance(thread, Document)}
 
 
 @pytest.fixture(scope="module")
-def thread_collection(
-    threads: dict[str, Document], stop_words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Collection]:
+def thread_collection(threads: dict[str, Document], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
-    settings = Settings(**training, stop_words=stop_words, gamma=THREAD_GAMMA, rank="")
+    settings = Settings(**training, gamma=THREAD_GAMMA, rank="")
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection
 
 
 def words_of(thread: Document, parts: int | None = None) -> set[str]:
-    tokenizer = Tokenizer(default_stop_words())
+    tokenizer = Tokenizer(stop_words())
     return {word for part in thread.parts[:parts] for word in tokenizer.words(part.text)}
 
 
@@ -105,7 +98,7 @@ def test_the_best_hit_shares_no_word_with_the_query(
     example = THREAD_QUERIES[0]
     best = hits(thread_collection, example)[0].key
     assert best in example.expected
-    assert not words_of(threads[best]) & set(Tokenizer(default_stop_words()).words(example.text))
+    assert not words_of(threads[best]) & set(Tokenizer(stop_words()).words(example.text))
     assert not words_of(threads["yellow-tomatoes"]) & words_of(threads["pale-foliage"])
 
 

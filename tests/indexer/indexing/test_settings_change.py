@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, SettingsError, UsageError
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.indexer.indexing.word_counts import WordCounter
 from tests.indexer.world import CollectionFactory, Twin, check_exact, random_documents
 
 
@@ -17,7 +17,7 @@ def test_gamma_weights_and_first_stage_change_without_reading_a_text(
     collection.index(documents)
     collection.search("ant")
     with monkeypatch.context() as patch:
-        patch.setattr(Tokenizer, "words", lambda *_: pytest.fail("a text was read again"))
+        patch.setattr(WordCounter, "count", lambda *_: pytest.fail("a text was read again"))
         collection.change_settings(gamma=0.6, weights="tfidf", faiss="HNSW16", embedding=collection.settings.embedding)
         assert collection.index([]).revision == 1
     twin = Twin.of(documents, weights="tfidf")

@@ -16,6 +16,16 @@ def test_the_summary_has_sizes_revision_and_settings(make_collection: MakeCollec
     assert (info["fields"], info["dim"], info["vectors"]) == (["label", "year"], 4, 12)
     assert (info["gamma"], info["weights"], info["stop_words"], info["faiss"]) == (0.5, "tf", 2, "auto")
     assert info["faiss_in_use"] is None
+    assert (info["rank"], info["ranking"]) == ("", "pwmd")
     assert info["bytes"] > sum(file.stat().st_size for file in collection.path.glob("collection.db"))
-    more = {"fields", "dim", "vectors", "bytes", "faiss_in_use", "database_stage", "given_vectors", "given_dim"}
-    assert set(info) == set(Settings().stored()) | set(sizes) | more
+    more = {
+        "fields",
+        "dim",
+        "vectors",
+        "bytes",
+        "faiss_in_use",
+        "database_stage",
+        "given_vectors",
+        "given_dim",
+    }
+    assert set(info) == set(Settings().stored()) | set(sizes) | more | {"ranking"}

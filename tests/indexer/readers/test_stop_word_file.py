@@ -3,42 +3,31 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.errors import ReadError
-from moverank.indexer.readers.stop_word_file import choose_stop_words
-
-
-def test_the_default_list_is_sorted_and_contains_common_words() -> None:
-    words = choose_stop_words(None)
-    assert list(words) == sorted(set(words))
-    assert {"the", "of", "and", "isn", "t"} <= set(words)
-    assert "computer" not in words
-
-
-def test_none_is_an_empty_list() -> None:
-    assert choose_stop_words("none") == ()
+from moverank.indexer.readers.stop_word_file import read_stop_words
 
 
 def test_a_file_is_split_as_documents_are(tmp_path: Path) -> None:
     file = tmp_path / "stop.txt"
     file.write_bytes("\ufeffThe, CAFÉ\r\nwell-known\nthe\n\n".encode())
-    assert choose_stop_words(str(file)) == ("café", "known", "the", "well")
+    assert read_stop_words(str(file)) == ("café", "known", "the", "well")
 
 
 def test_an_empty_file_is_an_empty_list(tmp_path: Path) -> None:
     (tmp_path / "stop.txt").touch()
-    assert choose_stop_words(str(tmp_path / "stop.txt")) == ()
+    assert read_stop_words(str(tmp_path / "stop.txt")) == ()
 
 
 def test_the_error_names_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match=r"nowhere\.txt: the stop words cannot be read: No such file"):
-        choose_stop_words(str(tmp_path / "nowhere.txt"))
+        read_stop_words(str(tmp_path / "nowhere.txt"))
 
 
 def test_a_directory_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="cannot be read: Is a directory"):
-        choose_stop_words(str(tmp_path))
+        read_stop_words(str(tmp_path))
 
 
 def test_another_encoding_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "stop.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(ReadError, match=r"stop\.txt: the stop words are not UTF-8: save the file as UTF-8"):
-        choose_stop_words(str(tmp_path / "stop.txt"))
+        read_stop_words(str(tmp_path / "stop.txt"))

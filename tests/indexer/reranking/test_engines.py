@@ -104,7 +104,7 @@ def test_keys_of_candidates_are_ranked_as_brute_force_ranks_them(world: World) -
 def test_texts_of_candidates_are_ranked_as_brute_force_ranks_them(world: World) -> None:
     found = [one.item for one in world.candidates]
     documents = [Document(one.key, parts=(Part(one.text),), metadata=one.metadata) for one in found]
-    reranker = Reranker(Embedding.of(WORDS, VECTORS), frozenset(STOP_WORDS))
+    reranker = Reranker(Embedding.of(WORDS, VECTORS), frozenset(STOP_WORDS), rank="wmd")
     _check_brute_force(reranker.rank(QUERY, documents, k=K), world, [one.key for one in found])
 
 

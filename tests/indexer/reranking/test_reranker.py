@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moverank import (
+    Collection,
     Document,
     DocumentFrequencies,
     Embedding,
@@ -18,6 +19,7 @@ from moverank import (
     Part,
     Ranking,
     Reranker,
+    Settings,
     UsageError,
     VectorsError,
 )
@@ -53,7 +55,7 @@ def _brute_force(embedding: Embedding, query: str, text: str) -> float:
 
 
 def test_hits_of_a_mapping_have_its_keys(embedding: Embedding) -> None:
-    ranking = Reranker(embedding).rank("mains plug gets hot", TEXTS)
+    ranking = Reranker(embedding, rank="wmd").rank("mains plug gets hot", TEXTS)
     assert [hit.key for hit in ranking.hits][:2] == ["same", "again"]
     assert {hit.key for hit in ranking.hits[:4]} == {"same", "again", "near", "far"}
     assert [hit.key for hit in ranking.hits[4:]] == ["wordless", "empty"]
@@ -67,8 +69,8 @@ def test_hits_of_a_mapping_have_its_keys(embedding: Embedding) -> None:
 
 
 def test_hits_of_a_sequence_have_its_indices(embedding: Embedding) -> None:
-    ranking = Reranker(embedding).rank("mains plug gets hot", list(TEXTS.values()))
-    by_key = Reranker(embedding).rank("mains plug gets hot", TEXTS)
+    ranking = Reranker(embedding, rank="wmd").rank("mains plug gets hot", list(TEXTS.values()))
+    by_key = Reranker(embedding, rank="wmd").rank("mains plug gets hot", TEXTS)
     indices = [str(list(TEXTS).index(hit.key)) for hit in by_key.hits]
     assert [hit.key for hit in ranking.hits] == indices
     assert [str(hit.candidate) for hit in ranking.hits] == indices
@@ -76,7 +78,7 @@ def test_hits_of_a_sequence_have_its_indices(embedding: Embedding) -> None:
 
 
 def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
-    ranking = Reranker(embedding).rank("hot plug qqq", TEXTS)
+    ranking = Reranker(embedding, rank="wmd").rank("hot plug qqq", TEXTS)
     assert ranking.unknown_words == ranking.ignored_words == ("qqq",)
 
 
@@ -90,7 +92,7 @@ def test_words_without_a_vector_are_named(embedding: Embedding) -> None:
 )
 def test_what_is_no_text_is_named(embedding: Embedding, query: Any, texts: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Reranker(embedding).rank(query, texts)
+        Reranker(embedding, rank="wmd").rank(query, texts)
 
 
 @settings(max_examples=50)
@@ -101,7 +103,7 @@ def test_what_is_no_text_is_named(embedding: Embedding, query: Any, texts: Any, 
 )
 def test_rank_is_brute_force(embedding: Embedding, query: list[str], texts: list[list[str]], k: int) -> None:
     joined = [" ".join(text) for text in texts]
-    ranking = Reranker(embedding, frozenset()).rank(" ".join(query), joined, k)
+    ranking = Reranker(embedding, [], rank="wmd").rank(" ".join(query), joined, k)
     known = [i for i, text in enumerate(texts) if set(text) & set(WORDS)]
     distances = {str(i): _brute_force(embedding, " ".join(query), joined[i]) for i in known}
     assert sorted(hit.candidate for hit in ranking.hits) == list(range(len(texts)))  # type: ignore[type-var]
@@ -119,7 +121,7 @@ def test_rank_is_brute_force(embedding: Embedding, query: list[str], texts: list
 
 
 def test_k_is_how_many_hits_are_exact_and_may_exceed_the_texts(embedding: Embedding) -> None:
-    reranker = Reranker(embedding)
+    reranker = Reranker(embedding, rank="wmd")
     whole = reranker.rank("socket", TEXTS, k=100).hits
     assert [hit.exact for hit in whole] == [True] * 4 + [False] * 2
     assert reranker.rank("socket", TEXTS, k=2).hits[:2] == whole[:2]
@@ -131,38 +133,38 @@ def test_k_is_how_many_hits_are_exact_and_may_exceed_the_texts(embedding: Embedd
 
 
 def test_texts_without_known_words_come_last(embedding: Embedding) -> None:
-    ranking = Reranker(embedding).rank("cat", {"a": "zzz", "b": "", "c": "the"})
+    ranking = Reranker(embedding, rank="wmd").rank("cat", {"a": "zzz", "b": "", "c": "the"})
     assert [(hit.key, hit.wordless, hit.exact) for hit in ranking.hits] == [(key, True, False) for key in "abc"]
     assert ranking.certified
-    assert Reranker(embedding).rank("cat", []).hits == ()
+    assert Reranker(embedding, rank="wmd").rank("cat", []).hits == ()
 
 
 @pytest.mark.parametrize("query", ["", "zzz", "the and", "..."])
 def test_a_query_without_known_words_is_an_error(embedding: Embedding, query: str) -> None:
     with pytest.raises(NoKnownWords, match="no word of the query has a vector in the embedding"):
-        Reranker(embedding).rank(query, TEXTS)
+        Reranker(embedding, rank="wmd").rank(query, TEXTS)
 
 
 def test_stop_words_can_be_replaced() -> None:
     embedding = Embedding.of(["the", "cat", "dog"], np.eye(3))
     texts = ["the cat", "cat"]
-    assert [hit.distance for hit in Reranker(embedding).rank("cat", texts).hits] == [0, 0]
-    hits = Reranker(embedding, frozenset()).rank("cat", texts).hits
+    assert [hit.distance for hit in Reranker(embedding, rank="wmd").rank("cat", texts).hits] == [0, 0]
+    hits = Reranker(embedding, [], rank="wmd").rank("cat", texts).hits
     assert [hit.key for hit in hits] == ["1", "0"]
     assert hits[1].distance == pytest.approx(math.sqrt(2) / 2)
     with pytest.raises(NoKnownWords):
-        Reranker(embedding, frozenset({"cat"})).rank("cat", texts)
+        Reranker(embedding, ["cat"], rank="wmd").rank("cat", texts)
 
 
 def test_k_must_be_one_or_more(embedding: Embedding) -> None:
     with pytest.raises(UsageError, match="k must be"):
-        Reranker(embedding).rank("cat", TEXTS, k=0)
+        Reranker(embedding, rank="wmd").rank("cat", TEXTS, k=0)
 
 
 def test_a_single_string_is_refused() -> None:
     embedding = Embedding.of(["cat", "dog"], np.eye(2, dtype=np.float32))
     with pytest.raises(UsageError, match="put it into a list"):
-        Reranker(embedding, frozenset()).rank("cat", "dog")
+        Reranker(embedding, [], rank="wmd").rank("cat", "dog")
 
 
 RECORDS: list[Any] = [
@@ -175,16 +177,35 @@ RECORDS: list[Any] = [
 
 
 def test_candidates_may_be_records_threads_and_documents(embedding: Embedding) -> None:
-    ranking = Reranker(embedding).rank({"title": "Hot plug", "text": "socket"}, RECORDS)
+    reranker = Reranker(embedding, rank="wmd", title_weight=1)
+    ranking = reranker.rank({"title": "Hot plug", "text": "socket"}, RECORDS)
     assert sorted(hit.key for hit in ranking.hits) == ["2", "4", "r1", "r2", "r4"]
     found = {hit.key: hit for hit in ranking.hits}
     assert (found["r4"].title, found["r4"].label, found["r4"].metadata) == ("Dog house", "pets", {"votes": 40})
     assert (found["r1"].title, found["r1"].label, found["r1"].metadata) == ("Warm socket", None, {"votes": 3})
-    labelled = Reranker(embedding).rank("cat", [{"text": "dog", "label": "pets", "tags": ["a"]}]).hits[0]
+    labelled = Reranker(embedding, rank="wmd").rank("cat", [{"text": "dog", "label": "pets", "tags": ["a"]}]).hits[0]
     assert (labelled.label, labelled.metadata) == ("pets", {"tags": ["a"]})
     assert found["r1"].distance == pytest.approx(
         _brute_force(embedding, "hot plug socket", "warm socket cable melts"), rel=1e-9
     )
+
+
+def test_the_defaults_are_those_of_a_collection(embedding: Embedding, tmp_path: Path) -> None:
+    vectors = tmp_path / "vectors.txt"
+    rows = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, embedding.vectors.tolist(), strict=True)]
+    vectors.write_text("\n".join(rows) + "\n", "utf-8")
+    with Collection.create(tmp_path / "made.index", Settings(embedding=str(vectors))) as made:
+        made.index([Document(key, parts=(Part(text),)) for key, text in TEXTS.items()])
+        expected = made.search("the mains plug gets hot", exact=True)
+        assert [hit.key for hit in made.search("the mains plug gets hot", rank="auto").hits] == [
+            hit.key for hit in expected.hits
+        ]
+    # The candidates are the whole collection, so their document frequencies are the same.
+    ranking = Reranker.load(vectors).rank("the mains plug gets hot", TEXTS)
+    assert ranking.ranked_by == expected.ranked_by == Settings().specification
+    found = {hit.key: hit.total for hit in ranking.hits}
+    for hit in expected.hits:
+        assert found[hit.key] == pytest.approx(hit.total, abs=1e-7)
 
 
 def test_titles_and_ranks_have_weights(embedding: Embedding) -> None:
@@ -204,13 +225,13 @@ def test_titles_and_ranks_have_weights(embedding: Embedding) -> None:
 
 def test_a_record_that_is_no_text_is_named(embedding: Embedding) -> None:
     with pytest.raises(UsageError, match="text 1: a query needs the form"):
-        Reranker(embedding).rank("cat", ["dog", {"id": 3}])
+        Reranker(embedding, rank="wmd").rank("cat", ["dog", {"id": 3}])
     with pytest.raises(UsageError, match="rank that is not within"):
-        Reranker(embedding).rank("cat", [Document("a", parts=(Part("dog", -3),))])
+        Reranker(embedding, rank="wmd").rank("cat", [Document("a", parts=(Part("dog", -3),))])
 
 
 def test_fields_and_scores_can_be_terms(embedding: Embedding) -> None:
-    reranker = Reranker(embedding)
+    reranker = Reranker(embedding, rank="wmd")
     texts = [RECORDS[0], RECORDS[3], RECORDS[2]]
     assert [hit.key for hit in reranker.rank("cat", texts, rank="prior:field=votes").hits] == ["r4", "r1", "2"]
     by_engine = reranker.rank("cat", texts, scores=[0.1, None, 0.3], rank="wmd+99*vector")

@@ -21,8 +21,8 @@ def vectors_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ranker() -> Reranker:
-    """Return a ranker of texts."""
-    return Reranker(world.embedding())
+    """Return a ranker of texts by the distance."""
+    return Reranker(world.embedding(), rank="wmd")
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ def _ids(found: dict[str, Any]) -> list[str]:
 
 def test_documents_come_back_by_distance_as_copies(vectors_file: Path) -> None:
     documents = _documents()
-    found = MoverankRanker(str(vectors_file)).run(world.QUERY, documents)
+    found = MoverankRanker(str(vectors_file), rank="wmd").run(world.QUERY, documents)
     assert _ids(found) == world.order()
     assert documents == _documents()
     *ranked, last = found["documents"]
@@ -42,16 +42,16 @@ def test_documents_come_back_by_distance_as_copies(vectors_file: Path) -> None:
 
 
 def test_top_k_of_the_run_replaces_that_of_the_component(vectors_file: Path) -> None:
-    ranker = MoverankRanker(str(vectors_file), top_k=2)
+    ranker = MoverankRanker(str(vectors_file), rank="wmd", top_k=2)
     assert _ids(ranker.run(world.QUERY, _documents())) == world.order()[:2]
     assert _ids(ranker.run(world.QUERY, _documents(), top_k=4)) == world.order()[:4]
-    whole = MoverankRanker(str(vectors_file), top_k=2, keep_rest=True).run(world.QUERY, _documents())
+    whole = MoverankRanker(str(vectors_file), rank="wmd", top_k=2, keep_rest=True).run(world.QUERY, _documents())
     assert len(whole["documents"]) == len(world.TEXTS)
     assert _ids(whole)[:2] == world.order()[:2]
 
 
 def test_documents_without_content_and_queries_without_known_words(vectors_file: Path) -> None:
-    ranker = MoverankRanker(str(vectors_file))
+    ranker = MoverankRanker(str(vectors_file), rank="wmd")
     documents = [Document(id="none"), Document(id="dog", content="dog")]
     assert _ids(ranker.run("cat", documents)) == ["dog", "none"]
     found = ranker.run(world.UNKNOWN, documents)
@@ -65,7 +65,7 @@ def _pipeline(path: Path) -> Pipeline:
     store.write_documents(_documents())
     pipeline = Pipeline()
     pipeline.add_component("bm25", InMemoryBM25Retriever(store, top_k=len(world.TEXTS)))
-    pipeline.add_component("moverank", MoverankRanker(str(path), top_k=3))
+    pipeline.add_component("moverank", MoverankRanker(str(path), rank="wmd", top_k=3))
     pipeline.connect("bm25.documents", "moverank.documents")
     return pipeline
 
@@ -102,7 +102,7 @@ def test_a_pipeline_is_stored_and_loaded(vectors_file: Path) -> None:
 
 def test_creation_reads_nothing_and_warm_up_loads_once(tmp_path: Path, vectors_file: Path) -> None:
     path = tmp_path / "words.txt"
-    ranker = MoverankRanker(str(path))
+    ranker = MoverankRanker(str(path), rank="wmd")
     path.write_bytes(vectors_file.read_bytes())
     ranker.warm_up()
     path.unlink()
@@ -117,4 +117,4 @@ def test_invalid_arguments_are_named(vectors_file: Path) -> None:
     with pytest.raises(ValueError, match=message):
         MoverankRanker("words.txt", top_k=0)
     with pytest.raises(ValueError, match=message):
-        MoverankRanker(str(vectors_file)).run(world.QUERY, _documents(), top_k=0)
+        MoverankRanker(str(vectors_file), rank="wmd").run(world.QUERY, _documents(), top_k=0)

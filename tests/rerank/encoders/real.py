@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
@@ -21,7 +21,7 @@ def real_documents(shared: Path, name: str, count: int) -> Documents:
         if not path.exists():
             pytest.skip(f"{path} is not there")
     keyed = KeyedVectors.load_word2vec_format(str(vectors), binary=True)
-    tokenizer = Tokenizer(default_stop_words())
+    tokenizer = Tokenizer(stop_words())
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         counted = [tokenizer.count(json.loads(line)["text"]) for line in lines]
     known = [{keyed.key_to_index[w]: c for w, c in counts.items() if w in keyed.key_to_index} for counts in counted]

@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from moverank.rerank.words.stop_words import default_stop_words
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.retrieval_sets import RetrievalSet
 from tests.rerank.scorers.counted import Counted, Counts, Segment
@@ -20,7 +20,7 @@ TOLERANCE = 1e-6
 
 @pytest.fixture(scope="module")
 def cranfield(shared: Path) -> RetrievalSet:
-    return RetrievalSet.read(shared / "data" / "cranfield", Tokenizer(default_stop_words()))
+    return RetrievalSet.read(shared / "data" / "cranfield", Tokenizer(stop_words()))
 
 
 @pytest.fixture(scope="module")

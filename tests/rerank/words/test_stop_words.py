@@ -1,4 +1,7 @@
-from moverank.rerank.words.stop_words import default_stop_words, parse_stop_words
+import pytest
+
+from moverank.rerank.errors import OptionError
+from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 
 # Words of gensim's list that carry the meaning of a text, above all at a help desk.
@@ -13,11 +16,11 @@ CONTRACTIONS = "ain aren couldn d doesn hadn hasn haven isn ll m mustn s shouldn
 def test_the_default_list_is_gensims_without_meaningful_words_and_with_contractions() -> None:
     from gensim.parsing.preprocessing import STOPWORDS  # over a second
 
-    assert default_stop_words() == STOPWORDS.difference(MEANINGFUL.split()).union(CONTRACTIONS.split())
+    assert stop_words() == STOPWORDS.difference(MEANINGFUL.split()).union(CONTRACTIONS.split())
 
 
-def test_default_stop_words() -> None:
-    stop = default_stop_words()
+def test_the_english_list() -> None:
+    stop = stop_words()
     assert {"the", "a", "and", "of", "not", "don", "t", "s", "ll", "ve", "re", "isn"} <= stop
     assert not stop & {"computer", "system", "fire", "mill", "bill", "serious", "cry", "km", "kg", "show", "move"}
     assert 300 < len(stop) < 400
@@ -27,4 +30,12 @@ def test_default_stop_words() -> None:
 
 
 def test_a_stop_list_is_split_as_documents_are() -> None:
-    assert parse_stop_words("Don't\nTHE\n\ne-mail") == {"don", "t", "the", "e", "mail"}
+    assert stop_words(["Don't\nTHE", "e-mail"]) == {"don", "t", "the", "e", "mail"}
+
+
+def test_lists_have_names() -> None:
+    assert stop_words("english") == stop_words()
+    assert stop_words("none") == stop_words([]) == frozenset()
+    for wrong in ("german", "the", 5, [5], None):
+        with pytest.raises(OptionError, match='stop words are "english", "none", or a list of words, not'):
+            stop_words(wrong)  # type: ignore[arg-type]
