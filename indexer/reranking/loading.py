@@ -15,7 +15,7 @@ _Reranker = TypeVar("_Reranker")
 
 def load(make: Callable[..., _Reranker], source: str | Path, options: Mapping[str, Any]) -> _Reranker:
     """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
-    path = str(source)
+    path, options = str(source), {name: value for name, value in options.items() if value is not None}
     if not path.startswith("gensim:") and Collection.exists(path):
         return _from_collection(make, path, options)
     given = dict(options)
@@ -30,11 +30,10 @@ def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping
     with Collection.open(path) as collection:
         own = collection.settings
         stored = stored_options(own)
-        given = {name: value for name, value in options.items() if value is not None}
-        ranking = resolve(given.get("rank"), None, own.ranking)
-        if "frequencies" not in given:
+        ranking = resolve(options.get("rank"), None, own.ranking)
+        if "frequencies" not in options:
             stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
-        return make(collection.embedding, **(stored | given))
+        return make(collection.embedding, **(stored | options))
 
 
 def stored_options(own: Settings) -> dict[str, Any]:

@@ -216,7 +216,8 @@ def numbers() -> Iterator[Case]:
 
 def rankings() -> Iterator[Case]:
     """Yield the same ranking in Python and on the command line, and its name."""
-    made = "from moverank import Collection, Settings; Collection.create('made', Settings(embedding='vectors.txt')).close()"
+    chosen = "Settings(embedding='vectors.txt')"
+    made = f"from moverank import Collection, Settings; Collection.create('made', {chosen}).close()"
     show_all = "for i in made old; do moverank info -i $i --json; done"
     same = f'python -c "{made}"; {show_all} | grep -o \'"title_weight":.*"rank": "[a-z]*"\' | sort -u | wc -l'
     yield Case("settings of Python and of the command line", same, 0, "1")

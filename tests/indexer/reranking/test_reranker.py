@@ -201,7 +201,7 @@ def test_the_defaults_are_those_of_a_collection(embedding: Embedding, tmp_path: 
             hit.key for hit in expected.hits
         ]
     # The candidates are the whole collection, so their document frequencies are the same.
-    ranking = Reranker.load(vectors).rank("the mains plug gets hot", TEXTS)
+    ranking = Reranker.load(vectors, rank=None).rank("the mains plug gets hot", TEXTS)
     assert ranking.ranked_by == expected.ranked_by == Settings().specification
     found = {hit.key: hit.total for hit in ranking.hits}
     for hit in expected.hits:
