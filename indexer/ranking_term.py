@@ -128,8 +128,8 @@ def parse_term(text: str) -> Term:
     if name not in NAMES and not is_encoder(name):
         names = (*NAMES, *installed_names())
         raise UsageError(
-            f"there is no ranking {name!r}{did_you_mean(name, names)}: choose auto, the collection's own, alone, or sums "
-            f"of {', '.join(names)}, or install the package of such an encoder"
+            f"there is no ranking {name!r}{did_you_mean(name, names)}: choose auto, the collection's own, alone, or "
+            f"sums of {', '.join(names)}, or install the package of such an encoder"
         )
     try:
         options = key_values(listed.split(",") if colon else ())

@@ -26,13 +26,15 @@ DEFAULT_K1 = 1.6
 """The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
 
 
-def default_rank(gamma: float, *, english: bool) -> str:
+def default_rank(gamma: float, *, english: bool, skip_gram: bool = False) -> str:
     """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
 
-    It is the best of a grid on eight judged collections: see the manual's page `ranking`.
+    It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by `skip_gram` are
+    weaker evidence of the topic: words count more, the cosine less. See the manual's page `ranking`.
     """
     name, stem = "pwmd" if gamma else "wmd", ",stem=english" if english else ""
-    return f"{name}:mu=20,weights=tfidf+0.5*cover+2*bm25:k1={DEFAULT_K1}{stem}+cosine"
+    cover, words, cosine = ("cover", 3, "0.5*cosine") if skip_gram else ("0.5*cover", 2, "cosine")
+    return f"{name}:mu=20,weights=tfidf+{cover}+{words}*bm25:k1={DEFAULT_K1}{stem}+{cosine}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +90,11 @@ class Settings:
         for name in choices:
             before = getattr(self, name)
             if name not in CHANGEABLE and getattr(changed, name) != before:
+                other = f"another {name.replace('_', ' ')} ({_short(before)})"
+                if name == "stop_words":
+                    other = f"other stop words ({self._stop_list})"
                 raise SettingsError(
-                    f"the collection was made with another {name.replace('_', ' ')} "
-                    f"({self._stop_list if name == 'stop_words' else _short(before)}): "
-                    "leave that option out, or make a new collection"
+                    f"the collection was made with {other}: leave that option out, or make a new collection"
                 )
         return changed
 
@@ -107,7 +110,8 @@ class Settings:
         Words are stemmed as English only with the English stop words.
         """
         if self.rank == AUTO_RANK:
-            return default_rank(self.gamma, english=self._stop_list == ENGLISH)
+            english, skip_gram = self._stop_list == ENGLISH, self.embedding == "train"
+            return default_rank(self.gamma, english=english, skip_gram=skip_gram)
         return self.rank or ("pwmd" if self.gamma else "wmd")
 
     @property

@@ -40,7 +40,7 @@ def stored_options(own: Settings) -> dict[str, Any]:
     """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
     return {
         "stop_words": own.stop_words,
-        "rank": own.rank,
+        "rank": own.specification,
         "gamma": own.gamma,
         "weights": own.weights,
         "title_weight": own.title_weight,

@@ -260,6 +260,7 @@ SUBJECTS = (
     stores,
     files,
     searches,
+    rankings,
     experiments,
     judged,
     outputs,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Settings, SettingsError, UsageError
-from moverank.indexer.settings import CHANGEABLE, check_settings
+from moverank.indexer.settings import CHANGEABLE, check_settings, default_rank
 
 _WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 _SETTINGS = st.builds(
@@ -46,7 +46,8 @@ def test_only_settings_of_derived_files_can_change(name: str) -> None:
     if name in CHANGEABLE:
         assert Settings().changed({name: value}) == replace(Settings(), **{name: value})
     else:
-        with pytest.raises(SettingsError, match=f"made with another {name.replace('_', ' ')}"):
+        message = "other stop words" if name == "stop_words" else f"another {name.replace('_', ' ')}"
+        with pytest.raises(SettingsError, match=f"made with {message}"):
             Settings().changed({name: value})
     assert Settings().changed({name: getattr(Settings(), name)}) == Settings()
 
@@ -101,3 +102,12 @@ def test_word_counts_depend_on_the_stop_words_only() -> None:
     assert Settings(gamma=0.5, embedding="x").tokens_digest() == digest
     assert Settings(stop_words=("a",)).tokens_digest() != digest
     assert Settings(stop_words=("a", "b")).tokens_digest() != Settings(stop_words=("ab",)).tokens_digest()
+
+
+def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
+    ranks = {Settings(embedding=name).specification for name in ("auto", "lsi", "glove.txt")}
+    assert ranks == {default_rank(0.0, english=True)}
+    trained = Settings(embedding="train", gamma=0.5, stop_words="none")
+    assert trained.specification == "pwmd:mu=20,weights=tfidf+cover+3*bm25:k1=1.6+0.5*cosine"
+    assert str(trained.ranking) == trained.specification
+    assert Settings(stop_words=["the"]).specification == default_rank(0.0, english=False)

@@ -76,7 +76,7 @@ def test_no_texts_and_no_known_words(ranker: Reranker) -> None:
 
 
 def test_a_path_is_loaded(vectors_file: Path) -> None:
-    assert _ids(MoverankRanker(str(vectors_file)).rank(world.QUERY, TEXTS, KEYS)) == world.order()
+    assert _ids(MoverankRanker(str(vectors_file), rank="wmd").rank(world.QUERY, TEXTS, KEYS)) == world.order()
 
 
 def test_invalid_arguments_are_named(ranker: Reranker) -> None:
