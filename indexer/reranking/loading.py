@@ -33,7 +33,7 @@ def _from_collection(make: Callable[..., _Reranker], path: str, options: Mapping
         ranking = resolve(options.get("rank"), None, own.ranking)
         if "frequencies" not in options:
             stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
-        return make(collection.embedding, **(stored | options))
+        return make(collection.embedding, **{**stored, **options})
 
 
 def stored_options(own: Settings) -> dict[str, Any]:
