@@ -9,7 +9,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import BAG_OPTIONS, PRIOR, TRANSPORT, ScorerChoice, Term, Weights, parse_term
 from moverank.rerank.distance.mutual_proximity import Kind
 from moverank.rerank.ranking import AUTO_RANK, Distance
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers import is_scorer
 
 PAPER_GAMMA = 0.75
 """The sensitivity of Trapp et al. 2017 (section 5), the default of P-WMD."""
@@ -64,7 +64,7 @@ class RankingSpec:
     @property
     def compares_vectors(self) -> bool:
         """Return whether any term compares words by their vectors."""
-        return any(SCORERS[term.name].needs_vectors if term.scorer else term.name != PRIOR for term in self.terms)
+        return any(term.scorer.kind.needs_vectors if term.scorer else term.name != PRIOR for term in self.terms)
 
     @property
     def distances(self) -> tuple[Term, ...]:
@@ -138,4 +138,4 @@ def scorer_named(typed: str) -> ScorerChoice | None:
 
     Raises UsageError for invalid options.
     """
-    return parse_term(typed).scorer if typed.partition(":")[0] in SCORERS else None
+    return parse_term(typed).scorer if is_scorer(typed.partition(":")[0]) else None

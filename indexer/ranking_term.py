@@ -8,13 +8,15 @@ from typing import Literal, NamedTuple, get_args
 from moverank.indexer.errors import UsageError
 from moverank.rerank.distance.mutual_proximity import KINDS, Kind
 from moverank.rerank.encoders.encoder_registry import ENCODERS, is_encoder
+from moverank.rerank.encoders.encoder_registry import PLUG_INS as ENCODERS_OF_PACKAGES
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
-from moverank.rerank.encoders.installed_encoders import installed_names
 from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import DISTANCES, Distance
-from moverank.rerank.scorers import SCORERS
+from moverank.rerank.scorers import SCORERS, Scorer, is_scorer
 from moverank.rerank.scorers import choose as choose_scorer
+from moverank.rerank.scorers import named as named_scorer
+from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
 from moverank.rerank.words.stems import LANGUAGES
 
 Weights = Literal["tf", "tfidf"]
@@ -36,11 +38,12 @@ _IN_WORDS: Mapping[str, str] = {
 PRIOR_SCALES = ("log", "linear")
 TRANSPORT = ("wmd", "pwmd")
 BAG_OPTIONS = ("gamma", "weights")
+_SCORER_OPTIONS = ("gamma", "stem")
 _NO_ENCODERS = {*DISTANCES, COSINE, *SCORERS, VECTOR, PRIOR}
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(DISTANCES, (*BAG_OPTIONS, "mu")),
     **dict.fromkeys(TRANSPORT, (*BAG_OPTIONS, "mu", "proximity")),
-    **dict.fromkeys(SCORERS, ("gamma", "stem")),
+    **dict.fromkeys(SCORERS, _SCORER_OPTIONS),
     **dict.fromkeys((COSINE, *ENCODERS), BAG_OPTIONS),
     VECTOR: (),
     PRIOR: ("field", "scale"),
@@ -54,6 +57,11 @@ class ScorerChoice(NamedTuple):
     name: str
     options: tuple[tuple[str, str], ...] = ()
     stem: str | None = None
+
+    @property
+    def kind(self) -> type[Scorer]:
+        """Return the class, built-in or of another package."""
+        return named_scorer(self.name)
 
 
 class EncoderChoice(NamedTuple):
@@ -88,8 +96,8 @@ class Term:
     @property
     def words(self) -> str:
         """Return what the term compares, in words; of a prior its field, of another package's encoder its name."""
-        if self.name in SCORERS:
-            return "related words" if SCORERS[self.name].needs_vectors else "shared words"
+        if self.scorer:
+            return "related words" if self.scorer.kind.needs_vectors else "shared words"
         return dict(self.options)["field"] if self.name == PRIOR else _IN_WORDS.get(self.name, self.name)
 
     @property
@@ -112,30 +120,43 @@ class Term:
 
     @property
     def scorer(self) -> ScorerChoice | None:
-        """Return the scorer, None for another term."""
-        return ScorerChoice(self.name, self.own, dict(self.options).get("stem")) if self.name in SCORERS else None
+        """Return the scorer, built-in or of another package, None for another term."""
+        return ScorerChoice(self.name, self.own, dict(self.options).get("stem")) if _is_scorer(self.name) else None
 
     @property
     def encoder(self) -> EncoderChoice | None:
         """Return the encoder, built-in or of another package, None for another term."""
-        return None if self.name in _NO_ENCODERS else EncoderChoice(self.name, self.own)
+        return EncoderChoice(self.name, self.own) if _is_encoder(self.name) else None
+
+
+def _is_scorer(name: str) -> bool:
+    return name in SCORERS if name in NAMES else is_scorer(name)
+
+
+def _is_encoder(name: str) -> bool:
+    return name not in _NO_ENCODERS and not _is_scorer(name)
+
+
+def _common(name: str) -> tuple[str, ...]:
+    """Return the options of a term that are not those of its scorer or encoder."""
+    return _OPTIONS[name] if name in NAMES else _SCORER_OPTIONS if is_scorer(name) else BAG_OPTIONS
 
 
 def parse_term(text: str) -> Term:
     """Parse a term, perhaps with a weight: `0.5*bm25`. Raises UsageError for an unknown name or option."""
     weight, times, rest = text.partition("*")
     name, colon, listed = (rest if times else text).strip().partition(":")
-    if name not in NAMES and not is_encoder(name):
-        names = (*NAMES, *installed_names())
+    if name not in NAMES and not is_scorer(name) and not is_encoder(name):
+        names = (*NAMES, *SCORERS_OF_PACKAGES.names(), *ENCODERS_OF_PACKAGES.names())
         raise UsageError(
             f"there is no ranking {name!r}{did_you_mean(name, names)}: choose auto, the collection's own, alone, or "
-            f"sums of {', '.join(names)}, or install the package of such an encoder"
+            f"sums of {', '.join(names)}, or install the package of such a scorer or encoder"
         )
     try:
         options = key_values(listed.split(",") if colon else ())
     except OptionError as error:
         raise UsageError(f"{text!r}: the option {error}") from error
-    common = {key: options[key] for key in _OPTIONS.get(name, BAG_OPTIONS) if key in options}
+    common = {key: options[key] for key in _common(name) if key in options}
     own = {key: value for key, value in options.items() if key not in common}
     _check_values(name, common)
     _check_own(name, own)
@@ -160,7 +181,7 @@ def _check_values(name: str, common: Mapping[str, str]) -> None:
         raise UsageError(f"there are no stems for {common['stem']!r}{similar}: choose {', '.join(LANGUAGES)}")
     if common.get("scale", PRIOR_SCALES[0]) not in PRIOR_SCALES:
         raise UsageError(f"the scale of a prior is {' or '.join(PRIOR_SCALES)}, not {common['scale']!r}")
-    if "stem" in common and SCORERS[name].needs_vectors:
+    if "stem" in common and named_scorer(name).needs_vectors:
         raise UsageError(f"{name} compares words by their vectors: leave stem out")
     if "mu" in common and "proximity" in common:
         raise UsageError("mutual proximity has no shrinkage by length: leave mu or proximity out")
@@ -170,15 +191,14 @@ def _check_values(name: str, common: Mapping[str, str]) -> None:
 
 def _check_own(name: str, own: Mapping[str, str]) -> None:
     """Raise UsageError for options that a term does not have, and for invalid values of a scorer or encoder."""
-    if name in SCORERS:
-        every = {*_OPTIONS[name]}.union(option.name for option in SCORERS[name].options)
-        for option in own.keys() - every:
-            if similar := did_you_mean(option, every):
-                raise UsageError(f"{name} has no option {option!r}{similar}: choose {', '.join(sorted(every))}")
     try:
-        if name in SCORERS:
+        if _is_scorer(name):
+            every = {*_common(name)}.union(option.name for option in named_scorer(name).options)
+            for option in own.keys() - every:
+                if similar := did_you_mean(option, every):
+                    raise UsageError(f"{name} has no option {option!r}{similar}: choose {', '.join(sorted(every))}")
             choose_scorer(name, own)
-        elif name not in _NO_ENCODERS:
+        elif _is_encoder(name):
             choose_encoder(name, own)
         elif own:
             known, option = ", ".join(_OPTIONS[name]) or "it has none", next(iter(own))

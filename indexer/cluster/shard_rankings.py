@@ -5,7 +5,6 @@ from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.ranking_term import VECTOR
 from moverank.indexer.settings import Settings
-from moverank.rerank.scorers import SCORERS
 
 _INSTEAD = "rank by distances, cosine, word counts (bm25, tfidf, ...) or fields, or put all documents in one collection"
 
@@ -18,7 +17,7 @@ def checked_ranking(ranking: RankingSpec, settings: Settings) -> RankingSpec:
     """
     for term in ranking.terms:
         fitted = term.encoder is not None or (term.name == VECTOR and settings.encoder != GIVEN)
-        compares = term.scorer is not None and SCORERS[term.name].needs_vectors
+        compares = term.scorer is not None and term.scorer.kind.needs_vectors
         if fitted or compares or term.proximity:
             raise UsageError(f"shards cannot rank by {term}: {_INSTEAD}")
     return ranking

@@ -9,7 +9,7 @@ from moverank.indexer.evaluation.rankers import ExhaustiveRanker
 from moverank.indexer.progress import Progress
 from moverank.indexer.reranking.counted_texts import Texts
 from moverank.rerank.runtime.threads import single_threaded_blas
-from moverank.rerank.scorers import SCORERS, Statistics, TermCounts, TermQuery, WordVectors, choose
+from moverank.rerank.scorers import Statistics, TermCounts, TermQuery, WordVectors, choose
 
 
 class ScorerRanker(ExhaustiveRanker):
@@ -30,7 +30,7 @@ class ScorerRanker(ExhaustiveRanker):
         statistics = Statistics(len(pool), float(amounts.sum()), self._frequencies[used], self._totals[used])
         with single_threaded_blas():
             self._scorer = self._kind.fit(counts, statistics, options)
-        self._sign = 1.0 if SCORERS[name].ascending else -1.0
+        self._sign = 1.0 if self._kind.ascending else -1.0
 
     def distances(self, queries: Texts, progress: Progress) -> Iterator[NDArray[np.float64]]:
         """See `Ranker.distances`."""

@@ -14,7 +14,6 @@ from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 from moverank.rerank.ranking import StageCounts
-from moverank.rerank.scorers import SCORERS
 
 
 def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
@@ -28,7 +27,7 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     if np.isfinite(query.within):  # of a scorer that is a distance
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
-    ascending = SCORERS[scorer.name].ascending
+    ascending = scorer.kind.ascending
     floor = _floor(view, chosen, 0.0 if ascending else -np.inf)
     proven, error = certificate(-nearness, np.empty(0), floor, query.k, query.within)
     proof = (proven, _scope(proven=proven), counts, error, time.monotonic() - began)

@@ -17,7 +17,6 @@ from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.ranking import TermScale
-from moverank.rerank.scorers import SCORERS
 
 _Floats = NDArray[np.float64]
 
@@ -147,7 +146,7 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Known
     order = np.argsort(scored.ids, kind="stable")
     ids, nearness = scored.ids[order], scored.nearness[order]
     related = None if scored.unrelated is None else nearness > scored.unrelated
-    if SCORERS[scorer.name].ascending:
+    if scorer.kind.ascending:
         return KnownPart(term, ids, np.maximum(-nearness, 0.0), -nearness, related)
     others = nearness[~view.scores.same(scorer, gamma, terms)[order] & (ids != query.without)]
     worst, best = span(query.peers, float(others.min(initial=np.inf)), float(others.max(initial=-np.inf)))

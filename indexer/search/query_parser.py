@@ -29,7 +29,7 @@ from moverank.indexer.snapshot.stage_vectors import stored_vectors
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.scorers import SCORERS, WordVectors
+from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.unknown import UNKNOWN
@@ -63,7 +63,7 @@ class QueryParser:
         """
         ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
         scorer = ranking.single_scorer
-        if scorer and options.max_distance is not None and not SCORERS[scorer.name].ascending:
+        if scorer and options.max_distance is not None and not scorer.kind.ascending:
             raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
         if scorer and options.budget is not None:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")

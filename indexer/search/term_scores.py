@@ -18,7 +18,6 @@ from moverank.indexer.snapshot.stem_cache import StemTable, cached_stems
 from moverank.indexer.snapshot.translation_cache import cached_normalisers
 from moverank.rerank.bags.lookup import lookup
 from moverank.rerank.scorers import (
-    SCORERS,
     Scorer,
     Statistics,
     TermCounts,
@@ -111,7 +110,7 @@ class TermScores:
     def score(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> ScoredDocuments:
         """Score all documents for the words of `query` by the scorer `choice`, with parts weighted by `gamma`."""
         scorers = self._fitted(choice, gamma)
-        sign = -1.0 if SCORERS[choice.name].ascending else 1.0
+        sign = -1.0 if choice.kind.ascending else 1.0
         counted, query = self._compared(choice, gamma, query)
         larger = self._frequencies.of_query(query.texts, choice.stem, gamma) if self._frequencies else None
         statistics = counted.of_words(query.ids) if larger is None else larger
@@ -237,7 +236,7 @@ class TermScores:
         return self._scorers[choice, gamma]
 
     def _fit(self, choice: ScorerChoice, segment: int, counted: CountedTerms) -> Scorer:
-        scorer, options = SCORERS[choice.name], dict(choice.options)
+        scorer, options = choice.kind, dict(choice.options)
         part, own = self._parts[segment], counted.segments[segment]
         statistics = counted.of_words(own.vocabulary)
         if scorer is Bm25:

@@ -5,19 +5,21 @@ from importlib import import_module
 from types import MappingProxyType
 
 from moverank.rerank.encoders.encoder import Encoder
-from moverank.rerank.encoders.installed_encoders import installed, installed_names
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import check_options, did_you_mean
+from moverank.rerank.plug_ins import PlugIns
 
 ENCODERS: Mapping[str, str] = MappingProxyType(
     {"centroid": "Centroid", "fisher": "Fisher", "lsi": "Lsi", "lda": "Lda", "msda": "Msda", "ccg": "Ccg"}
 )
 """The class of each encoder by its name on the command line, which is also the name of its module."""
+PLUG_INS = PlugIns[Encoder]("encoder", ("fit", "encode", "state", "restore"), EncoderError)
+"""The encoders of other packages."""
 
 
 def is_encoder(name: str) -> bool:
     """Return whether there is an encoder of that name."""
-    return name in ENCODERS or name in installed_names()
+    return name in ENCODERS or name in PLUG_INS.names()
 
 
 def named(name: str) -> type[Encoder]:
@@ -26,9 +28,9 @@ def named(name: str) -> type[Encoder]:
     Raises EncoderError for an unknown name, and for a class that cannot be loaded.
     """
     if name not in ENCODERS:
-        found = installed(name)
+        found = PLUG_INS.named(name)
         if found is None:
-            names = (*ENCODERS, *installed_names())
+            names = (*ENCODERS, *PLUG_INS.names())
             raise EncoderError(
                 f"there is no encoder {name!r}{did_you_mean(name, names)}: choose {', '.join(names)}, or install the "
                 "package that provides it"

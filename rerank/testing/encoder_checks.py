@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.errors import EncoderError
-from moverank.rerank.options import Choice, Option, Switch, check_options
+from moverank.rerank.options import Option, check_options
+from moverank.rerank.testing.requirements import error_of, invalid_options, require
 from moverank.rerank.testing.sample_documents import (
     alone,
     make_documents,
@@ -40,13 +41,13 @@ def check_encoder(encoder: type[Encoder], options: Options | None = None) -> Non
 
 def check_declarations(encoder: type[Encoder], options: Options) -> None:
     """Check the name, the options and the properties."""
-    _require(bool(encoder.name) and encoder.name.isidentifier(), f"name must be an identifier, not {encoder.name!r}")
+    require(bool(encoder.name) and encoder.name.isidentifier(), f"name must be an identifier, not {encoder.name!r}")
     declared = all(isinstance(option, Option) for option in encoder.options)
-    _require(declared, "options must be a tuple of Integer, Number, Choice and Switch of moverank.rerank.options")
+    require(declared, "options must be a tuple of Integer, Number, Choice and Switch of moverank.rerank.options")
     check_options(encoder.name, encoder.options, options, EncoderError)
     fitted = encoder.fit(random_documents(0), options)
-    _require(fitted.metric in ("l2", "ip"), f"metric must be 'l2' or 'ip', not {fitted.metric!r}")
-    _require(isinstance(fitted.dim, int) and fitted.dim > 0, f"dim must be an int above 0, not {fitted.dim!r}")
+    require(fitted.metric in ("l2", "ip"), f"metric must be 'l2' or 'ip', not {fitted.metric!r}")
+    require(isinstance(fitted.dim, int) and fitted.dim > 0, f"dim must be an int above 0, not {fitted.dim!r}")
 
 
 def check_vectors(encoder: type[Encoder], options: Options) -> None:
@@ -60,15 +61,15 @@ def check_vectors(encoder: type[Encoder], options: Options) -> None:
 def check_vectors_of(fitted: Encoder, batch: Documents) -> None:
     """Check the vectors of a batch: float32, of shape (n, dim), C-contiguous, finite, and for "ip" of length 1 or 0."""
     vectors = fitted.encode(batch)
-    _require(vectors.dtype == np.float32, f"encode must return float32, not {vectors.dtype}")
+    require(vectors.dtype == np.float32, f"encode must return float32, not {vectors.dtype}")
     expected = (len(batch), fitted.dim)
-    _require(vectors.shape == expected, f"encode must return the shape (n, dim) {expected}, not {vectors.shape}")
-    _require(vectors.flags.c_contiguous, "encode must return a C-contiguous array")
-    _require(bool(np.all(np.isfinite(vectors))), "encode returned a number that is not finite")
+    require(vectors.shape == expected, f"encode must return the shape (n, dim) {expected}, not {vectors.shape}")
+    require(vectors.flags.c_contiguous, "encode must return a C-contiguous array")
+    require(bool(np.all(np.isfinite(vectors))), "encode returned a number that is not finite")
     if fitted.metric == "ip":
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
         unit = bool(np.all(np.abs(lengths[lengths > 0] - 1) < _UNIT))
-        _require(unit, "vectors compared by inner product ('ip') must have length 1, or 0")
+        require(unit, "vectors compared by inner product ('ip') must have length 1, or 0")
 
 
 def check_independent_rows(encoder: type[Encoder], options: Options) -> None:
@@ -95,7 +96,7 @@ def check_independent_rows_of(fitted: Encoder, batch: Documents) -> None:
 def check_reproducible_fits(encoder: type[Encoder], options: Options) -> None:
     """Check that two fits to the same documents are the same."""
     one, other = (encoder.fit(random_documents(3), options) for _ in range(2))
-    _require(fingerprint(one) == fingerprint(other), "two fits to the same documents must have the same state")
+    require(fingerprint(one) == fingerprint(other), "two fits to the same documents must have the same state")
     batch = random_documents(4)
     _require_bits(other.encode(batch), one.encode(batch), "by a second fit to the same documents")
 
@@ -105,11 +106,11 @@ def check_state(encoder: type[Encoder], options: Options) -> None:
     fitted = encoder.fit(random_documents(5), options)
     state = stored_state(fitted)
     numeric = all(array.dtype.kind in "biuf" for array in state.values())
-    _require(numeric, "state must hold arrays of numbers only: they are stored without pickle")
+    require(numeric, "state must hold arrays of numbers only: they are stored without pickle")
     restored = encoder.restore(state)
     same = (restored.dim, restored.metric) == (fitted.dim, fitted.metric)
-    _require(same, "a restored encoder must have the same dim and metric")
-    _require(fingerprint(restored) == fingerprint(fitted), "a restored encoder must have the same state")
+    require(same, "a restored encoder must have the same dim and metric")
+    require(fingerprint(restored) == fingerprint(fitted), "a restored encoder must have the same state")
     batch = random_documents(6, n=25, v=90)
     _require_bits(restored.encode(batch), fitted.encode(batch), "by the restored encoder")
 
@@ -119,7 +120,7 @@ def check_encoding_changes_nothing(encoder: type[Encoder], options: Options) -> 
     fitted = encoder.fit(random_documents(8), options)
     before, first = fingerprint(fitted), fitted.encode(random_documents(8))
     fitted.encode(random_documents(9, v=100))
-    _require(fingerprint(fitted) == before, "encode must not change the state")
+    require(fingerprint(fitted) == before, "encode must not change the state")
     _require_bits(fitted.encode(random_documents(8)), first, "after encoding others")
 
 
@@ -132,7 +133,7 @@ def check_degenerate_documents(encoder: type[Encoder], options: Options) -> None
         for training in (single, equal):
             fitted = encoder.fit(training, options)
             for batch in (single, equal):
-                _require(bool(np.all(np.isfinite(fitted.encode(batch)))), f"not finite for word vectors of {value:g}")
+                require(bool(np.all(np.isfinite(fitted.encode(batch)))), f"not finite for word vectors of {value:g}")
 
 
 def check_no_documents(encoder: type[Encoder], options: Options) -> None:
@@ -141,7 +142,7 @@ def check_no_documents(encoder: type[Encoder], options: Options) -> None:
     empty = Documents(Bags.of([]), np.empty(0), np.empty(0, np.int64), np.empty((0, 6), np.float32))
     for none in (random_documents(0).take(np.empty(0, np.int64)), empty):
         shape, expected = fitted.encode(none).shape, (0, fitted.dim)
-        _require(shape == expected, f"encode must return the shape {expected} for no documents, not {shape}")
+        require(shape == expected, f"encode must return the shape {expected} for no documents, not {shape}")
 
 
 def check_default_options(encoder: type[Encoder], _options: Options) -> None:
@@ -159,23 +160,20 @@ def check_invalid_states(encoder: type[Encoder], options: Options) -> None:
             bad["is not finite"] = np.full_like(array, np.nan)
         for fault, changed in bad.items():
             state = {other: value for other, value in good.items() if other != name}
-            error = _error_of(encoder.restore, state if changed is None else state | {name: changed})
-            _require(isinstance(error, EncoderError), f"restore must raise EncoderError: {name!r} {fault}: {error!r}")
-            _require(repr(name) in str(error), f"restore must name {name!r} if it {fault}: {error}")
+            error = error_of(encoder.restore, state if changed is None else state | {name: changed})
+            require(isinstance(error, EncoderError), f"restore must raise EncoderError: {name!r} {fault}: {error!r}")
+            require(repr(name) in str(error), f"restore must name {name!r} if it {fault}: {error}")
         if array.ndim:
-            error = _error_of(encoder.restore, good | {name: array[:0]})
-            _require(
-                isinstance(error, EncoderError), f"restore must raise EncoderError if {name!r} is empty: {error!r}"
-            )
+            error = error_of(encoder.restore, good | {name: array[:0]})
+            require(isinstance(error, EncoderError), f"restore must raise EncoderError if {name!r} is empty: {error!r}")
 
 
 def check_invalid_options(encoder: type[Encoder], _options: Options) -> None:
     """Check that `fit` raises EncoderError for an unknown option and for invalid values."""
-    bad = [("nope", "1"), *((option.name, text) for option in encoder.options for text in _invalid_values(option))]
-    for name, text in bad:
-        error = _error_of(lambda given: encoder.fit(random_documents(0), given), {name: text})
+    for name, text in invalid_options(encoder.options):
+        error = error_of(lambda given: encoder.fit(random_documents(0), given), {name: text})
         what = f"fit must raise EncoderError for {name}={text}, as check_options does, not {error!r}"
-        _require(isinstance(error, EncoderError) and name in str(error), what)
+        require(isinstance(error, EncoderError) and name in str(error), what)
 
 
 ENCODER_CHECKS: tuple[Check, ...] = (
@@ -208,25 +206,5 @@ def stored_state(fitted: Encoder) -> dict[str, NDArray[Any]]:
         return {name: read[name] for name in read.files}
 
 
-def _invalid_values(option: Option) -> list[str]:
-    if isinstance(option, Switch | Choice):
-        return ["", "maybe", "YES"]
-    return ["", "x", "nan", "1e", str(option.high + 1), str(option.low - 1), "1_0", "\u0661"]
-
-
-def _error_of(call: Callable[[Any], object], argument: object) -> Exception | None:
-    """Return the exception that a call raises, None if it raises none."""
-    try:
-        call(argument)
-    except Exception as error:  # noqa: BLE001 - which one it is is what is checked
-        return error
-    return None
-
-
-def _require(fulfilled: bool, requirement: str) -> None:
-    if not fulfilled:
-        raise AssertionError(requirement)
-
-
 def _require_bits(vectors: NDArray[np.float32], expected: NDArray[np.float32], where: str) -> None:
-    _require(vectors.tobytes() == expected.tobytes(), f"a document's vector must have the same bits {where}")
+    require(vectors.tobytes() == expected.tobytes(), f"a document's vector must have the same bits {where}")

@@ -111,7 +111,7 @@ def judged() -> Iterator[Case]:
     knn = "moverank evaluate knn -i knn --times 1 -k 1 --method bow --method wcd --predictions p.csv > table"
     classified = f"{labels}; moverank index labelled.jsonl -i knn --embedding vectors.txt 2>&1 >/dev/null; {knn}"
     yield Case("predictions of evaluate knn", f"{classified}; head -1 p.csv", 0, "split,key,label,bow,wcd")
-    yield Case("p of evaluate knn", f"{classified}; head -1 table", 0, "method  error  deviation       p")
+    yield Case("p of evaluate knn", f"{classified}; head -1 table", 0, "error  deviation       p  k")
     run = "printf 'd1 Q0 d2 1 3 x\\nd1 Q0 d9 2 1 x\\nd2 Q0 d9 1 3 x\\nd2 Q0 d3 2 1 x\\n' > run"
     scores = f"{run}; moverank evaluate retrieval -i old --qrels qrels --candidates run --method vector --measure map"
     yield Case("the engine's scores as a term", scores, 0, "vector  0.7500")

@@ -12,9 +12,9 @@ from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
+from moverank.rerank.testing.sample_counts import Counts
 from moverank.rerank.words.unknown import UNKNOWN
 from tests.benchmarks.retrieval_sets import Rankings, RetrievalSet, order
-from tests.rerank.scorers.counted import Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

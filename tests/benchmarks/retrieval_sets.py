@@ -16,10 +16,10 @@ from moverank import Embedding
 from moverank.indexer.readers.judgments import read_qrels
 from moverank.rerank.evaluation.judgments import Judgments, join_run
 from moverank.rerank.evaluation.measures import average_precision
+from moverank.rerank.testing.sample_counts import Counted, Counts
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.unknown import UNKNOWN
 from tests.benchmarks.common import gzip_records
-from tests.rerank.scorers.counted import Counted, Counts
 
 SETS = ("cranfield", "cisi", "med", "scifact")
 Rankings = Mapping[str, Sequence[str]]

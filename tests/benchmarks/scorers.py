@@ -23,6 +23,7 @@ from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS
 from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
 from moverank.rerank.scorers import SCORERS
+from moverank.rerank.testing.sample_counts import Counted, Segment
 from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
@@ -36,7 +37,6 @@ from tests.benchmarks.retrieval_sets import (
     word_vectors,
     write_trec,
 )
-from tests.rerank.scorers.counted import Counted, Segment
 
 BM25 = {"cranfield": 0.401, "cisi": 0.171, "med": 0.515, "scifact": 0.633}
 """Targets of plain BM25, within `ALLOWED`: each word of a query counts once, `k3=0`.

@@ -6,9 +6,9 @@ import pytest
 from moverank import Document
 from moverank.indexer.evaluation.corpus import Corpus
 from moverank.rerank.scorers import SCORERS
+from moverank.rerank.testing.sample_counts import Counted
 from tests.indexer.evaluation.ranked import QUERY, ranked
 from tests.indexer.world import TABLE
-from tests.rerank.scorers.counted import Counted
 
 
 @pytest.mark.parametrize("name", SCORERS)

@@ -1,4 +1,4 @@
-"""Packages with encoders: built and installed by pip, or only the metadata of an installed one."""
+"""Packages with encoders and scorers: built and installed by pip, or only the metadata of an installed one."""
 
 import subprocess
 import sys
@@ -7,14 +7,14 @@ from pathlib import Path
 from tests.contracts.documentation import PAGES, examples
 
 
-def write_example(directory: Path) -> Path:
-    """Write the package of the manual's page `encoders`, and return its directory."""
+def write_example(directory: Path, name: str = "maxpool") -> Path:
+    """Write the packages of the manual's page `encoders`, and return the directory of the one called `name`."""
     for example in examples(PAGES["encoders"]):
         if example.kind == "file":
             path = directory / example.info.split()[1]
             path.parent.mkdir(exist_ok=True, parents=True)
             path.write_text(example.text)
-    return directory / "maxpool"
+    return directory / name
 
 
 def install(package: Path, target: Path) -> Path:
@@ -26,13 +26,15 @@ def install(package: Path, target: Path) -> Path:
     return target
 
 
-def write_installed(directory: Path, package: str, entry_points: dict[str, str], **modules: str) -> Path:
+def write_installed(
+    directory: Path, package: str, entry_points: dict[str, str], group: str = "encoders", **modules: str
+) -> Path:
     """Write an installed package, its entry points and its modules by name, and return `directory`."""
     information = directory / f"{package}-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     lines = [f"{name} = {value}" for name, value in entry_points.items()]
-    (information / "entry_points.txt").write_text("\n".join(["[moverank.encoders]", *lines, ""]))
+    (information / "entry_points.txt").write_text("\n".join([f"[moverank.{group}]", *lines, ""]))
     for name, text in modules.items():
         (directory / f"{name}.py").write_text(text)
     return directory

@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moverank.rerank.encoders import installed_encoders
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.encoder_registry import choose, is_encoder, named
+from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose, is_encoder, named
 from moverank.rerank.encoders.fisher import Fisher
-from moverank.rerank.encoders.installed_encoders import installed_names
 from moverank.rerank.errors import EncoderError
 from moverank.testing import ENCODER_CHECKS, check_encoder
 from tests.contracts.example_files import write_files
@@ -80,7 +78,7 @@ def test_an_installed_encoder_is_used_from_the_command_line(
 
     def call(*arguments: str, path: Path | None = package / "installed") -> Answer:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(installed_encoders, "_loaded", {})
+            patch.setattr(PLUG_INS, "_loaded", {})
             if path:
                 patch.syspath_prepend(path)
             return moverank(*arguments, "-i", "x")
@@ -166,7 +164,7 @@ def test_a_broken_package_does_no_harm_to_others(tmp_path: Path, place: Path) ->
 
 def test_no_package_replaces_a_built_in_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(write_installed(tmp_path, "bad-encoders", {"fisher": "gone:Encoder"}))
-    assert "fisher" in installed_names()
+    assert "fisher" in PLUG_INS.names()
     assert named("fisher") is Fisher
 
 

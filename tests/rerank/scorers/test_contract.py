@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.scorers import SCORERS
+from moverank.rerank.testing.sample_counts import Counted, Counts
+from moverank.testing import SCORER_CHECKS
 from tests import naive_scorers
 from tests.rerank.problems import VECTORS, make_vectors
-from tests.rerank.scorers.counted import Counted, Counts
 
 CASES: list[tuple[str, Mapping[str, str]]] = [
     ("bow", {}),
@@ -167,20 +168,9 @@ def test_an_identical_text_is_the_nearest(
 
 
 @every_case
-def test_ascending_is_the_order_of_the_scores(name: str, options: Mapping[str, str]) -> None:
-    query = {"cat": 2.0, "mat": 1.0}
-    vectors = {"cat": [1, 0, 0], "mat": [0.6, 0.8, 0], "law": [0, 0, 1], "tax": [0, -0.6, 0.8]}
-    documents: list[Counts] = [{"law": 2.0, "tax": 1.0}, query, {"law": 1.0, "tax": 2.0}, {"law": 1.0}, {}]
-    collection = Counted(documents, {word: np.array(row, np.float32) for word, row in vectors.items()})
-    scores = collection.segment().score(name, options, query)
-    best = np.argmin(scores) if SCORERS[name].ascending else np.argmax(scores)
-    assert best == 1
-
-
-@every_case
-def test_no_documents_have_no_scores(name: str, options: Mapping[str, str]) -> None:
-    segment = Counted([], {"cat": np.ones(2, np.float32)}).segment()
-    assert segment.score(name, options, {"cat": 1.0}).shape == (0,)
+@pytest.mark.parametrize("check", SCORER_CHECKS)
+def test_the_contract_of_plug_ins_holds(check: Callable[..., None], name: str, options: Mapping[str, str]) -> None:
+    check(SCORERS[name], options)
 
 
 @every_case

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.rerank.scorers.counted import Counted, Counts
+from moverank.rerank.testing.sample_counts import Counted, Counts
 
 LARGE = 10.0
 

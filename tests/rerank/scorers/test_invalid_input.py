@@ -12,7 +12,7 @@ import pytest
 
 from moverank.rerank.errors import RerankError, ScorerError
 from moverank.rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose
-from tests.rerank.scorers.counted import Counted
+from moverank.rerank.testing.sample_counts import Counted
 
 ROOT = Path(__file__).resolve().parents[3]
 SEGMENT = Counted([{"a": 1.0, "b": 2.0}, {"b": 1.0}], {"a": np.ones(3, np.float32)}).segment()

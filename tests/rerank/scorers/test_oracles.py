@@ -10,10 +10,10 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from moverank.rerank.testing.sample_counts import Counted, Counts, Segment
 from moverank.rerank.words.stop_words import stop_words
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.retrieval_sets import RetrievalSet
-from tests.rerank.scorers.counted import Counted, Counts, Segment
 
 TOLERANCE = 1e-6
 

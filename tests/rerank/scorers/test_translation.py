@@ -17,9 +17,9 @@ from moverank.rerank.scorers import (
     word_vectors,
 )
 from moverank.rerank.scorers.translation import Translation
+from moverank.rerank.testing.sample_counts import Counted
 from tests.naive import cosine
 from tests.rerank.problems import make_vectors
-from tests.rerank.scorers.counted import Counted
 from tests.rerank.scorers.test_contract import collections, examples
 
 SMOOTHINGS = [{}, {"mu": "2"}, {"smoothing": "jelinek-mercer"}, {"smoothing": "jelinek-mercer", "self": "0.9"}]

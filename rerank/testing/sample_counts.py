@@ -1,4 +1,4 @@
-"""Collections of counted texts, with the segments and queries that scorers take."""
+"""Collections of counted texts, with the segments and queries that scorers take, as a search makes them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +31,7 @@ class Counted:
 
     @cached_property
     def document_frequencies(self) -> dict[str, int]:
+        """Return the number of documents with each term."""
         frequencies: dict[str, int] = {}
         for document in self.documents:
             for term in document:
@@ -39,6 +40,7 @@ class Counted:
 
     @cached_property
     def collection_frequencies(self) -> dict[str, float]:
+        """Return the sum of the counts of each term."""
         frequencies: dict[str, float] = {}
         for document in self.documents:
             for term, count in document.items():
@@ -46,6 +48,7 @@ class Counted:
         return frequencies
 
     def word_vectors(self, terms: Sequence[str]) -> WordVectors:
+        """Return the vectors of terms; those without one are not known."""
         dim = len(next(iter(self.vectors.values()), np.zeros(1)))
         # The row of an unknown term must have no effect.
         rows = [self.vectors.get(term, np.full(dim, 0.5, np.float32)) for term in terms]
@@ -73,10 +76,12 @@ class Segment:
 
     @cached_property
     def ids(self) -> dict[str, int]:
+        """Return the id of each term."""
         return {term: i for i, term in enumerate(self.terms)}
 
     @cached_property
     def counts(self) -> TermCounts:
+        """Return the counts of the documents."""
         rows = [
             sorted((self.ids[term], count) for term, count in self.collection.documents[row].items())
             for row in self.rows
@@ -91,6 +96,7 @@ class Segment:
 
     @cached_property
     def statistics(self) -> Statistics:
+        """Return the statistics of the whole collection for the terms."""
         whole = self.collection
         return Statistics(
             len(whole.documents),
@@ -100,6 +106,7 @@ class Segment:
         )
 
     def query(self, counts: Counts) -> TermQuery:
+        """Return a query of counts by term."""
         terms, whole = list(counts), self.collection
         return TermQuery(
             np.array([self.ids.get(term, -1) for term in terms], np.int32),
@@ -109,9 +116,12 @@ class Segment:
             whole.word_vectors(terms),
         )
 
-    def fit(self, name: str, options: Mapping[str, str]) -> Scorer:
-        """Return a fitted scorer; `Translation` gets the normalisers over the vocabulary of the whole collection."""
-        kind = choose(name, options)
+    def fit(self, scorer: str | type[Scorer], options: Mapping[str, str]) -> Scorer:
+        """Return a scorer, named or given as a class, that is fitted to the segment.
+
+        `Translation` gets the normalisers over the vocabulary of the whole collection.
+        """
+        kind = choose(scorer, options) if isinstance(scorer, str) else scorer
         whole = sorted(self.collection.document_frequencies)
         if kind is not Translation or set(whole) == set(self.terms):
             return kind.fit(self.counts, self.statistics, options)
@@ -120,5 +130,6 @@ class Segment:
         normalisers = np.array([sums[term] for term in self.terms], np.float64)
         return Translation.fit(self.counts, self.statistics, options, normalisers)
 
-    def score(self, name: str, options: Mapping[str, str], query: Counts) -> NDArray[np.float64]:
-        return self.fit(name, options).score(self.query(query))
+    def score(self, scorer: str | type[Scorer], options: Mapping[str, str], query: Counts) -> NDArray[np.float64]:
+        """Return the scores (n,) of the documents for a query."""
+        return self.fit(scorer, options).score(self.query(query))
