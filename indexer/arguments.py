@@ -1,25 +1,27 @@
 """Checks of arguments where they enter the library: a value of a wrong type or out of range gets one sentence."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from math import inf
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import UsageError
 
 
-def whole_number(name: str, value: object) -> int:
-    """Return a whole number of 1 or more, such as one of NumPy's; UsageError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise UsageError(f"{name} must be a whole number of 1 or more, not {shown(value)}")
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """Return a whole number of at least `least`, such as one of NumPy's; UsageError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{name} must be a whole number of {least} or more, not {shown(value)}")
     return int(value)
 
 
-def finite_number(name: str, value: object) -> float:
-    """Return a finite number of 0 or more; UsageError for anything else."""
-    found = _real(value)
-    if not 0 <= found < inf:
-        raise UsageError(f"{name} must be a number of 0 or more, not {shown(value)}")
+def finite_number(name: str, value: object, *, above: bool = False) -> float:
+    """Return a finite number of 0 or more, or `above` 0; UsageError for anything else."""
+    found = limit(name, value, above=above)
+    if found == inf:
+        raise UsageError(f"{name} must be a number {'above 0' if above else 'of 0 or more'}, not {shown(value)}")
     return found
 
 
@@ -38,6 +40,13 @@ def text(name: str, value: object) -> str:
     return value
 
 
+def place(name: str, value: object) -> str:
+    """Return a path or a URL as a string; UsageError for anything else."""
+    if not isinstance(value, str | Path):
+        raise UsageError(f"{name} must be a string or a Path, not {shown(value)}")
+    return str(value)
+
+
 def switch(name: str, value: object) -> bool:
     """Return True or False; UsageError for anything else."""
     if not isinstance(value, bool):
@@ -54,9 +63,12 @@ def function(name: str, value: object) -> Callable[..., Any]:
 
 def items(name: str, value: object) -> Iterable[Any]:
     """Return a list or another iterable; UsageError for a single string, and for anything else."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise UsageError(f"{name} must be a list, not {shown(value)}")
-    return value
+    if not isinstance(value, str | bytes):
+        with suppress(TypeError):
+            iter(value)  # type: ignore[call-overload]  # what is tested: NumPy's arrays without dimensions have __iter__
+            return value  # type: ignore[return-value]
+    remedy = ": put it into a list" if isinstance(value, str) else ""
+    raise UsageError(f"{name} must be a list, not {shown(value)}{remedy}")
 
 
 def texts(name: str, value: object) -> list[str]:

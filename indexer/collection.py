@@ -10,6 +10,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from moverank.indexer.arguments import items, switch, texts
 from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.stored_documents import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
@@ -218,6 +219,10 @@ class Collection(StoredDocuments):
         from moverank.indexer.readers.vectors_by_key import VectorsByKey
         from moverank.rerank.words.tokenizer import Tokenizer
 
+        flags = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run, "strict": strict, "upkeep": upkeep}
+        for name, value in flags.items():
+            switch(name, value)
+        items("records", records)
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
@@ -283,6 +288,9 @@ class Collection(StoredDocuments):
         from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
         from moverank.indexer.indexing.stage_update import stage_follower
 
+        for name, value in {"everything": everything, "dry_run": dry_run, "upkeep": upkeep}.items():
+            switch(name, value)
+        keys = texts("keys", keys)
         chosen = Selection(keys, where, source, everything=everything or dry_run)
         if dry_run:
             return count_documents(self._store, chosen)
@@ -438,12 +446,13 @@ class Collection(StoredDocuments):
         A query that cannot be ranked has a `problem`, and its candidates in the order given, as wordless.
         """
         options = SearchOptions(rank=rank, gamma=gamma, full=full)
-        tasks = ((query, own, given) for query, own, given in zip(queries, keys, scores, strict=False))
+        given = (items(name, value) for name, value in (("queries", queries), ("keys", keys), ("scores", scores)))
+        tasks = ((query, own, known) for query, own, known in zip(*given, strict=False))
         return self._view.run_many(lambda searcher: searcher.rerank_many(tasks, k, options), options)
 
     def document_frequencies(self, languages: Iterable[str] = ()) -> "DocumentFrequencies":
         """Return in how many documents each word occurs, and each stem of some `languages`, for `Reranker`."""
-        return self._view.run(lambda searcher: searcher.document_frequencies(set(languages)))
+        return self._view.run(lambda searcher: searcher.document_frequencies(set(texts("languages", languages))))
 
     def explain(
         self,

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from moverank.indexer.arguments import finite_number
+from moverank.indexer.arguments import text as checked_text
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_term import BAG_OPTIONS, PRIOR, TRANSPORT, ScorerChoice, Term, Weights, parse_term
 from moverank.rerank.distance.mutual_proximity import Kind
@@ -82,7 +83,7 @@ def parse_ranking(text: str) -> RankingSpec:
 
     Raises UsageError for an unknown name or option, an invalid value, and a sum that cannot be computed.
     """
-    terms = _distinct(parse_term(term.strip()) for term in _NEXT_TERM.split(text))
+    terms = _distinct(parse_term(term.strip()) for term in _NEXT_TERM.split(checked_text("a ranking", text)))
     if sum(term.name in TRANSPORT for term in terms) > 1:
         raise UsageError(f"a sum can have only one of wmd and pwmd: {text!r}")
     for option in BAG_OPTIONS:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from moverank.indexer.arguments import text
 from moverank.indexer.cluster.actors import RayShards
 from moverank.indexer.cluster.changing import Changer
 from moverank.indexer.cluster.cluster_file import ClusterFile, ShardPlace
@@ -251,7 +252,7 @@ class Cluster:
 
     def _owners(self, key: str) -> list[str]:
         """Return the shards that may have a document, first that which it belongs to."""
-        owner = shard_of(key, self.file.names)
+        owner = shard_of(text("a key", key), self.file.names)
         return [owner, *(name for name in self.file.names if name != owner)]
 
     def index(

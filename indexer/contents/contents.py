@@ -4,6 +4,7 @@ from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+from moverank.indexer.arguments import text
 from moverank.indexer.contents.description import Description, describe
 from moverank.indexer.contents.listing import Listing
 from moverank.indexer.documents import Document
@@ -59,7 +60,7 @@ class Contents(Listing):
         return None if found is None else restored(found)
 
     def _found(self, key: str) -> StoredDocument | None:
-        known = self._reader.known([key])
+        known = self._reader.known([text("a key", key)])
         return self._reader.documents([known[key].id])[0] if known else None
 
     @cached_property

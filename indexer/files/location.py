@@ -10,6 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from moverank.indexer.arguments import place
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.atomic_write import atomic_file
 
@@ -33,7 +34,7 @@ def collection_directory(name: str | Path) -> Path:
     A URL is `postgresql://USER@HOST/DATABASE?schema=SCHEMA`. The directory of one is created. Raises UsageError for an
     invalid URL, CollectionError if the cache cannot be written.
     """
-    text = str(name)
+    text = place("the place of a collection", name)
     if not is_url(text):
         if _OTHER_URL.match(text):
             raise UsageError(f"{without_passwords(text)}: a collection is a directory, or {_FORM}")

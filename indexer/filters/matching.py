@@ -1,6 +1,6 @@
 """The documents of a collection that pass a filter."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 
@@ -24,7 +24,8 @@ def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] =
     For `elsewhere` and the errors see `field_tests`.
     """
     ids: NDArray[np.int64] | None = None
-    for test in field_tests(reader, where, elsewhere) if where else ():
+    conditions: Where = [] if where is None or _is_empty(where) else where
+    for test in field_tests(reader, conditions, elsewhere):
         found = _passing(reader, test)
         ids = found if ids is None else np.intersect1d(ids, found, assume_unique=True)
     return _all_ids(reader) if ids is None else ids
@@ -76,6 +77,11 @@ def _nearest(reader: Reader, group: Alternatives) -> str:
     if similar:
         return f" (the nearest: {similar[0]})"
     return f" (there are: {', '.join(sorted(values))})" if 0 < len(values) <= _FEW else ""
+
+
+def _is_empty(where: Where) -> bool:
+    """Return whether there is no condition; any other type is reported with the conditions."""
+    return isinstance(where, str | Sequence | Mapping) and not where
 
 
 def _test(reader: Reader, group: Alternatives, elsewhere: Iterable[str]) -> FieldTest:

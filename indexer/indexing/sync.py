@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
+from moverank.indexer.arguments import shown
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
 from moverank.indexer.given_vectors import packed
@@ -156,6 +157,8 @@ class Sync:
                 if record.vector is None or not self._has_bad_vector(record):
                     yield record
                 continue
+            if not isinstance(record, Rejection):
+                raise UsageError(f"records are Documents, not {shown(record)}")
             self._reject(record)
 
     def _has_bad_vector(self, document: Document) -> bool:

@@ -19,10 +19,8 @@ Candidates = Sequence[Text] | Mapping[str, Text]
 def candidate_documents(candidates: Candidates) -> list[Document]:
     """Return the candidates as documents; one without a key of its own has its index as the key.
 
-    Raises UsageError for a single string, and for a candidate of another type or with invalid fields.
+    Raises UsageError for a candidate of another type or with invalid fields.
     """
-    if isinstance(candidates, str | bytes):
-        raise UsageError("candidates must be a sequence or mapping of texts, not a single string: put it into a list")
     if isinstance(candidates, Mapping):
         return [replace(as_document(one, f"text {key}", key), key=key) for key, one in candidates.items()]
     return [as_document(one, f"text {i}", str(i)) for i, one in enumerate(candidates)]

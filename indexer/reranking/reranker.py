@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.arguments import items, place, whole_number
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec, resolve
@@ -92,7 +93,7 @@ class Reranker:
         """
         from moverank.indexer.reranking.loading import load
 
-        return load(cls, source, options)
+        return load(cls, place("the source of word vectors", source), options)
 
     @property
     def embedding(self) -> Embedding:
@@ -143,6 +144,8 @@ class Reranker:
         A text that several queries have in common is split and looked up once. The ranking of a query without a word
         to rank by has a `problem`, and its candidates in the order given, as wordless. Raises UsageError.
         """
+        queries, candidates = list(items("queries", queries)), list(items("candidates", candidates))
+        scores = None if scores is None else list(items("scores", scores))
         if len(queries) != len(candidates) or (scores is not None and len(scores) != len(queries)):
             raise UsageError("give candidates, and scores if any, for each query")
         spec = resolve(rank, gamma, self._own)
@@ -169,10 +172,11 @@ class Reranker:
         scores: Scores | None,
         spec: RankingSpec,
     ) -> _Task:
-        if k is not None and k < 1:
-            raise UsageError(f"k must be 1 or more, not {k}")
+        k = None if k is None else whole_number("k", k)
+        if not isinstance(candidates, Mapping):
+            candidates = list(items("candidates", candidates))
         asked, documents = as_document(query, "the query"), candidate_documents(candidates)
-        raw = list(candidates.values() if isinstance(candidates, Mapping) else candidates)
+        raw = list(candidates.values()) if isinstance(candidates, Mapping) else candidates
         fields = [dict(term.options)["field"] for term in spec.terms if term.name == PRIOR]
         words = counter.tokens(asked)
         tokens = [counter.tokens(document) for document in documents]

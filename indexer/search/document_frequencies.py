@@ -8,6 +8,7 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.arguments import finite_number, items, shown, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
@@ -33,19 +34,32 @@ class DocumentFrequencies:
     _summed: dict[str, Mapping[str, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        most = max(self.words.values(), default=0)
-        if self.documents < most or min(self.words.values(), default=0) < 0:
-            raise UsageError(f"document frequencies must be from 0 to the number of documents, {self.documents}")
-        if self.mean_length is not None and not 0 < self.mean_length < float("inf"):
-            raise UsageError(f"the mean length of a document must be a number above 0, not {self.mean_length}")
+        whole_number("the number of documents", self.documents, least=0)
+        if not isinstance(self.stems, Mapping):
+            raise UsageError(f"stems must be a mapping of languages to document frequencies, not {shown(self.stems)}")
+        for words in (self.words, *self.stems.values()):
+            self._check(words)
+        if self.mean_length is not None:
+            finite_number("the mean length of a document", self.mean_length, above=True)
+
+    def _check(self, words: object) -> None:
+        """Raise UsageError unless all words have a number of documents."""
+        if not isinstance(words, Mapping):
+            raise UsageError(f"document frequencies must be a mapping of words to numbers, not {shown(words)}")
+        try:
+            fits = self.documents >= max(words.values(), default=0) and min(words.values(), default=0) >= 0
+        except TypeError as error:
+            raise UsageError(f"document frequencies must be numbers: {error}") from error
+        if not fits:
+            raise UsageError(f"document frequencies must be from 0 to the number of documents, {shown(self.documents)}")
 
     @classmethod
     def of(cls, texts: Iterable[str], stop_words: StopWords = ENGLISH) -> "DocumentFrequencies":
         """Count the words of `texts`; `stop_words`: as for `Reranker`."""
         tokenizer = Tokenizer(stop_list(stop_words))
         documents, tokens, words = 0, 0, Counter[str]()
-        for text in texts:
-            counts = tokenizer.count(text)
+        for one in items("texts", texts):
+            counts = tokenizer.count(text("a text", one))
             words.update(counts.keys())
             documents, tokens = documents + 1, tokens + counts.total()
         return cls(documents, words, tokens / documents if tokens else None)

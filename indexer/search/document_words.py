@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.arguments import text
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.search.live_segment import LiveSegment
@@ -22,7 +23,7 @@ class DocumentWords:
 
     def id(self, key: str) -> int:
         """Return the id of the document with a key; UnknownKey if there is none."""
-        known = self._reader.known([key])
+        known = self._reader.known([text("a key", key)])
         if key not in known:
             raise UnknownKey(f"the collection has no document with the key {key!r}")
         return known[key].id

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.arguments import items
 from moverank.indexer.errors import UsageError
 from moverank.indexer.search.query import Prior
 
@@ -21,7 +22,7 @@ def engine_scores(scores: Scores | None, keys: Sequence[str], ids: NDArray[np.in
     """
     if scores is None:
         return None
-    values = [scores.get(key) for key in keys] if isinstance(scores, Mapping) else list(scores)
+    values = [scores.get(key) for key in keys] if isinstance(scores, Mapping) else list(items("scores", scores))
     if len(values) != len(keys):
         raise UsageError(f"give a score for each of the {len(keys)} candidates, not {len(values)}")
     return numbers_of(values, ids, "the scores of the engine")
@@ -34,7 +35,7 @@ def numbers_of(values: Sequence[Any], ids: NDArray[np.int64], name: str) -> Prio
     """
     try:
         numbers = np.array([nan if value is None else float(value) for value in values])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"{name} must be numbers: {error}") from error
     if np.isinf(numbers).any():
         raise UsageError(f"{name} must be finite numbers")

@@ -4,11 +4,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.arguments import finite_number, limit, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
@@ -82,13 +84,15 @@ def pair_options(
     """
     if within is None and k is None:
         raise UsageError("give the largest distance of a pair, the number of pairs, or both")
-    if (within is not None and not within >= 0) or (k is not None and k < 1):
-        raise UsageError(f"the largest distance must be 0 or more, and k 1 or more, not {within} and {k}")
+    most = inf if within is None else limit("the largest distance of a pair", within)
+    if k is not None:
+        whole_number("k", k)
+    gamma = None if gamma is None else finite_number("gamma", gamma)
     if rank is None:
         used = own.gamma if gamma is None else gamma
         rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
         gamma = used or None
-    return SearchOptions(rank=rank, gamma=gamma, where=where), float("inf") if within is None else within
+    return SearchOptions(rank=rank, gamma=gamma, where=where), most
 
 
 def check_pair_ranking(ranking: RankingSpec) -> None:

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from moverank.indexer import arguments
+from moverank.indexer.arguments import finite_number
+from moverank.indexer.errors import UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.progress import Progress, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
@@ -42,6 +45,7 @@ from moverank.rerank.distance.why_not import WhyNot
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.stems import LANGUAGES
 
 Request = QueryText | PortableQuery
 """What a search is for."""
@@ -106,7 +110,7 @@ class Searcher:
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""
-        used = self._view.gamma if gamma is None else gamma
+        used = self._view.gamma if gamma is None else finite_number("gamma", gamma)
         rank = "pwmd" if used else "wmd"
         query = self._parser.resolve(SearchOptions(k=k, exact=True, rank=rank, gamma=used or None))
         return find_neighbours(self._reader, self._view, query, progress)
@@ -142,7 +146,9 @@ class Searcher:
         yield from rerank_many(self._reader, self._view, self._parser, tasks, k, plain, full=options.full)
 
     def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
-        """Return in how many documents each word occurs, and each stem of some `languages`."""
+        """Return in how many documents each word occurs, and each stem of some `languages`; UsageError for others."""
+        for language in languages - {*LANGUAGES}:
+            raise UsageError(f"there are no stems for {language!r}: choose {', '.join(LANGUAGES)}")
         scores = self._view.scores
         with self.database:
             words, statistics = scores.frequencies(0.0, None)
@@ -227,7 +233,7 @@ class Searcher:
     ) -> Iterator[Ranking]:
         query = self._parser.resolve(options)
         self._prepare(query.ranking, silent)  # here, as threads of the pool must not wait for others
-        queries = (parsed_or_error(lambda one: parse(one, query), item) for item in items)
+        queries = (parsed_or_error(lambda one: parse(one, query), item) for item in arguments.items("queries", items))
         for parsed, outcome in answer_many(self._view, queries):
             if isinstance(parsed, str) or outcome is None:
                 yield Ranking((), certified=False, scope="collection", problem=str(parsed))

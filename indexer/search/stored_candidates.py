@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from moverank.indexer.arguments import texts as checked_texts
+from moverank.indexer.arguments import whole_number
 from moverank.indexer.documents import whole_text
-from moverank.indexer.errors import UnknownKey, UsageError
+from moverank.indexer.errors import UnknownKey
 from moverank.indexer.search.engine_scores import Scores, engine_scores
 from moverank.indexer.search.query import Outcome, Prior, Query
 from moverank.indexer.search.whole_ranking import Candidate, whole_ranking
@@ -28,8 +30,7 @@ class StoredCandidates:
 
         Raises UnknownKey if there is none of them, UsageError for a single key or bad scores.
         """
-        if isinstance(keys, str):
-            raise UsageError("keys must be a sequence of keys, not a single string: put it into a list")
+        keys = checked_texts("keys", keys)
         known = reader.known(list(dict.fromkeys(keys)))
         if keys and not known:
             raise UnknownKey(f"the collection has none of the candidates: no document has the key {keys[0]!r}")
@@ -55,8 +56,7 @@ class StoredCandidates:
 
     def restrict(self, query: Query, k: int | None) -> Query:
         """Return `query` for these documents only, the first `k` (None: all) exactly; UsageError for k below 1."""
-        if k is not None and k < 1:
-            raise UsageError(f"k must be 1 or more, not {k}")
+        k = None if k is None else whole_number("k", k)
         allowed = np.array(sorted(self.ranked), np.int64)
         k = max(1, min(k or len(allowed), len(allowed)))
         return replace(query, allowed=allowed, k=k, depth=None, whole=True, engine_scores=self.scores)

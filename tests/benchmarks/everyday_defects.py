@@ -247,6 +247,9 @@ def arguments() -> Iterator[Case]:
     text = 'echo \'{"id": "a", "text": "cat", "vector": [1, 0]}\' > g.jsonl; moverank index g.jsonl -i s.toml'
     explained = f"{shards} && {text} && moverank explain dog a -i s.toml --query-vector '[0, 1]' --why-not"
     yield Case("explain --query-vector on shards", explained, 0, "dog   cat")
+    for wrong in ("search('cat', k='3')", "search(None)", "similar(None)", "rerank('cat', None)", "remove(3)"):
+        code = f"python -c \"from moverank import Collection; Collection.open('old').{wrong}\""
+        yield Case(f"{wrong} in Python", code, 1, "errors.UsageError: ")
     yield Case("two words without quotes", "moverank search hot plug", 2, 'quotes: `moverank search "hot plug"`')
     yield Case("a misspelt ranking", "moverank search cat -i old --rank bm52", 2, "(did you mean bm25?)")
     yield Case("switches in --help", "moverank search -h | grep -e --exact", 0, "--exact                       Compare")

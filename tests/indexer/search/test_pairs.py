@@ -99,7 +99,7 @@ def test_an_interrupted_run_continues(
 def test_invalid_arguments_are_refused(filled: Collection) -> None:
     with pytest.raises(UsageError, match="the largest distance of a pair"):
         filled.pairs()
-    with pytest.raises(UsageError, match="must be 0 or more"):
+    with pytest.raises(UsageError, match="must be a number of 0 or more"):
         filled.pairs(-1.0)
     with pytest.raises(UsageError, match="k 1 or more"):
         filled.pairs(k=0)

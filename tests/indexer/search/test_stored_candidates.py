@@ -92,7 +92,7 @@ def test_bad_scores_are_refused(searchable: Searchable, scores: list[float], mes
 
 def test_invalid_arguments_are_refused(searchable: Searchable) -> None:
     collection, _ = searchable.of()
-    with pytest.raises(UsageError, match="k must be 1 or more, not 0"):
+    with pytest.raises(UsageError, match="k must be a whole number of 1 or more, not 0"):
         collection.rerank("ant", ["d1"], k=0)
     with pytest.raises(UsageError, match="put it into a list"):
         collection.rerank("ant", "d1")
