@@ -107,7 +107,7 @@ def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingS
     `own` has the collection's default gamma and weights. WMD is P-WMD at gamma 0. Raises UsageError for an invalid
     specification or gamma, and for "wmd" with a gamma above 0.
     """
-    text = None if text is not None and text.strip() == AUTO_RANK else text
+    text = None if text is not None and checked_text("a ranking", text).strip() == AUTO_RANK else text
     if gamma is not None:
         gamma = finite_number("gamma", gamma)
     spec = own if text is None else parse_ranking(text)

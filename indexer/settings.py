@@ -2,8 +2,10 @@
 
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from moverank.indexer.arguments import finite_number, place, shown, switch, text, texts
 from moverank.indexer.errors import SettingsError, UsageError
 from moverank.indexer.titles import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.rerank.errors import EncoderError, OptionError
@@ -68,7 +70,20 @@ class Settings:
     first_stage_in: str = FILES
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stop_words", tuple(sorted(stop_words(self.stop_words))))
+        """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
+        checked: dict[str, Any] = {
+            "embedding": place("embedding", self.embedding),
+            "normalize": None if self.normalize is None else switch("normalize", self.normalize),
+            "stop_words": tuple(sorted(stop_words(self.stop_words))),
+            "title_weight": _title_weight(self.title_weight),
+            "gamma": finite_number("gamma", self.gamma),
+        }
+        for name in ("train_options", "first_stage_options"):
+            checked[name] = tuple(texts(name.replace("_", " "), getattr(self, name)))
+        for name in ("weights", "rank", "first_stage", "faiss", "first_stage_in"):
+            checked[name] = text(name.replace("_", " "), getattr(self, name))
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as JSON values by name."""
@@ -164,16 +179,16 @@ class Settings:
         return blake2b("\0".join(self.stop_words).encode(), digest_size=16).digest()
 
 
+def _title_weight(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MAX_TITLE_WEIGHT:
+        raise UsageError(f"the title weight must be a whole number from 1 to {MAX_TITLE_WEIGHT}, not {shown(value)}")
+    return int(value)
+
+
 def check_settings(settings: Settings) -> None:
     """Raise UsageError for invalid settings, before anything is created."""
     if settings.weights not in ("tf", "tfidf"):
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
-    if not (isinstance(settings.title_weight, int) and 1 <= settings.title_weight <= MAX_TITLE_WEIGHT):
-        raise UsageError(
-            f"the title weight must be a whole number from 1 to {MAX_TITLE_WEIGHT}, not {settings.title_weight}"
-        )
-    if not (settings.gamma >= 0 and settings.gamma < float("inf")):
-        raise UsageError(f"gamma must be a number of 0 or more, not {settings.gamma}")
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
     if settings.first_stage_in not in (FILES, DATABASE):

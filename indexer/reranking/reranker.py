@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import items, place, whole_number
+from moverank.indexer.arguments import items, place, shown, whole_number
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec, resolve
@@ -80,6 +80,10 @@ class Reranker:
     ) -> None:
         own = Settings(stop_words=stop_words, title_weight=title_weight, weights=weights, gamma=gamma, rank=rank)
         check_settings(own)
+        if not isinstance(embedding, Embedding):
+            raise UsageError(f"the word vectors must be an Embedding, see `Embedding.of`, not {shown(embedding)}")
+        if not isinstance(frequencies, DocumentFrequencies | None):
+            raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
         self._tokenizer, self._own = Tokenizer(frozenset(own.stop_words)), own.ranking
 

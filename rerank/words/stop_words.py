@@ -1,6 +1,7 @@
 """Stop words: the English list, which is the default, none, or those given."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
 
 from moverank.rerank.errors import OptionError
@@ -21,10 +22,13 @@ def stop_words(choice: StopWords = ENGLISH) -> frozenset[str]:
         if choice not in LISTS:
             raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {choice!r}')
         return _english() if choice == ENGLISH else frozenset()
-    if not isinstance(choice, Collection) or not all(isinstance(word, str) for word in choice):
-        raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {choice!r:.60}')
+    words: list[object] = [choice]
+    with suppress(TypeError):  # what is no list is no word either
+        words = list(choice)
+    if not all(isinstance(word, str) for word in words):
+        raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {repr(choice)[:60]}')
     tokenizer = Tokenizer()
-    return frozenset(part for word in choice for part in tokenizer.words(word))
+    return frozenset(part for word in words for part in tokenizer.words(str(word)))
 
 
 @cache

@@ -101,7 +101,7 @@ def test_invalid_arguments_are_refused(filled: Collection) -> None:
         filled.pairs()
     with pytest.raises(UsageError, match="must be a number of 0 or more"):
         filled.pairs(-1.0)
-    with pytest.raises(UsageError, match="k 1 or more"):
+    with pytest.raises(UsageError, match="k must be a whole number of 1 or more"):
         filled.pairs(k=0)
     for rank in ("bm25", "rwmd", "wmd+bm25", "wmd:mu=3"):
         with pytest.raises(UsageError, match="compared by wmd or pwmd"):
