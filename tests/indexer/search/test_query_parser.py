@@ -116,7 +116,7 @@ def test_a_query_without_a_word_vector_is_refused(searchable: Searchable, query:
         ({"budget": math.nan}, "the budget must be a number of seconds above 0"),
         (
             {"distance": "cosinus"},
-            "there is no ranking 'cosinus' .did you mean cosine\\?.: choose wmd, pwmd, rwmd, chamfer",
+            "there is no ranking 'cosinus' .did you mean cosine\\?.: choose auto",
         ),
         ({"gamma": -0.5}, "gamma must be a number of 0 or more, not -0.5"),
         ({"gamma": math.nan}, "gamma must be a number"),
