@@ -35,7 +35,7 @@ def test_numbers_are_separated_by_commas() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cosinus", "there is no ranking 'cosinus' .did you mean cosine\\?.: choose wmd"),
+        ("cosinus", "there is no ranking 'cosinus' .did you mean cosine\\?.: choose auto"),
         ("bm25:k9=1", "bm25 has no option 'k9'"),
         ("lsi:dim=x", "dim must be"),
         ("wmd:proximity=yes", "proximity must be one of empirical"),
