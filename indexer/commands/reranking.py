@@ -48,21 +48,27 @@ def rerank(
     from moverank.indexer.formatters.output import note, note_compiling, print_object
     from moverank.indexer.formatters.reranked_lines import reranked_lines
     from moverank.indexer.readers.candidate_lists import read_candidate_lists
-    from moverank.indexer.readers.queries import read_queries
+    from moverank.indexer.readers.queries import read_batch
     from moverank.indexer.reranking.reranked_lists import ListReranker, RerankOptions
 
     if run == queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")
-    given = dict(read_queries(queries)) if queries else {}
+    given = read_batch(queries) if queries else []
+    faults = [f"{query.id}: {query.problem}" for query in given if query.problem]
+    for fault in faults:
+        note(fault)
+    complete = not faults
     note_compiling()
-    complete = True
-    with ListReranker(index, embedding, given, RerankOptions(k, rank, gamma, full)) as reranker:
+    texts = {query.id: query.document for query in given if not query.problem}
+    with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full)) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run)):
-            if ranking.problem:
+            faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
+            for fault in faults:
                 complete = False
-                note(f"{candidates.id}: {ranking.problem}")
+                note(fault)
             if as_json:
-                print_object({"query": candidates.id} | ranking.to_dict())
+                problems = {"problems": faults} if faults and not ranking.problem else {}
+                print_object({"query": candidates.id} | ranking.to_dict() | problems)
                 continue
             for line in reranked_lines(candidates, ranking, tag):
                 typer.echo(printable(line) if candidates.record is None else printable_json(line))

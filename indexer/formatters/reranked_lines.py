@@ -23,11 +23,14 @@ def reranked_lines(candidates: CandidateList, ranking: Ranking, name: str) -> li
 
 
 def _entry(candidates: CandidateList, hit: Hit) -> dict[str, Any]:
-    """Return a candidate as it was read, with its new score, and its distance or total."""
+    """Return a candidate as it was read, with its new score, its distance or total, and what is wrong with it."""
     value: dict[str, Any] = {"distance": None if isnan(hit.distance) else hit.distance}
     if hit.total is not None:
         value["total"] = hit.total
     if hit.text is not None:
         value["text"] = hit.text
     flags = {"exact": hit.exact} | ({"wordless": True} if hit.wordless else {})
-    return {**candidates.entries[hit.candidate or 0], "score": hit.score, **value, **flags}
+    place = hit.candidate or 0
+    fault = candidates.faults.get(place) or candidates.unscored.get(place)
+    problem = {"problem": fault} if fault else {}
+    return {**candidates.entries[place], "score": hit.score, **value, **flags, **problem}

@@ -1,8 +1,8 @@
 """The candidates that another engine found for queries: a TREC run, or JSONL with a query on each line."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from moverank.indexer.readers.records import KEY_FIELDS, TEXT_FIELDS, Record, ch
 QUERY_KEYS = ("qid", *KEY_FIELDS, "query_id")
 _FORM = 'a line needs the form {"query": "...", "candidates": [{"id": "...", "text": "..."}]}'
 _TEXTS = {*TEXT_FIELDS, "title", "comments", "parts"}
+_NAMED_FAULTS = 3  # candidates whose faults are named in a note
 
 Lines = Iterator[tuple[int, str | BadRecord]]
 
@@ -27,6 +28,8 @@ class CandidateList:
 
     `query` is None in a TREC run, which names it only by `id`. `documents` are the candidates' texts, None if only keys
     are given; `entries` those of JSONL as they were read, from its `record`. `problem` is why the line cannot be used.
+    `faults` say by its index why a candidate cannot be compared: it has an empty text, or key, and comes last.
+    `unscored` say why the score of one is left out. `place` is FILE:LINE.
     """
 
     id: str
@@ -37,22 +40,48 @@ class CandidateList:
     record: Record | None = None
     entries: tuple[Record, ...] = ()
     problem: str | None = None
+    faults: Mapping[int, str] = field(default_factory=dict)
+    unscored: Mapping[int, str] = field(default_factory=dict)
+    place: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what is wrong with single candidates, a sentence for each consequence."""
+        consequences = {"cannot be compared and come last": self.faults, "count as without a score": self.unscored}
+        return [
+            f"{self.place}: {len(faults):,} of {len(self.keys):,} candidates {what}: {_listed(list(faults.values()))}"
+            for what, faults in consequences.items()
+            if faults
+        ]
+
+
+def _listed(faults: Sequence[str]) -> str:
+    more = len(faults) - _NAMED_FAULTS
+    return "; ".join(faults[:_NAMED_FAULTS]) + (f"; and {more:,} more" if more > 0 else "")
 
 
 def read_candidate_lists(path: str) -> Iterator[CandidateList]:
     """Yield the candidates of each query of a file, gzipped or not, as they are read; `-` is standard input.
 
-    A file whose first line begins with a brace is JSONL, any other one a TREC run: `query Q0 document rank score name`
-    with the lines of a query together. A bad line of JSONL is yielded as a problem. Raises ReadError, which names the
-    file and the line, for a bad line of a run, and for a file that cannot be read or is empty.
+    A file is JSONL if the first line that is good begins with a brace, any other one a TREC run: `query Q0 document
+    rank score name` with the lines of a query together. A bad line is yielded as a problem, that of a run after the
+    query before it. Raises ReadError, which names the file and the line, for a file that cannot be read, is empty or
+    has no good line, and for a run that is not sorted by query.
     """
-    lines = lines_and_bad_ones(path)
-    first = next(lines, None)
-    if first is None:
+    lines, first = lines_and_bad_ones(path), list[tuple[int, str | BadRecord]]()
+    for line in lines:
+        first.append(line)
+        if _is_json(line[1]):
+            return (_from_json(path, *one) for one in chain(first, lines))
+        if isinstance(_run_line(*line), _RunLine):
+            break
+    if not first:
         raise ReadError(f"{path}: holds no candidates")
-    every = chain([first], lines)
-    is_json = isinstance(first[1], str) and first[1].lstrip().startswith("{")
-    return (_from_json(path, *line) for line in every) if is_json else _read_run(path, every)
+    return _read_run(path, chain(first, lines))
+
+
+def _is_json(line: str | BadRecord) -> bool:
+    return isinstance(line, str) and line.lstrip().startswith("{")
 
 
 class _RunLine(NamedTuple):
@@ -63,22 +92,37 @@ class _RunLine(NamedTuple):
 
 
 def _read_run(path: str, lines: Lines) -> Iterator[CandidateList]:
-    seen = set[str]()
-    for query, group in groupby((_run_line(path, *line) for line in lines), key=lambda line: line.query):
+    seen, bad = set[str](), list[CandidateList]()
+    for query, group in groupby(_good_lines(path, lines, bad), key=lambda line: line.query):
         found = list(group)
         if query in seen:
             raise ReadError(f"{path}:{found[0].number}: lines of {query!r} are not together: sort the run by query")
         seen.add(query)
         yield CandidateList(query, tuple(line.key for line in found), tuple(line.score for line in found))
+        yield from bad
+        bad.clear()
+    if bad:  # no line is good
+        raise ReadError(f"{bad[0].id}: {bad[0].problem}")
 
 
-def _run_line(path: str, number: int, line: str | BadRecord) -> _RunLine:
+def _good_lines(path: str, lines: Lines, bad: list[CandidateList]) -> Iterator[_RunLine]:
+    """Yield the good lines of a run, and add the others to `bad`."""
+    for number, line in lines:
+        found = _run_line(number, line)
+        if isinstance(found, _RunLine):
+            yield found
+        else:
+            bad.append(CandidateList(f"{path}:{number}", problem=found))
+
+
+def _run_line(number: int, line: str | BadRecord) -> _RunLine | str:
+    """Return a line of a run, or what is wrong with it."""
     if isinstance(line, BadRecord):
-        raise ReadError(f"{path}:{number}: {line.reason}")
+        return line.reason
     columns = line.split()
     score = finite_number(columns[4]) if len(columns) == 6 else None
     if score is None:
-        raise ReadError(f"{path}:{number}: a line of a run needs the form `query Q0 document rank score name`")
+        return "a line of a run needs the form `query Q0 document rank score name`"
     return _RunLine(number, columns[0], columns[2], score)
 
 
@@ -95,35 +139,50 @@ def _from_json(path: str, number: int, line: str | BadRecord) -> CandidateList:
     try:
         if isinstance(line, BadRecord):
             raise line
-        return _of_record(parse_object(line), str(number))
+        return _of_record(parse_object(line), str(number), f"{path}:{number}")
     except BadRecord as bad:
         return CandidateList(f"{path}:{number}", problem=bad.reason)
 
 
-def _of_record(record: Record, default_key: str) -> CandidateList:
-    """Return the candidates of `{"query": ..., "candidates": [...]}`; a query may be a text or a record."""
+def _of_record(record: Record, default_key: str, place: str) -> CandidateList:
+    """Return the candidates of `{"query": ..., "candidates": [...]}`; a query may be a text or a record.
+
+    Raises BadRecord if the query or all of its candidates cannot be used.
+    """
     if "candidates" not in record:
         raise BadRecord(f"{_FORM}: there is no field 'candidates'")
     given = record["candidates"]
     if not isinstance(given, list):
         wrong_type("'candidates'", "a list", given)
     query, id_ = _query_of(record, default_key)
-    entries = tuple(_entry(one, f"candidate {i}") for i, one in enumerate(given, start=1))
-    contents = [_content(entry) for entry in entries]
-    with_text = [not _TEXTS.isdisjoint(content) for content in contents]
-    if any(with_text) and not all(with_text):
-        place = with_text.index(False) + 1
-        raise BadRecord(f"candidate {place} has no text, but others have one: give a text to all of them, or to none")
-    keys = tuple(
-        key_of(entry, choose_field(entry, None, KEY_FIELDS), "" if not has_text else str(i))
-        for i, (entry, has_text) in enumerate(zip(entries, with_text, strict=True))
-    )
-    if "" in keys and not any(with_text):
-        raise BadRecord(f"candidate {keys.index('') + 1} has neither a text nor an id")
-    documents = None
-    if any(with_text) or not keys:
-        documents = tuple(query_of(content, key) for content, key in zip(contents, keys, strict=True))
-    return CandidateList(id_, keys, _scores(entries), query, documents, record, entries)
+    entries = tuple(map(_entry, given))
+    has_texts = not entries or any(not _TEXTS.isdisjoint(_content(entry)) for entry in entries)
+    keys, documents, faults = list[str](), list[Document](), dict[int, str]()
+    for i, (one, entry) in enumerate(zip(given, entries, strict=True)):
+        key, document = str(i) if has_texts else "", None
+        try:
+            if not isinstance(one, str | dict):
+                wrong_type(f"candidate {i + 1}", "a text or an object", one)
+            key = key_of(entry, choose_field(entry, None, KEY_FIELDS), key)
+            document = _document(_content(entry), key, f"candidate {i + 1}", has_texts=has_texts)
+        except BadRecord as bad:
+            faults[i] = bad.reason if bad.reason.startswith("candidate") else f"candidate {i + 1}: {bad.reason}"
+        keys.append(key)
+        documents.append(document or Document(key))
+    if faults and len(faults) == len(entries):
+        raise BadRecord(f"no candidate can be compared: {_listed(list(faults.values()))}")
+    scores, unscored = _scores(entries)
+    texts = tuple(documents) if has_texts else None
+    return CandidateList(id_, tuple(keys), scores, query, texts, record, entries, None, faults, unscored, place)
+
+
+def _document(content: Record, key: str, name: str, *, has_texts: bool) -> Document:
+    """Return a candidate, empty if only keys are given; BadRecord says why it cannot be compared."""
+    if has_texts and _TEXTS.isdisjoint(content):
+        raise BadRecord(f"{name} has no text, but others have one: give a text to all of them, or to none")
+    if not has_texts and not key:
+        raise BadRecord(f"{name} has neither a text nor an id")
+    return query_of(content, key, "a candidate") if has_texts else Document(key)
 
 
 def _query_of(record: Record, default_key: str) -> tuple[Document | None, str]:
@@ -141,12 +200,11 @@ def _query_of(record: Record, default_key: str) -> tuple[Document | None, str]:
     return query_of(query, id_), id_
 
 
-def _entry(candidate: object, name: str) -> Record:
+def _entry(candidate: object) -> Record:
+    """Return a candidate as a record; what is no text and no object keeps its value in a field."""
     if isinstance(candidate, str):
         return {"text": candidate}
-    if not isinstance(candidate, dict):
-        wrong_type(name, "a text or an object", candidate)
-    return candidate
+    return candidate if isinstance(candidate, dict) else {"candidate": candidate}
 
 
 def _content(entry: Record) -> Record:
@@ -155,12 +213,16 @@ def _content(entry: Record) -> Record:
     return nested if isinstance(nested, dict) and _TEXTS.isdisjoint(entry) else entry
 
 
-def _scores(entries: Sequence[Record]) -> tuple[float | None, ...] | None:
-    """Return the scores of candidates, None without any; BadRecord for one that is no number."""
-    scores: list[float | None] = []
-    for i, entry in enumerate(entries, start=1):
+def _scores(entries: Sequence[Record]) -> tuple[tuple[float | None, ...] | None, dict[int, str]]:
+    """Return the scores of candidates, None without any, and by index why one is left out: it is no number."""
+    scores, faults = list[float | None](), dict[int, str]()
+    for i, entry in enumerate(entries):
         score = entry.get("score")
-        if score is not None and not (type(score) in {int, float} and math.isfinite(score)):  # type: ignore[arg-type]
-            wrong_type(f"the score of candidate {i}", "a number", score)
-        scores.append(None if score is None else float(score))  # type: ignore[arg-type]
-    return tuple(scores) if any(score is not None for score in scores) else None
+        try:
+            if score is not None and not (type(score) in {int, float} and math.isfinite(score)):  # type: ignore[arg-type]
+                wrong_type(f"the score of candidate {i + 1}", "a number", score)
+            scores.append(None if score is None else float(score))  # type: ignore[arg-type]
+        except BadRecord as bad:
+            faults[i] = bad.reason
+            scores.append(None)
+    return (tuple(scores) if any(score is not None for score in scores) else None), faults

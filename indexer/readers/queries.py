@@ -29,7 +29,7 @@ _THREAD_FIELDS = ("title", "name", "body", "comments")
 QUERY_FIELDS = {*KEY_FIELDS, *TITLE_FIELDS, *TEXT_FIELDS, *_THREAD_FIELDS, "parts", "title_counts", VECTOR_FIELD}
 """The fields of records that matter for a query."""
 
-_FORM = 'a query needs the form {"id": "...", "title": "...", "text": "..."}, or that of a thread'
+_FORM = 'needs the form {"id": "...", "title": "...", "text": "..."}, or that of a thread'
 
 
 class BatchQuery(NamedTuple):
@@ -84,15 +84,15 @@ def _plain(key: str, text: str) -> Document:
     return Document(key, parts=(Part(text),))
 
 
-def query_of(record: Record, default_key: str) -> Document:
+def query_of(record: Record, default_key: str, what: str = "a query") -> Document:
     """Make a query of the record of a document, of a thread, or of an exported one; BadRecord says what is wrong.
 
-    Only key, title and texts are taken.
+    Only key, title and texts are taken. `what` it is, for the message.
     """
     given = {name: value for name, value in record.items() if name in QUERY_FIELDS}
     given = {name: value for name, value in given.items() if value is not None or name not in KEY_FIELDS}
     if given.keys() <= {*KEY_FIELDS, "title_counts", VECTOR_FIELD}:
-        raise BadRecord(f"{_FORM}: {field_names(record)}")
+        raise BadRecord(f"{what} {_FORM}: {field_names(record)}")
     if is_stored_record(given):
         return stored_document(given, default_key)
     if "comments" not in given and any(name in given for name in TEXT_FIELDS):

@@ -12,6 +12,9 @@ Text = str | Mapping[str, Any] | Document
 """A text; a record, `{"title": ..., "text": ...}` or a thread's, of the fields that `index` and `threads` read; or a
 document."""
 
+THE_QUERY = "the query"
+"""The name of a query in messages; any other is that of a candidate."""
+
 Candidates = Sequence[Text] | Mapping[str, Text]
 """Candidates in the order of the engine, or by key."""
 
@@ -44,7 +47,7 @@ def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
     from moverank.indexer.readers.records import LABEL_FIELDS, choose_field, label_of
 
     try:
-        document = query_of(dict(record), key)
+        document = query_of(dict(record), key, "a query" if name == THE_QUERY else "a candidate")
         label = choose_field(record, None, LABEL_FIELDS)
         others = {field: value for field, value in record.items() if field not in {*QUERY_FIELDS, label}}
         return replace(document, label=label_of(record, label), metadata=others)

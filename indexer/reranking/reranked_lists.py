@@ -8,6 +8,7 @@ from typing import Self
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Document
+from moverank.indexer.errors import NoCollection
 from moverank.indexer.readers.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.search.whole_ranking import Candidate, in_old_order
@@ -62,7 +63,25 @@ class ListReranker:
                     yield one, next(rankings[one.documents is None])
 
     def _problem(self, one: CandidateList) -> str | None:
-        return one.problem or (None if self._query(one) else _NO_QUERY)
+        if one.problem or not self._query(one):
+            return one.problem or _NO_QUERY
+        return self._missing_collection if one.documents is None else None
+
+    @cached_property
+    def _missing_collection(self) -> str | None:
+        """Return why candidates without texts cannot be ranked; None if they are looked up in the collection.
+
+        Where texts are ranked by vectors of a file, no other line needs a collection.
+        """
+        try:
+            _ = self._collection
+        except NoCollection as error:
+            if self._embedding is None:
+                raise
+            return (
+                f"the candidates have ids only: give their texts, or name the collection that has them by -i ({error})"
+            )
+        return None
 
     def _query(self, one: CandidateList) -> Document | None:
         return one.query or self._queries.get(one.id)

@@ -1,13 +1,14 @@
 """Search, similar, explain, why-not and rerank on the collections of a server: the JSON of the command line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.ranked_texts import asked, with_vector
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import Problem, answer_of, status_of
 from moverank.indexer.server.requests import (
     ExplainBody,
     Options,
@@ -15,6 +16,7 @@ from moverank.indexer.server.requests import (
     SearchUrl,
     SimilarBody,
     StoredRerankBody,
+    Text,
     WhyNotBody,
     as_query,
 )
@@ -22,6 +24,7 @@ from moverank.indexer.server.served import Served
 from moverank.indexer.server.served import State as View
 from moverank.indexer.server.state import ServerState, collection_of, state_of
 from moverank.indexer.server.workers import Task
+from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import Ranking
 
 router = APIRouter(prefix="/collections", tags=["collections"])
@@ -75,24 +78,48 @@ def describe(served: Served) -> Object:
 
 @router.post("/{name}/search")
 async def search(served: ServedHere, state: State, request: Request, body: SearchBody) -> Object:
-    """Find the documents nearest to a text or a record; `queries` are answered one after another."""
+    """Find the documents nearest to a text or a record; `queries` are answered one after another.
+
+    One of several that cannot be answered has a `problem` instead of hits; 422 if none can be answered.
+    """
+    _check_queries(body, state)
+
+    def one(view: View, task: Task, text: Text) -> Object:
+        query = with_vector(as_query(text, state.limits), body.vector, view.settings.encoder)
+        return counted(state, view.searcher.search(query, body.resolved(state.limits, task))).to_dict()
+
+    def work(view: View, task: Task) -> Object:
+        if body.query is not None:
+            return one(view, task, body.query)
+        return {"answers": _answers(one, view, task, body.queries or ())}
+
+    return await answered(state, served, request, work)
+
+
+def _check_queries(body: SearchBody, state: ServerState) -> None:
+    """Raise Problem unless there is one query, or several within the limit and with vectors of their own."""
     if (body.query is None) == (body.queries is None):
         raise Problem(422, "give one of query and queries")
     if body.queries is not None and len(body.queries) > state.limits.batch:
         raise Problem(422, f"at most {state.limits.batch} queries are allowed in a request here")
     if body.queries is not None and body.vector is not None:
         raise Problem(422, 'each of several queries has its own vector: {"text": ..., "vector": [...]}')
-    texts = [body.query] if body.query is not None else body.queries or []
-    documents = [as_query(text, state.limits) for text in texts]
 
-    def work(view: View, task: Task) -> Object:
-        answers = []
-        for document in (with_vector(one, body.vector, view.settings.encoder) for one in documents):
-            ranking = counted(state, view.searcher.search(document, body.resolved(state.limits, task)))
-            answers.append(ranking.to_dict())
-        return answers[0] if body.query is not None else {"answers": answers}
 
-    return await answered(state, served, request, work)
+def _answers(one: Callable[[View, Task, Text], Object], view: View, task: Task, texts: Sequence[Text]) -> list[Object]:
+    """Return the answer of each text, or its `problem`; raise the first problem if no text can be answered."""
+    answers, faults = list[Object](), list[Exception]()
+    for text in texts:
+        try:
+            answers.append(one(view, task, text))
+        except (Problem, IndexerError, RerankError) as error:
+            if status_of(error) not in (413, 422):
+                raise
+            faults.append(error)
+            answers.append({"problem": answer_of(error)[1]})
+    if faults and len(faults) == len(answers):
+        raise faults[0]
+    return answers
 
 
 @router.get("/{name}/search")

@@ -119,5 +119,7 @@ def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
 
 
 def status_of(error: Exception) -> int:
-    """Return the status of an error of the package; 500 for any other."""
+    """Return the status of a problem or of an error of the package; 500 for any other."""
+    if isinstance(error, Problem):
+        return int(error.status_code)
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)

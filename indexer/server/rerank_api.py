@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from moverank.indexer.documents import Document
+from moverank.indexer.errors import UsageError
 from moverank.indexer.server.collections_api import State, counted
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Text, as_query
@@ -67,14 +68,28 @@ async def _ranked(
     return await state.workers.run(request, work)
 
 
-def _documents(texts: list[Text], state: ServerState) -> list[Document]:
-    return [as_query(text, state.limits, f"document {i}") for i, text in enumerate(texts)]
+def _documents(texts: list[Text], state: ServerState) -> tuple[list[Document], dict[int, str]]:
+    """Return the texts as documents, and by its index what is wrong with one, which is empty: it comes last.
+
+    Raises Problem 413 for one that is too long, UsageError if none can be used.
+    """
+    documents, faults = list[Document](), dict[int, str]()
+    for i, text in enumerate(texts):
+        try:
+            documents.append(as_query(text, state.limits, f"document {i}"))
+        except UsageError as error:
+            if len(faults) == len(texts) - 1:
+                raise
+            faults[i] = str(error)
+            documents.append(Document(""))
+    return documents, faults
 
 
 @router.post("/rerank")
 async def rerank_as_inference(state: State, request: Request, body: InferenceBody) -> list[Object]:
     """Rank texts as Text Embeddings Inference does; raw scores are negative distances or totals."""
-    ranking = await _ranked(state, state.default, request, body.query, _documents(list(body.texts), state), {})
+    texts, _ = _documents(list(body.texts), state)
+    ranking = await _ranked(state, state.default, request, body.query, texts, {})
     found = []
     for hit in ranking.hits:
         index = hit.candidate or 0
@@ -102,7 +117,7 @@ async def rerank_as_cohere(state: State, request: Request, body: RerankBody) -> 
 
 async def _rerank(state: ServerState, request: Request, body: RerankBody, version: str) -> Object:
     served = state.collections.get(body.model or "", state.default)
-    documents = _documents(body.documents, state)
+    documents, faults = _documents(body.documents, state)
     options = {"k": body.top_n, "rank": body.rank, "gamma": body.gamma}
     ranking = await _ranked(state, served, request, body.query, documents, options)
     results: list[Object] = []
@@ -112,6 +127,8 @@ async def _rerank(state: ServerState, request: Request, body: RerankBody, versio
         if body.return_documents:
             given = body.documents[index]
             result["document"] = {"text": given} if isinstance(given, str) else given
+        if index in faults:
+            result["problem"] = faults[index]
         results.append(result)
     tokens = sum(len(part.text.split()) for document in documents for part in document.parts)
     return {

@@ -25,6 +25,7 @@ FILES = {
     "docs.jsonl": DOCUMENTS,
     "vectors.txt": VECTORS,
     "queries.jsonl": QUERIES,
+    "good.jsonl": '{"id": "a", "text": "cat"}\n',
     "qrels": "d1 0 d2 1\nd2 0 d3 1\n",
     "long.jsonl": f'{{"id": "{0:03000}", "text": "cat"}}\n{{"id": "x", "text": "cat {5:09000}", "tag": "{3:09000}"}}\n',
     "labels.tsv": "zz\ta,b\nyy\tc\n",
@@ -76,6 +77,21 @@ def searches() -> Iterator[Case]:
     yield Case("good lines in the same --queries", batch, 1, "c Q0 ")
     yield Case("budget below the time of loading", "moverank search cat -i old -k 1 --budget 0.3", 0, "ertified")
     yield Case("None among the texts of Reranker", f'python -c "{RERANK}"', 1, "text 1 must be a string, not None")
+
+
+def rerankings() -> Iterator[Case]:
+    """Yield candidates and lines of which some cannot be used."""
+    run = "moverank rerank --embedding vectors.txt"
+    query = '{\\"id\\": \\"q\\", \\"query\\": \\"cat\\", \\"candidates\\": '
+    some = f'{query}[{{\\"id\\": \\"x\\"}}, \\"dog\\", \\"cat\\"]}}'
+    lines = f'echo broken; echo "{some}"; echo "{query}[{{\\"id\\": \\"y\\"}}]}}"'
+    expected = "1 of 3 candidates cannot be compared and come last: candidate 1 has no text"
+    yield Case("a candidate without a text", f"({lines}) | {run}", 1, expected)
+    yield Case("a broken first line", f"({lines}) | {run}", 1, "-:1: broken JSON")
+    yield Case("a line of ids only", f"({lines}) | {run}", 1, "q: the candidates have ids only: give their texts")
+    yield Case("the other candidates", f"({lines}) | {run}", 1, '"candidates": [{"text": "cat", "score": 1.0')
+    trec = "(echo query Q0 document rank score name; echo a Q0 d1 1 9 x; echo a Q0 d51 2 8 x)"
+    yield Case("a header in a run", f"{trec} | moverank rerank --queries good.jsonl -i old", 1, "a Q0 d1 1 ")
 
 
 def experiments() -> Iterator[Case]:
@@ -264,6 +280,7 @@ SUBJECTS = (
     files,
     searches,
     rankings,
+    rerankings,
     experiments,
     judged,
     outputs,

@@ -94,6 +94,36 @@ def test_a_line_that_cannot_be_ranked_is_reported_and_kept(call: Call, index: Pa
     assert [[one["id"] for one in each["candidates"]] for each in out] == [["c", "a"], ["a"], ["b"], ["c", "a"]]
 
 
+def test_each_fault_costs_only_its_candidate_or_line(call: Call, vectors: Path, queries: Path, tmp_path: Path) -> None:
+    with queries.open("a") as file:
+        file.write("{broken\n")
+    lines = [
+        "broken",
+        {"id": "q1", "candidates": [{"id": "x", "score": 2}, "river", "cat"]},
+        {"id": "q1", "candidates": [{"id": "a"}, {"id": "c"}]},
+        {"id": "q2", "candidates": ["cat", "river"]},
+    ]
+    run = tmp_path / "run.jsonl"
+    run.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    options = ("rerank", "--run", run, "--queries", queries, "--embedding", vectors, "-i", tmp_path / "none")
+    found = call(*options)
+    assert found.code == 1
+    notes = found.err.splitlines()
+    assert f"{queries}:4: broken JSON" in notes[0]
+    assert f"{run}:1: broken JSON" in notes[1]
+    assert f"{run}:2: 1 of 3 candidates cannot be compared and come last: candidate 1 has no text" in notes[2]
+    assert "q1: the candidates have ids only: give their texts" in notes[3]
+    first, second, third = (json.loads(line)["candidates"] for line in found.out.splitlines())
+    assert [one.get("text") for one in first] == ["cat", "river", None]
+    assert first[2]["wordless"]
+    assert "has no text" in first[2]["problem"]
+    assert [one["id"] for one in second] == ["a", "c"]
+    assert [one["text"] for one in third] == ["river", "cat"]
+    objects = call(*options, "--json").lines
+    assert [sorted({"error", "problems"} & set(one)) for one in objects] == [["error"], ["problems"], ["error"], []]
+    assert call(*options[:5], "-i", tmp_path / "none").code == 1
+
+
 def test_scores_of_the_engine_can_be_a_term(call: Call, index: Path, queries: Path) -> None:
     run = "q1 Q0 c 1 5 x\nq1 Q0 b 2 9 x\n"
     found = call("rerank", "--queries", queries, "-i", index, "--rank", "wmd+9*vector", stdin=run.encode())

@@ -28,11 +28,32 @@ def test_a_run_is_grouped_by_query(tmp_path: Path) -> None:
 
 
 def test_lists_are_yielded_as_they_are_read(tmp_path: Path) -> None:
-    (tmp_path / "run").write_text("q1 Q0 a 1 1 x\nq2 Q0 a 1 1 x\nbroken\n")
+    (tmp_path / "run").write_text("q1 Q0 a 1 1 x\nq2 Q0 a 1 1 x\nq1 Q0 b 2 1 x\n")
     lists = read_candidate_lists(str(tmp_path / "run"))
     assert next(lists).id == "q1"
-    with pytest.raises(ReadError, match=r"run:3: a line of a run needs the form `query Q0 document rank score name`"):
+    with pytest.raises(ReadError, match=r"run:3: lines of 'q1' are not together"):
         list(lists)
+
+
+def test_a_bad_line_of_a_run_costs_only_itself(tmp_path: Path) -> None:
+    good = ["q1 Q0 a 1 9 x", "q1 Q0 b 2 8 x", "q2 Q0 a 1 3 x"]
+    expected = _read(tmp_path / "run", "\n".join(good))
+    bad = "query Q0 document rank score name"
+    for place in range(len(good) + 1):
+        found = _read(tmp_path / "run", "\n".join([*good[:place], bad, *good[place:]]))
+        assert [one for one in found if not one.problem] == expected
+        (problem,) = (one for one in found if one.problem)
+        assert (problem.id, problem.keys) == (f"{tmp_path / 'run'}:{place + 1}", ())
+        assert "needs the form `query Q0 document rank score name`" in str(problem.problem)
+
+
+@pytest.mark.parametrize("bad", [b'"query": "a"\n', b"\xff\xfe\n", b"id,query\n\n", b"{broken\n"])
+def test_a_broken_first_line_does_not_hide_the_form(tmp_path: Path, bad: bytes) -> None:
+    (tmp_path / "run").write_bytes(bad + b'{"id": "q", "query": "a", "candidates": ["b"]}\n')
+    first, second = read_candidate_lists(str(tmp_path / "run"))
+    assert first.problem
+    assert first.id == f"{tmp_path / 'run'}:1"
+    assert (second.problem, second.keys) == (None, ("0",))
 
 
 @pytest.mark.parametrize(
@@ -81,9 +102,7 @@ def test_a_line_of_jsonl_has_a_query_and_candidates(tmp_path: Path) -> None:
         ({"query": "a", "candidates": "b"}, "'candidates' must be a list"),
         ({"query": 3, "candidates": []}, "'query' must be a text or an object, not 3"),
         ({"query": "a", "candidates": [3]}, "candidate 1 must be a text or an object, not 3"),
-        ({"query": "a", "candidates": ["b", {"id": "c"}]}, "candidate 2 has no text, but others have one"),
         ({"query": "a", "candidates": [{"score": 1}]}, "candidate 1 has neither a text nor an id"),
-        ({"query": "a", "candidates": [{"id": "c", "score": "x"}]}, "the score of candidate 1 must be a number"),
         ({"query": "a", "candidates": [{"id": [], "text": "x"}]}, "the key 'id' must be a string or an integer"),
     ],
 )
@@ -93,3 +112,35 @@ def test_a_bad_line_of_jsonl_is_a_problem_of_its_own(tmp_path: Path, record: obj
     assert [one.problem is None for one in found] == [True, False, False, True]
     assert reason in str(found[1].problem)
     assert [one.id for one in found] == ["1", f"{tmp_path / 'run'}:2", f"{tmp_path / 'run'}:3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (3, "candidate 2 must be a text or an object, not 3"),
+        (None, "candidate 2 must be a text or an object, not null"),
+        ({"id": "c"}, "candidate 2 has no text, but others have one"),
+        ({"id": "c", "text": 5}, "candidate 2: 'text' must be a string, not 5"),
+        ({"id": [], "text": "x"}, "candidate 2: the key 'id' must be a string or an integer, not a list"),
+    ],
+)
+def test_a_bad_candidate_costs_only_itself(tmp_path: Path, bad: object, reason: str) -> None:
+    line = {"query": "a", "candidates": ["b", bad, {"id": "d", "text": "e", "score": "high"}]}
+    (found,) = _read(tmp_path / "run", json.dumps(line))
+    assert found.problem is None
+    assert found.documents
+    assert [[part.text for part in one.parts] for one in found.documents] == [["b"], [], ["e"]]
+    assert (list(found.faults), list(found.unscored)) == ([1], [2])
+    assert (
+        found.notes[0]
+        == f"{tmp_path / 'run'}:1: 1 of 3 candidates cannot be compared and come last: " + (found.faults[1])
+    )
+    assert found.faults[1].startswith(reason)
+    assert 'the score of candidate 3 must be a number, not "high"' in found.notes[1]
+
+
+def test_only_the_first_of_many_faults_are_named(tmp_path: Path) -> None:
+    (found,) = _read(tmp_path / "run", json.dumps({"query": "a", "candidates": [{"id": "a"}, 1, 2, 3, 4]}))
+    (note,) = found.notes
+    assert note.endswith("candidate 4 must be a text or an object, not 3; and 1 more")
+    assert found.keys == ("a", "", "", "", "")

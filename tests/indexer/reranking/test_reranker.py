@@ -224,7 +224,7 @@ def test_titles_and_ranks_have_weights(embedding: Embedding) -> None:
 
 
 def test_a_record_that_is_no_text_is_named(embedding: Embedding) -> None:
-    with pytest.raises(UsageError, match="text 1: a query needs the form"):
+    with pytest.raises(UsageError, match="text 1: a candidate needs the form"):
         Reranker(embedding, rank="wmd").rank("cat", ["dog", {"id": 3}])
     with pytest.raises(UsageError, match="rank that is not within"):
         Reranker(embedding, rank="wmd").rank("cat", [Document("a", parts=(Part("dog", -3),))])

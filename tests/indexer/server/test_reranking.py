@@ -65,6 +65,17 @@ def test_a_query_without_a_known_word_keeps_the_order(server: RunningServer) -> 
     assert [one["index"] for one in answer] == list(range(len(TEXTS)))
 
 
+def test_a_document_without_a_text_comes_last(server: RunningServer, order: list[int]) -> None:
+    documents = [{"id": "x"}, *TEXTS]
+    results = server.ask("/v1/rerank", {"query": QUERY, "documents": documents}).json["results"]
+    assert [one["index"] for one in results if one["index"]][: len(order)] == [i + 1 for i in order]
+    (problem,) = (one["problem"] for one in results if "problem" in one)
+    assert problem.startswith("document 0: a candidate needs the form")
+    assert "problem" in next(one for one in results if not one["index"])
+    reply = server.ask("/v1/rerank", {"query": QUERY, "documents": [{"id": "x"}, {}]})
+    assert (reply.status, "document 1: a candidate needs the form" in reply.json["detail"]) == (422, True)
+
+
 @pytest.mark.parametrize("body", [{"query": "a"}, {"query": "a", "documents": []}, {"query": 3, "documents": ["a"]}])
 def test_a_bad_request_is_a_problem(server: RunningServer, body: dict[str, Any]) -> None:
     assert server.ask("/v1/rerank", body).status == 422

@@ -61,6 +61,19 @@ def test_a_record_is_a_query_and_queries_may_be_many(pets: Path, server: Running
     assert answers[0]["hits"][0]["key"] == "t1"
 
 
+def test_each_of_many_queries_has_its_own_answer_or_problem(server: RunningServer) -> None:
+    good, queries = "late train", ["late train", "xyzzy", {"id": 1}, "dog " * 400_000, ""]
+    reply = server.ask("/collections/pets/search", {"queries": queries})
+    assert reply.status == 200
+    first, *others = reply.json["answers"]
+    alone = server.ask("/collections/pets/search", {"query": good}).json
+    assert _without_time(first) == _without_time(alone)
+    details = [server.ask("/collections/pets/search", {"query": query}).json["detail"] for query in queries[1:]]
+    assert [one["problem"] for one in others] == details
+    for body in ({"queries": queries[1:]}, {"queries": [good], "rank": "nope"}, {"queries": [good], "k": 5000}):
+        assert server.ask("/collections/pets/search", body).status in (413, 422)
+
+
 def test_stored_documents_are_reranked_by_key(pets: Path, server: RunningServer) -> None:
     body = {"query": "late bus", "keys": ["t1", "t2", "gone"], "k": 1, "rank": "wmd"}
     hits = server.ask("/collections/pets/rerank", body).json["hits"]
