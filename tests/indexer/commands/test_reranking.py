@@ -68,7 +68,7 @@ def test_jsonl_in_is_jsonl_out(call: Call, vectors: Path, index: Path) -> None:
         ],
     }
     for source in (("--embedding", vectors), ("-i", index)):
-        found = call("rerank", *source, stdin=json.dumps(record).encode())
+        found = call("rerank", "--rank", "wmd", *source, stdin=json.dumps(record).encode())
         assert found.code == 0
         out = json.loads(found.out)
         assert [one["docid"] for one in out["candidates"]] == ["y", "x"]
