@@ -25,6 +25,7 @@ from moverank.indexer.reranking.stored_texts import corpus_vocabulary, stored_co
 from moverank.indexer.search.priors import prior_of
 from moverank.indexer.search.query import Prior
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.indexer.store import Entry, StoredSource, exists
 from moverank.rerank.runtime.batches import batches
 
@@ -139,8 +140,9 @@ class ShardContents:
             titles, labels = tuple(shown[id_].title for id_ in ids), tuple(shown[id_].label for id_ in ids)
             priors = {name: _by_row(found, rows) for name in fields if (found := prior_of(reader, name))}
             splits = stored_splits(reader, keys)
-            total = reader.document_count()
-        return ShardCorpus(tuple(keys.values()), titles, labels, counts, words, total, splits, priors)
+            total, least = reader.document_count(), ContentSample.of(reader.least_digests(SAMPLE))
+            sample = least._replace(ids=np.array([rows[id_] for id_ in least.ids.tolist()], np.int64))
+        return ShardCorpus(tuple(keys.values()), titles, labels, counts, words, total, splits, priors, sample)
 
     def vectors_of(self, words: Sequence[str]) -> WordVectorsOf:
         """Return the vectors of words."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
 from moverank.indexer.search.query import Prior
+from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.rerank.bags.weights import PartCounts
 
 
@@ -16,7 +17,7 @@ from moverank.rerank.bags.weights import PartCounts
 class ShardCorpus:
     """The documents of one shard that have a word, row by row, with `counts` of `words`, and the number of all.
 
-    `priors` are the values of numeric fields: rows (m,), increasing, and values.
+    `priors` are the values of numeric fields: rows (m,), increasing, and values. `sample` is that of the shard, by row.
     """
 
     keys: tuple[str, ...]
@@ -27,6 +28,7 @@ class ShardCorpus:
     total: int
     splits: Mapping[str, str]
     priors: Mapping[str, Prior]
+    sample: ContentSample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +62,7 @@ def joined(
     index = {word: i for i, word in enumerate(words)}
     columns, starts, offset = list[PartCounts](), [np.zeros(1, np.int64)], 0
     priors: dict[str, list[tuple[NDArray[np.int64], NDArray[np.float64]]]] = {}
-    first = 1
+    first, samples = 1, [(np.empty(0, np.int64), np.empty(0))]
     for part in parts:
         places = np.array([index[word] for word in part.words], np.int32)
         columns.append(_sorted_rows(part.counts, places))
@@ -68,6 +70,7 @@ def joined(
         offset += int(part.counts.starts[-1])
         for name, prior in part.priors.items():
             priors.setdefault(name, []).append((prior.ids + first, prior.values))
+        samples.append((part.sample.ids + first, part.sample.digests))
         first += len(part.keys)
     names = ("words", "ranks", "counts")
     arrays = [np.concatenate([np.empty(0, np.int32), *(getattr(own, name) for own in columns)]) for name in names]
@@ -81,6 +84,7 @@ def joined(
         title_weight,
         tuple(range(1, 1 + len(keys))),
         sum(part.total for part in parts),
+        ContentSample(*map(np.concatenate, zip(*samples, strict=True))).least(),
     )
     titles = tuple(title for part in parts for title in part.titles)
     splits = {key: split for part in parts for key, split in part.splits.items()}

@@ -51,8 +51,7 @@ class ContentSample(NamedTuple):
             if live.sum() >= SAMPLE or len(before.ids) < _SPARE * SAMPLE:
                 new = cls.of(reader.least_digests(SAMPLE, since))
                 ids, digests = np.append(before.ids[live], new.ids), np.append(before.digests[live], new.digests)
-                order = np.lexsort((ids, digests))[:SAMPLE]
-                return cls(ids[order], digests[order])
+                return cls(ids, digests).least()
         return cls.of(reader.least_digests(SAMPLE))
 
     @classmethod
@@ -60,6 +59,11 @@ class ContentSample(NamedTuple):
         """Return the sample in an array from `array`."""
         ids, digests = array.reshape(2, -1)
         return cls(ids.astype(np.int64), digests)
+
+    def least(self) -> "ContentSample":
+        """Return those with the smallest digests, in order: the sample of several together."""
+        order = np.lexsort((self.ids, self.digests))[:SAMPLE]
+        return ContentSample(self.ids[order], self.digests[order])
 
     def array(self) -> NDArray[np.float64]:
         """Return ids and digests in one array (2 * s,)."""

@@ -19,6 +19,7 @@ from moverank.indexer.cluster.routing import shard_of
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
+from moverank.indexer.evaluation.run_files import RunFiles
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.copying import copy
 from moverank.rerank.errors import NoKnownWords
@@ -668,6 +669,21 @@ def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection
             {name: theirs[name] for name in ("map", "p@5")},
             abs=0.001,  # documents of equal distance have another order
         )
+
+
+def test_experiments_have_the_units_of_a_search(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    """Of more documents than a sample has: totals are those of a search in the same shards."""
+    cluster = make_cluster(_documents(330), 3)
+    (tmp_path / "qrels").write_text("q 0 d1 1\n")
+    (tmp_path / "queries").write_text('{"id": "q", "text": "ant bee cat zorp"}\n')
+    files, rank = RunFiles(tmp_path / "run"), "wmd:mu=5+bm25+cosine"
+    queries = str(tmp_path / "queries")
+    evaluate_retrieval(
+        cluster.path, str(tmp_path / "qrels"), queries=queries, methods=[rank], measures=["map"], cutoff=20, files=files
+    )
+    lines = [line.split() for line in (tmp_path / "run").read_text().splitlines()]
+    hits = cluster.search("ant bee cat zorp", k=20, rank=rank).hits
+    assert [-float(line[4]) for line in lines] == pytest.approx([hit.total for hit in hits], rel=1e-5)
 
 
 def test_trained_vectors_are_refused(make_cluster: MakeCluster) -> None:
