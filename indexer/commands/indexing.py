@@ -35,6 +35,7 @@ from moverank.indexer.commands.shared_options import (
     PreTimeout,
     Prune,
     Replaces,
+    SetFields,
     StopWords,
     Strict,
     TitleWeight,
@@ -89,6 +90,7 @@ def index(
     rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
     prefix: Prefix = None,
+    set_fields: SetFields = None,
     replaces: Replaces = None,
     prune: Prune = False,
     yes: Yes = False,
@@ -100,6 +102,7 @@ def index(
     """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
+    from moverank.indexer.readers.origins import chosen_metadata
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
@@ -116,7 +119,8 @@ def index(
         encoding=encoding,
         conversion=conversion,
     )
-    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
+    more = chosen_metadata(set_fields or ())
+    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)
     how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
     _run(read, sources, index, choices, {}, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 
@@ -146,6 +150,7 @@ def threads(  # over 40 lines: most of them are its options
     rank: OwnRank = None,
     trust_pickle: TrustPickle = False,
     prefix: Prefix = None,
+    set_fields: SetFields = None,
     replaces: Replaces = None,
     prune: Prune = False,
     yes: Yes = False,
@@ -158,6 +163,7 @@ def threads(  # over 40 lines: most of them are its options
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
     from moverank.indexer.readers import Selection, read_threads
+    from moverank.indexer.readers.origins import chosen_metadata
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
@@ -165,7 +171,8 @@ def threads(  # over 40 lines: most of them are its options
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
     defaults = {"gamma": PAPER_GAMMA}
-    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run)
+    more = chosen_metadata(set_fields or ())
+    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)
     how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
     _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
 

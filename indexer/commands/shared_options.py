@@ -161,6 +161,14 @@ Prefix = Annotated[
         "with one NAME are one source.",
     ),
 ]
+SetFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help="Metadata of every record of this run, such as site=bikes, instead of its own field; repeatable.",
+    ),
+]
 Replaces = Annotated[
     str | None,
     typer.Option(

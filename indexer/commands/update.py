@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
-from moverank.indexer.documents import Changes, Document, NamedSource, Rejection
+from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
 from moverank.indexer.files.location import is_cluster
 from moverank.indexer.indexing.counting_ahead import CountAhead
@@ -59,10 +59,12 @@ class RunSources:
     prune: bool = False
     confirmed: bool = False
     dry_run: bool = False
+    metadata: Metadata = field(default_factory=dict)
 
     def origins(self, known: Iterable[NamedSource]) -> Origins:
         """Return the origins of the files to read, in a collection with some `known` sources."""
-        return Origins(self.paths, known, prefix=self.prefix, replaces=self.replaces, whole=self.prune)
+        named: dict[str, Any] = {"prefix": self.prefix, "replaces": self.replaces, "metadata": self.metadata}
+        return Origins(self.paths, known, whole=self.prune, **named)
 
 
 def update(

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from moverank.indexer.documents import STREAM, NamedSource, Origin
+from moverank.indexer.documents import STREAM, Document, Metadata, NamedSource, Origin, Value
 from moverank.indexer.errors import UsageError
+from moverank.indexer.metadata import name_fault, text_fault
+from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.sources import MAILDIR, Source
 from moverank.indexer.scope import UNKNOWN_SOURCE, Region, Scope, as_text, listed_place, place_of, upwards
 
@@ -15,6 +17,7 @@ class Origins:
     """Assigns the files of a run to sources: to the innermost known one that holds them, else to the path named.
 
     `known`: the sources of the collection. `prefix`: that of the named sources, None for the one that they have.
+    `metadata`: the fields that every record gets, instead of its own of the same names; `label` is its label.
     `replaces`: a source, gone or not, whose documents belong to the named one from now on. `whole`: standard input
     holds all that it held in earlier runs; otherwise it is another source each time, unless it has a prefix. Raises
     UsageError for a prefix of a part of a known source, and for a source to replace that there is not.
@@ -28,7 +31,9 @@ class Origins:
         prefix: str | None = None,
         replaces: str | None = None,
         whole: bool = False,
+        metadata: Metadata | None = None,
     ) -> None:
+        self._metadata = dict(metadata or {})
         self._sources = {source.place: source for source in known}
         self._stream = NamedSource(f"{STREAM}:{prefix}" if prefix else STREAM, STREAM, prefix or "")
         self._places: dict[str, str] = {}
@@ -96,6 +101,17 @@ class Origins:
             source = _with_key(source, origin.source.name_of(origin.file))
         return source, origin
 
+    def completed(self, result: Document | BadRecord, source: NamedSource) -> Document | BadRecord:
+        """Return a result with the prefix of its source in front of its key, and with the fields of every record."""
+        if not (source.prefix or self._metadata):
+            return result
+        key = result.key and source.prefixed(result.key)
+        if isinstance(result, BadRecord):
+            return BadRecord(result.reason, key)
+        metadata: dict[str, Value] = {**result.metadata, **self._metadata}
+        label = metadata.pop("label") if "label" in self._metadata else result.label
+        return replace(result, key=key or "", label=None if label is None else str(label), metadata=metadata)
+
     def _path(self, source: Source) -> str:
         if source.name in self._places:
             return self._places[source.name]
@@ -106,6 +122,26 @@ class Origins:
         if folder not in self._folders:
             self._folders[folder] = str(name.parent.resolve())
         return as_text(f"{self._folders[folder].rstrip('/')}/{name.name}")
+
+
+def chosen_metadata(texts: Sequence[str]) -> dict[str, Value]:
+    """Return the metadata that texts such as `site=bikes` state; a field of several texts has a list of values.
+
+    Raises UsageError for another text, and for what cannot be stored.
+    """
+    found: dict[str, list[Value]] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise UsageError(f"--set {text!r}: write FIELD=VALUE, as in --set site=bikes")
+        found.setdefault(name, []).append(value)
+    if len(found.get("label", ())) > 1:
+        raise UsageError("--set label: a document has one label; other fields take several values")
+    metadata: dict[str, Value] = {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+    fault = text_fault((), metadata) or name_fault(metadata)
+    if fault:
+        raise UsageError(f"--set {fault}")
+    return metadata
 
 
 def _is_no_file(source: Source) -> bool:

@@ -6,13 +6,11 @@ key.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
-from moverank.indexer.documents import Document, NamedSource, Origin, Rejection
+from moverank.indexer.documents import Document, Origin, Rejection
 from moverank.indexer.errors import UsageError
 from moverank.indexer.progress import Progress, silent
-from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.converter import Conversion, Converter
 from moverank.indexer.readers.csv_table import read_table
 from moverank.indexer.readers.detect import document_format, thread_format
@@ -163,8 +161,7 @@ def _records(
             validation.start_source(source.name)
             is_maildir = source.format == MAILDIR
             for line, result in read_maildir_threads(keyed, meter) if is_maildir else reader.results(keyed, meter):
-                own = _prefixed(result, origin.source) if origin.source.prefix else result
-                checked = validation.check(line, own)
+                checked = validation.check(line, origins.completed(result, origin.source))
                 # A copy would take ten times as long, and it is new.
                 object.__setattr__(checked, "origin", Origin(origin.source, origin.file, line))
                 yield checked
@@ -172,12 +169,3 @@ def _records(
         whole += source.size or 0
         meter.reach(whole)
     meter.report()
-
-
-def _prefixed(result: Document | BadRecord, source: NamedSource) -> Document | BadRecord:
-    """Put the prefix of a source in front of the key of a result."""
-    if not result.key:
-        return result
-    if isinstance(result, Document):
-        return replace(result, key=source.prefixed(result.key))
-    return BadRecord(result.reason, source.prefixed(result.key))

@@ -161,6 +161,8 @@ def stores() -> Iterator[Case]:
     yield Case("a word and a field of 9,000 characters", found, 0, "tag=0000")
     yield Case("a filter by keys", "moverank list -i old --where 'key^=d199' | wc -l", 0, "11")
     yield Case("a filter by sources", "moverank list -i old --where source=docs.jsonl | wc -l", 0, "2000")
+    sites = "moverank index docs.jsonl -i old --set site=pets | tail -n 1"
+    yield Case("metadata of a whole run", f"{sites}; moverank list -i old --where site=pets | wc -l", 0, "2000")
     empty = "moverank search cat -i old --where key=docs.jsonl"
     yield Case("a filter that nothing passes", empty, 0, "No document passes the filter: none meets key=docs.jsonl")
 

@@ -36,6 +36,11 @@ def test_commands_take_the_file_as_they_take_a_collection(
         assert sorted(keys[0]) == sorted(keys[1])
         assert mine.json["certified"]
     assert call("index", documents, "-i", indexed).out.startswith("10 unchanged")
+    assert call("index", documents, "-i", indexed, "--set", "site=pets").out.startswith("10 updated")
+    filtered = call("search", "cat", "-i", indexed, "--where", "site=pets", "--where", "key^=d", "-k", "20", "--json")
+    assert len(filtered.json["hits"]) == 10
+    by_file = call("search", "cat", "-i", indexed, "--where", f"source={documents}", "-k", "20", "--json")
+    assert len(by_file.json["hits"]) == 10
     assert call("similar", "d1", "-i", indexed, "--json").json["hits"]
     assert call("explain", "cat", "d1", "-i", indexed, "--why-not", "--json").json["why_not"]["stage"]
     assert call("remove", "d1", "-i", indexed).out.startswith("1 removed")

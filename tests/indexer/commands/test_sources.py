@@ -289,6 +289,90 @@ def test_the_prefix_of_a_source_can_change(run: Run) -> None:
     assert taken.sentence == "nothing was changed: the key 'x/notes/1.txt' is taken: choose another --prefix"
 
 
+def listed(run: Run, *where: str) -> dict[str, dict[str, Any]]:
+    """Return label and metadata of the documents that pass some conditions, by key."""
+    conditions = [part for one in where for part in ("--where", one)]
+    entries = run("list", "--json", *conditions).lines
+    return {each["key"]: {"label": each["label"], **each["metadata"]} for each in entries}
+
+
+@pytest.mark.parametrize("command", ["index", "threads"])
+def test_metadata_of_a_whole_run(run: Run, command: str) -> None:
+    """An option replaces the record's own field; another value updates documents, and without it they are as before."""
+    own = {"1": {"label": None, "site": "old", "year": 2}, "2": {"label": "kept"}}
+    lines = [{"key": key, "parts": [{"text": "cat dog"}], **fields} for key, fields in own.items()]
+    write("a.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    write("b.jsonl", json.dumps({"key": "3", "parts": [{"text": "train bus"}]}))
+    assert changes(run(command, "b.jsonl", "--json")) == {"added": 1}
+    chosen = (command, "a.jsonl", "--set", "site=bikes", "--set", " tags = x=y", "--set", "tags=z", "--json")
+    with_them = {"site": "bikes", "tags": ["x=y", "z"]}
+    assert changes(run(*chosen)) == {"added": 2}
+    assert listed(run, "site=bikes") == {key: {**fields, **with_them} for key, fields in own.items()}
+    assert changes(run(*chosen)) == {"unchanged": 2}
+    assert changes(run(command, "a.jsonl", "--set", "site=cars", "--dry-run", "--json")) == {"updated": 2}
+    assert changes(run(command, "a.jsonl", "--set", "site=cars", "--set", "label=new", "--json")) == {"updated": 2}
+    assert listed(run, "site=cars", "label=new") == {
+        key: {**fields, "site": "cars", "label": "new"} for key, fields in own.items()
+    }
+    assert changes(run(command, "a.jsonl", "--json")) == {"updated": 2}
+    assert listed(run) == {"3": {"label": None}, **own}
+
+
+def test_metadata_of_a_whole_run_are_those_of_every_format_and_of_standard_input(run: Run) -> None:
+    write("notes/a.txt", "cat dog")
+    write("notes/b.md", "---\ntitle: Birds\nsite: own\n---\nbird fish")
+    write("notes/c.csv", "id,text\nrow,train bus\n")
+    write("notes/d.mbox", mbox("car plane"))
+    write("notes/e.html", "<p>apple bread</p>")
+    assert changes(run("index", "notes", "--set", "site=all", "--prefix", "p", "--json")) == {"added": 5}
+    assert changes(run("index", "-", "--set", "site=all", "--json", stdin=b"cheese wine\n")) == {"added": 1}
+    found = listed(run, "site=all")
+    assert found.keys() == keys()
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("site", "--set 'site': write FIELD=VALUE, as in --set site=bikes"),
+        ("=bikes", "--set '=bikes': write FIELD=VALUE"),
+        ("site=", "--set 'site=': write FIELD=VALUE"),
+        (f"{'n' * 501}=x", "--set has a field whose name has 501 bytes, over the limit of 500"),
+        ("site=\udcff", "--set holds \\udcff, half of a surrogate pair: take it out"),
+    ],
+)
+def test_metadata_that_no_document_can_have(run: Run, option: str, message: str) -> None:
+    write("a.jsonl", records("cat dog"))
+    answer = run("index", "a.jsonl", "--set", option)
+    assert (answer.code, keys()) == (2, set())
+    assert answer.sentence.startswith(message)
+    answer = run("index", "a.jsonl", "--set", "label=a", "--set", "label=b")
+    assert (answer.code, answer.sentence) == (
+        2,
+        "--set label: a document has one label; other fields take several values",
+    )
+
+
+def test_filters_by_source_take_the_names_that_commands_print(run: Run) -> None:
+    folder()
+    write("docs.jsonl", records("cat dog", "bird fish"))
+    run("index", "notes")
+    run("index", "./docs.jsonl")
+    run("index", "-", stdin=b"cheese wine\n")
+    in_sub = {key for key in keys() if key.startswith("notes/sub/")}
+    assert in_sub
+    for where in ("source^=notes/sub/", f"source^={Path.cwd()}/notes/sub/"):
+        assert listed(run, where).keys() == in_sub
+    for where in ("source=docs.jsonl", f"source={Path.cwd()}/docs.jsonl"):
+        assert listed(run, where).keys() == {"0", "1"}
+    shown = run("show", "notes/0.txt").out
+    assert f"source    {Path.cwd()}/notes/0.txt" in shown
+    assert listed(run, f"source={Path.cwd()}/notes/0.txt").keys() == {"notes/0.txt"}
+    assert listed(run, "source=notes").keys() == {key for key in keys() if key.startswith("notes/")}
+    assert listed(run, "source=-").keys() == keys() - listed(run, "source!=-").keys() != set()
+    assert run("remove", "--where", "source=docs.jsonl").out.startswith("2 removed")
+
+
 def test_two_runs_from_standard_input_are_two_sources(run: Run) -> None:
     one, two = b"cat dog\nbird fish\n", b"train bus\nbird fish\ncar plane\n"
     assert changes(run("index", "-", "--json", stdin=one)) == {"added": 2}

@@ -114,11 +114,11 @@ def test_records_rejections_and_origins_are_the_same(tmp_path: Path, passed: lis
     path = str(_file(tmp_path))
     states: list[tuple[Any, ...]] = []
     found: list[Document | Rejection] = []
-    origins = Origins([path], prefix="p")
+    origins = Origins([path], prefix="p", metadata={"site": "a"})
     records = read_ahead(partial(read_documents, [path]), origins, lambda *state: states.append(state))
     _take_until(records, passed, found)
     found += records
-    expected = list(read_documents([path], origins=Origins([path], prefix="p")))
+    expected = list(read_documents([path], origins=Origins([path], prefix="p", metadata={"site": "a"})))
     assert found == expected
     assert [record.origin for record in found] == [record.origin for record in expected]
     assert states[-1] == ("Reading", Path(path).stat().st_size, Path(path).stat().st_size, "B")
