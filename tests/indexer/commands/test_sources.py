@@ -299,13 +299,13 @@ def listed(run: Run, *where: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("command", ["index", "threads"])
 def test_metadata_of_a_whole_run(run: Run, command: str) -> None:
     """An option replaces the record's own field; another value updates documents, and without it they are as before."""
-    own = {"1": {"label": None, "site": "old", "year": 2}, "2": {"label": "kept"}}
+    own: dict[str, dict[str, Any]] = {"1": {"label": None, "site": "old", "year": 2}, "2": {"label": "kept"}}
     lines = [{"key": key, "parts": [{"text": "cat dog"}], **fields} for key, fields in own.items()]
     write("a.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
     write("b.jsonl", json.dumps({"key": "3", "parts": [{"text": "train bus"}]}))
     assert changes(run(command, "b.jsonl", "--json")) == {"added": 1}
     chosen = (command, "a.jsonl", "--set", "site=bikes", "--set", " tags = x=y", "--set", "tags=z", "--json")
-    with_them = {"site": "bikes", "tags": ["x=y", "z"]}
+    with_them: dict[str, Any] = {"site": "bikes", "tags": ["x=y", "z"]}
     assert changes(run(*chosen)) == {"added": 2}
     assert listed(run, "site=bikes") == {key: {**fields, **with_them} for key, fields in own.items()}
     assert changes(run(*chosen)) == {"unchanged": 2}
