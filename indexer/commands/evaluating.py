@@ -252,7 +252,7 @@ def run_experiment(
     """
     from moverank.indexer.files.atomic_write import check_writable, write_text
     from moverank.indexer.formatters.figures import check_figure, draw
-    from moverank.indexer.formatters.output import note_compiling, print_object
+    from moverank.indexer.formatters.output import print_object
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
     from moverank.indexer.formatters.terminal import print_view
@@ -261,7 +261,6 @@ def run_experiment(
         check_writable(csv)
     if plot is not None:
         check_figure(plot, measures)
-    note_compiling()
     with interruptible("cached distances are kept, and not computed again"), Bars() as bars:
         table = experiment(progress=bars)
     if as_json:

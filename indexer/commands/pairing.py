@@ -41,16 +41,15 @@ def pairs(
     """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
     from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import note, note_compiling, print_lines, print_object
+    from moverank.indexer.formatters.output import note, print_lines, print_object
     from moverank.indexer.formatters.pair_lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
     from moverank.indexer.formatters.progress_bars import Bars
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
-    with open_index(index) as collection, Bars() as bars:
-        note_compiling()
-        with interruptible("the same command continues where it stopped"):
-            found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)
+    resumed = interruptible("the same command continues where it stopped")
+    with open_index(index) as collection, Bars() as bars, resumed:
+        found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)
     if as_json:
         for each in cluster_objects(found) if clusters else pair_objects(found):
             print_object(each)

@@ -45,7 +45,7 @@ def rerank(
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.escaping import printable, printable_json
-    from moverank.indexer.formatters.output import note, note_compiling, print_object
+    from moverank.indexer.formatters.output import note, print_object
     from moverank.indexer.formatters.reranked_lines import reranked_lines
     from moverank.indexer.readers.candidate_lists import read_candidate_lists
     from moverank.indexer.readers.queries import read_batch
@@ -58,7 +58,6 @@ def rerank(
     for fault in faults:
         note(fault)
     complete = not faults
-    note_compiling()
     texts = {query.id: query.document for query in given if not query.problem}
     with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full)) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run)):

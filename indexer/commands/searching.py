@@ -298,10 +298,8 @@ def _searchable(
 
 def _prepare(collection: "Collection | Cluster", options: SearchOptions) -> None:
     """Compute with a progress bar what the first search by some rankings needs."""
-    from moverank.indexer.formatters.output import note_compiling
     from moverank.indexer.formatters.progress_bars import Bars
 
-    note_compiling()
     with Bars() as bars:
         collection.prepare(options, progress=bars)
 

@@ -35,6 +35,12 @@ def serve(  # over 40 lines: most of them are its options
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="No token is needed, even if other machines can reach the server.")
     ] = False,
+    open_ready: Annotated[
+        bool, typer.Option("--open-ready", help="Answer /ready without a token, as for a load balancer.")
+    ] = False,
+    open_metrics: Annotated[
+        bool, typer.Option("--open-metrics", help="Answer /metrics without a token, as for Prometheus.")
+    ] = False,
     processes: Annotated[
         int,
         typer.Option(min=1, max=256, help="Processes that answer; as many as there are cores give most answers."),
@@ -56,11 +62,10 @@ def serve(  # over 40 lines: most of them are its options
     ] = None,
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    from moverank.indexer.formatters.output import note, note_compiling
+    from moverank.indexer.formatters.output import note
     from moverank.indexer.server.requirements import serve_with
 
     places = [*(_demo(context) if demo else []), *(index or [])]
-    note_compiling()
     serve_with(
         {
             "places": places or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)],
@@ -72,6 +77,7 @@ def serve(  # over 40 lines: most of them are its options
             "read_only": read_only,
             "hosts": allow_host or (),
             "origins": cors or (),
+            "open_paths": [path for path, given in (("/ready", open_ready), ("/metrics", open_metrics)) if given],
             "reports": reports,
         },
         lambda url: note(f"serving at {url}"),

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -99,31 +100,6 @@ def print_hit_table(
     return complete
 
 
-def note_compiling() -> None:
-    """Print a note if kernels are compiled: the first search on a machine takes some seconds longer."""
-    from moverank.rerank.kernels import when_compiling
-
-    when_compiling(lambda: note(_compiling()))
-
-
-def _compiling() -> str:
-    """Return how long kernels are compiled, and where their code is cached if not at the usual place."""
-    from moverank.rerank.kernels import cache_directory
-
-    directory = cache_directory()
-    if directory is None:
-        return (
-            "compiling for this machine takes some seconds of every run, since neither the package, the home directory "
-            "nor TMPDIR is writable: name a directory for the compiled code by NUMBA_CACHE_DIR"
-        )
-    if directory:
-        return (
-            "compiling for this machine: this takes some seconds, and again when "
-            f"{directory} is emptied: neither the package nor the home directory is writable"
-        )
-    return "compiling for this machine: this takes some seconds, once"
-
-
 def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool) -> None:
     """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
@@ -156,10 +132,12 @@ def json_line(values: dict[str, Any]) -> str:
 
 
 def print_object(values: dict[str, Any]) -> None:
-    """Print a line of JSON; characters that standard output cannot encode are escaped."""
+    """Print a line of JSON in UTF-8, whatever the locale; one with half of a surrogate pair is escaped as ASCII."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     text = json_line(values)
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        text.encode()
     except UnicodeEncodeError:
         text = json.dumps(values)
     typer.echo(text)

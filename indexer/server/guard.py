@@ -38,13 +38,14 @@ class Access:
     """Who may use a server: clients that name one of `hosts`, and know the `token`, unless it is None.
 
     `any_address`: any IP address is a valid host name, too, as for a server that is bound to all addresses. `origins`
-    are the web origins of other pages that may use it.
+    are the web origins of other pages that may use it. `open_paths` need no token.
     """
 
     hosts: frozenset[str] = LOCAL
     token: str | None = None
     any_address: bool = False
     origins: tuple[str, ...] = ()
+    open_paths: frozenset[str] = WITHOUT_TOKEN
 
     def allows_host(self, header: str) -> bool:
         """Return whether the Host header names this server: a page of another host cannot reach it by DNS."""
@@ -115,7 +116,9 @@ class Guard:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         if not self._access.allows_host(headers.get("host", "")):
             raise Problem(421, "this server has another name: --allow-host adds one")
-        if scope["path"] not in WITHOUT_TOKEN and not self._access.allows_token(headers.get("authorization", "")):
+        if scope["path"] not in self._access.open_paths and not self._access.allows_token(
+            headers.get("authorization", "")
+        ):
             # Chromium asks for a password only if Basic is the first scheme.
             challenge = {"WWW-Authenticate": 'Basic realm="moverank", Bearer realm="moverank"'}
             raise Problem(401, "a token is needed: send it as `Authorization: Bearer TOKEN`", challenge)

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.server.application import application
-from moverank.indexer.server.guard import Access, allowed_hosts
+from moverank.indexer.server.guard import WITHOUT_TOKEN, Access, allowed_hosts
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
 from moverank.indexer.server.opening import check_collections, served_collections
@@ -34,10 +34,11 @@ _LEAST_TOKEN = 16  # characters
 class ServeOptions:
     """The collections by name, the address, and who may use it.
 
-    `token_file` has the token; `open_to_all`: no token is needed although the address is not a local one. `hosts` are
-    more names of this server, `origins` the web origins whose pages may use it. `read_only`: no changes. `reports` is a
-    directory of files that `evaluate` wrote, for the page of measurements. `processes` answer requests, each with its
-    own interpreter, which one process uses one core of for most of a search.
+    `token_file` has the token; `open_to_all`: no token is needed although the address is not a local one. `hosts`
+    are more names of this server, `origins` the web origins whose pages may use it. `open_paths` need no token.
+    `read_only`: no changes. `reports` is a directory of files that `evaluate` wrote, for the page of measurements.
+    `processes` answer requests, each with its own interpreter, which one process uses one core of for most of a
+    search.
     """
 
     places: dict[str, Path]
@@ -48,6 +49,7 @@ class ServeOptions:
     read_only: bool = False
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
+    open_paths: Sequence[str] = ()
     reports: Path | None = None
     processes: int = 1
     limits: Limits = field(default_factory=Limits)
@@ -112,7 +114,7 @@ def access_of(options: ServeOptions) -> Access:
             f"{options.host} can be reached by others: give --token-file FILE, or --no-auth to let everybody in"
         )
     hosts, everywhere = allowed_hosts(options.host, options.hosts, socket.gethostname())
-    return Access(hosts, token, everywhere, tuple(options.origins))
+    return Access(hosts, token, everywhere, tuple(options.origins), WITHOUT_TOKEN.union(options.open_paths))
 
 
 def _is_local(host: str) -> bool:

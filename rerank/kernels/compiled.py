@@ -4,6 +4,7 @@ numba caches beside the module or in the home directory, and raises RuntimeError
 containers. Then the code is cached in a directory for temporary files, or compiled again by each process.
 """
 
+import logging
 import os
 import stat
 import tempfile
@@ -14,9 +15,11 @@ from typing import Any
 
 from numba import config as numba_config
 from numba import njit
+from numba.core.event import Event, Listener, register
 
 from moverank.rerank.kernels.cached_code import load_without_compiler
 
+_log = logging.getLogger("moverank")
 _config: Any = numba_config  # its attributes are set when numba is imported
 _CHOSEN_BY_NUMBA = ""
 
@@ -25,6 +28,7 @@ def compiled(**options: Any) -> Any:
     """Return the decorator of a kernel, which releases the GIL; `options` are those of `numba.njit`."""
 
     def decorate(function: Any) -> Any:
+        _report_first_compilation()
         directory = cache_directory()
         if directory is None:
             return njit(nogil=True, **options)(function)
@@ -32,6 +36,43 @@ def compiled(**options: Any) -> Any:
             return load_without_compiler(njit(cache=True, nogil=True, **options)(function))
 
     return decorate
+
+
+class _FirstCompilation(Listener):
+    """Logs that kernels are compiled, when the first of the process is; those cached on disk are only loaded."""
+
+    def __init__(self) -> None:
+        self._seen = False
+
+    def on_start(self, event: Event) -> None:  # noqa: ARG002 - numba's signature
+        """Log a warning, once in a process."""
+        if not self._seen:
+            self._seen = True
+            _log.warning(_compiling(cache_directory()))
+
+    def on_end(self, event: Event) -> None:
+        """Do nothing."""
+
+
+@cache
+def _report_first_compilation() -> None:
+    """Let numba call the only listener of the process."""
+    register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]
+
+
+def _compiling(directory: str | None) -> str:
+    """Return how long kernels are compiled, and where their code is cached, `directory`, if not at the usual place."""
+    if directory is None:
+        return (
+            "compiling for this machine takes some seconds of every run, since neither the package, the home directory "
+            "nor TMPDIR is writable: name a directory for the compiled code by NUMBA_CACHE_DIR"
+        )
+    if directory:
+        return (
+            "compiling for this machine: this takes some seconds, and again when "
+            f"{directory} is emptied: neither the package nor the home directory is writable"
+        )
+    return "compiling for this machine: this takes some seconds, once"
 
 
 @cache

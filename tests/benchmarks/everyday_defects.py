@@ -268,6 +268,9 @@ def arguments() -> Iterator[Case]:
     for wrong in ("search('cat', k='3')", "search(None)", "similar(None)", "rerank('cat', None)", "remove(3)"):
         code = f"python -c \"from moverank import Collection; Collection.open('old').{wrong}\""
         yield Case(f"{wrong} in Python", code, 1, "errors.UsageError: ")
+    accent = 'echo \'{"id": "é", "text": "cat"}\' > e.jsonl; moverank index e.jsonl -i old'
+    yield Case("JSON in Latin-1", f"{accent}; PYTHONIOENCODING=latin-1 moverank list -i old --json", 0, '"key": "é"')
+    yield Case("how words are split", "moverank help words", 0, "| `USB-C 3.1` | `usb c 3 1` |")
     yield Case("two words without quotes", "moverank search hot plug", 2, 'quotes: `moverank search "hot plug"`')
     yield Case("a misspelt ranking", "moverank search cat -i old --rank bm52", 2, "(did you mean bm25?)")
     yield Case("switches in --help", "moverank search -h | grep -e --exact", 0, "--exact                       Compare")

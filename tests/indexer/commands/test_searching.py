@@ -248,6 +248,7 @@ def test_characters_that_the_output_encoding_lacks_are_escaped(
         return raw.getvalue()
 
     assert json.loads(written("--json"))["hits"][0]["title"] == "日本 \x1b[31m"
+    assert '"key": "é", "title": "日本 \\u001b[31m"'.encode() in written("--json")  # JSON is UTF-8, whatever the locale
     assert b"\\u65e5\\u672c  [31m" in written()
 
 

@@ -1,5 +1,6 @@
 """The pages of the manual as the package delivers them."""
 
+import re
 from importlib.resources import files
 from io import StringIO
 
@@ -9,6 +10,8 @@ from rich.markdown import Markdown
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.manual import page, topics
+from moverank.rerank.words.stop_words import stop_words
+from moverank.rerank.words.tokenizer import Tokenizer
 
 
 def test_every_page_in_the_package_is_a_topic() -> None:
@@ -32,6 +35,22 @@ def test_no_word_of_a_page_is_cut_at_eighty_columns(topic: str) -> None:
     terminal.print(Markdown(page(topic)))
     assert isinstance(terminal.file, StringIO)
     assert "…" not in terminal.file.getvalue()
+
+
+def test_the_page_on_words_is_what_the_tokenizer_does() -> None:
+    rows = re.findall(r"^\| `(.+?)` \|(.*)\|$", page("words"), re.MULTILINE)
+    assert len(rows) > 5
+    tokenizer = Tokenizer(stop_words())
+    assert [(text, tokenizer.words(text)) for text, _ in rows] == [
+        (text, words.strip(" `").split()) for text, words in rows
+    ]
+
+
+def test_the_page_on_words_has_the_stop_words() -> None:
+    shown = page("words").partition("are.\n\n")[2].split()
+    file = files("moverank.rerank.words").joinpath("stop_words.txt").read_text("utf-8")
+    listed = {word for line in file.splitlines() if not line.startswith("#") for word in line.split()}
+    assert (set(shown), len(shown)) == (listed, len(listed))
 
 
 def test_an_unknown_topic_lists_the_valid_ones() -> None:

@@ -37,6 +37,8 @@ def test_another_host_name_is_refused(server: RunningServer, host: str) -> None:
 
 def test_the_token_is_needed(guarded: RunningServer) -> None:
     assert guarded.ask("/health", headers={"Host": "search.example:80"}).status == 200
+    for path in ("/ready", "/metrics"):
+        assert guarded.ask(path).status == 401
     basic = base64.b64encode(f"anyone:{TOKEN}".encode()).decode()
     for wrong in (
         {},
@@ -50,6 +52,21 @@ def test_the_token_is_needed(guarded: RunningServer) -> None:
         assert TOKEN not in reply.body.decode()
     for right in (f"Bearer {TOKEN}", f"Basic {basic}"):
         assert guarded.ask("/collections", headers={"Authorization": right}).json["collections"][0]["name"] == "forum"
+
+
+@pytest.mark.parametrize(("option", "path"), [("--open-ready", "/ready"), ("--open-metrics", "/metrics")])
+def test_probes_need_no_token_where_that_is_wanted(option: str, path: str, pets: Path, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    running = RunningServer("-i", pets, "--token-file", tmp_path / "token", option, log=tmp_path / "log")
+    try:
+        answers = {
+            each: running.ask(each).status for each in ("/health", "/ready", "/metrics", "/collections", "/info")
+        }
+        evil = running.ask(path, headers={"Host": "evil.example"}).status
+    finally:
+        running.stop()
+    assert answers == {each: 200 if each in ("/health", path) else 401 for each in answers}
+    assert evil == 421
 
 
 def test_pages_of_named_origins_only(guarded: RunningServer, server: RunningServer) -> None:

@@ -1,13 +1,16 @@
 """Where compiled code is cached if numba's own places are not writable; in a container: tests/test_environments.py."""
 
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from moverank.rerank.kernels import cache_directory, compiled
+from moverank.rerank.kernels import compiled
+from moverank.rerank.kernels.compiled import cache_directory
 
 
 @pytest.fixture
@@ -67,3 +70,18 @@ def test_without_a_place_for_temporary_files_nothing_is_cached(
     monkeypatch.setattr(tempfile, "gettempdir", none)
     assert cache_directory() is None
     assert list(temporary.iterdir()) == []
+
+
+def test_the_first_compilation_is_logged_once(tmp_path: Path) -> None:
+    """What a kernel of two types says on standard error of a program that has not set up logging."""
+    (tmp_path / "kernel.py").write_text(
+        "from moverank.rerank.kernels.compiled import compiled\n"
+        "@compiled()\ndef twice(x): return 2 * x\n"
+        "print(twice(1), twice(1.5))\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    sentence = "compiling for this machine: this takes some seconds, once\n"
+    for expected in (sentence, ""):
+        command = [sys.executable, "-c", "import kernel"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("2 3.0\n", expected)
