@@ -158,11 +158,16 @@ class Settings:
         """Return the scorer whose best documents are candidates, too, or None; UsageError for an unknown one."""
         from moverank.indexer.ranking_spec import scorer_named
         from moverank.rerank.scorers import SCORERS
+        from moverank.rerank.scorers.scorer_registry import PLUG_INS
 
         _, plus, name = self.first_stage.partition("+")
         scorer = scorer_named(name) if plus else None
         if plus and scorer is None:
-            raise UsageError(f"the first stage: there is no scorer {name!r} to join: choose {', '.join(SCORERS)}")
+            names = ", ".join((*SCORERS, *PLUG_INS.names()))
+            raise UsageError(
+                f"the first stage: there is no scorer {name!r} to join: choose {names}, or install the package that "
+                "provides it"
+            )
         return scorer
 
     def encoder_options(self) -> dict[str, str]:

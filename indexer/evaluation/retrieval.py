@@ -109,7 +109,7 @@ def _rank(
     """Rank by every method once; measure the rankings, and the given order of candidates, by each task's judgments.
 
     Also returns the hubness of the methods among the queries of the first task, unless only candidates are ranked, and
-    their runs for these queries.
+    their runs for these queries, if all positions in them are exact.
     """
     figures, hubs, runs = [Figures() for _ in tasks], dict[str, float](), dict[str, Run]()
     candidates, row_of = trial.candidates, trial.queries.row_of
@@ -126,7 +126,8 @@ def _rank(
         run = run_of(best, trial)
         for task, of_task in zip(tasks, figures, strict=True):
             of_task[method.label] = _figures(method, run, task)
-        runs[method.label] = {query: (run[query], _scores(*found[row_of[query]], run[query])) for query in judged}
+        if trial.placed is None:  # all positions are exact, since the runs are written
+            runs[method.label] = {query: (run[query], _scores(*found[row_of[query]], run[query])) for query in judged}
     return figures, hubs, runs
 
 
