@@ -82,6 +82,7 @@ def test_an_unknown_keyword_lists_the_options(filled: Collection) -> None:
     calls: list[Callable[..., object]] = [filled.search, filled.similar, filled.search_many, filled.similar_many]
     for call in [*calls, lambda text, **keywords: filled.why_not(text, "d0", **keywords)]:
         with pytest.raises(
-            UsageError, match="there is no search option 'dept': choose k, depth, exact, rank, distance"
+            UsageError,
+            match=r"there is no search option 'dept' .did you mean depth.*: choose k, depth, exact, rank, distance",
         ):
             call("ant", dept=3)

@@ -57,7 +57,7 @@ def test_clusters_are_printed_as_text_json_and_csv(call: Call, doubled: Path) ->
     ("options", "message"),
     [
         ((), "give the largest distance of a pair"),
-        (("--within", "-1"), "must be 0 or more"),
+        (("--within", "-1"), "must be a number of 0 or more, not -1.0"),
         (("-k", "2", "--rank", "bm25"), "compared by wmd or pwmd"),
         (("-k", "2", "--json", "--format", "csv"), "--format csv goes without --json"),
     ],
