@@ -99,9 +99,9 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
     return Method(text, resolve(spec, None, fallback), kind)
 
 
-def baselines(own: RankingSpec) -> tuple[str, str]:
-    """Return BM25 of words, and of the stems that a collection's ranking has, or else of English ones."""
-    stem = next((scorer.stem for scorer in own.counted if scorer.stem), "english")
+def baselines(own: RankingSpec, language: str | None = None) -> tuple[str, str]:
+    """Return BM25 of words, and of the stems of a collection's ranking, or else of `language`, None: English."""
+    stem = next((scorer.stem for scorer in own.counted if scorer.stem), language or "english")
     return "bm25", f"bm25:stem={stem}"
 
 

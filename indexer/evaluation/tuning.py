@@ -162,7 +162,7 @@ class Tuner:
 
     def run(self, start: Setting, count: int, language: str | None) -> Tuned:
         """Return the setting found from `start`, and its figures by `count` folds; `language` is that of stems."""
-        grid, others = self._grid(language), baselines(self._own)
+        grid, others = self._grid(language), baselines(self._own, language)
         searches = len(self.queries) * (len(others) + 3)
         self._planned = 1 + sum(len(grid[name]) - 1 for name in ("weights", "title_weight", "gamma", "stem"))
         self._steps = _Steps(self._trial.progress, len(self._sample) * self._planned + searches)

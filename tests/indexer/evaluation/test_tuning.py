@@ -82,6 +82,13 @@ def test_too_few_judgments_are_refused(indexed: Collection) -> None:
         tune(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
 
 
+def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
+    grades = {f"d{i}": {f"d{(i + 5) % 12}": 1} for i in range(12)}
+    indexed.change_settings(rank="wmd")
+    table = tune(indexed.path, grades, folds=2, language="german")
+    assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=german", "wmd"]
+
+
 def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path) -> None:
     """The relevant documents are those with the best scores, which no word tells: only the term finds them."""
     rng, keys = np.random.default_rng(3), [f"d{i}" for i in range(12)]
