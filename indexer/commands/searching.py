@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +22,7 @@ from moverank.indexer.commands.shared_options import (
     Flows,
     Full,
     Gamma,
+    HtmlPage,
     Index,
     Json,
     K,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from moverank.indexer.readers.queries import BatchQuery
     from moverank.indexer.server.client import RemoteCollection
     from moverank.rerank.ranking import Ranking
+
+    _Searchable = Collection | Cluster | RemoteCollection
 
 app = typer.Typer()
 
@@ -67,6 +70,7 @@ def search(  # over 40 lines: most of them are its options
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     full: Full = False,
+    html: HtmlPage = None,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -91,21 +95,22 @@ def search(  # over 40 lines: most of them are its options
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
     if format == "trec" and queries is None:
         raise UsageError("--format trec needs --queries")
-    output = _output(format, flows=explain, as_json=as_json)
+    output = _output(format, html, flows=explain, as_json=as_json)
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
     if query_vector == "-" and "-" in (file, thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, file, thread, query_vector)
-    with _searchable(index, server, options) as collection:
+    with _opened(index, server, options) as collection:
         if single is not None:
-            _print_ranking(collection.search(single, options, vector=_vector(query_vector)), output)
+            ranking = collection.search(single, options, vector=_vector(query_vector))
+            _print_ranking(_named(single), ranking, output, collection)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
             answers = _with_bad_lines(batch, rankings)
-            _print_rankings(named, answers, output)
+            _print_rankings(named, answers, output, collection)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
@@ -125,21 +130,22 @@ def similar(
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     full: Full = False,
+    html: HtmlPage = None,
     format: TableFormat = "text",  # noqa: A002 - the option's name
     server: Server = None,
     as_json: Json = False,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
-    output = _output(format, flows=explain, as_json=as_json)
+    output = _output(format, html, flows=explain, as_json=as_json)
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
-    with _searchable(index, server, options) as collection:
+    with _opened(index, server, options) as collection:
         if len(keys) == 1 and not as_json:
-            _print_ranking(collection.similar(keys[0], options), output)
+            _print_ranking(keys[0], collection.similar(keys[0], options), output, collection)
         else:
             rankings = collection.similar_many(keys, options)
-            _print_rankings([(key, key) for key in keys], rankings, output)
+            _print_rankings([(key, key) for key in keys], rankings, output, collection)
 
 
 @app.command(
@@ -278,9 +284,7 @@ def _vector(query_vector: str | None) -> Iterable[float] | None:
 
 
 @contextmanager
-def _searchable(
-    index: Path, server: str | None, options: SearchOptions
-) -> "Iterator[Collection | Cluster | RemoteCollection]":
+def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterator[_Searchable]":
     """Open a collection, or that of the same name which a server has."""
     if server:
         from moverank.indexer.files.location import collection_name
@@ -348,43 +352,71 @@ def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]"
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """How rankings are printed: `text`, `json`, `csv` or `trec`; `flows`: with all flows of each hit."""
+    """How rankings are printed: text, json, csv or trec, perhaps with all `flows`; `html`: the file of a page."""
 
     format: str
+    html: Path | None
     flows: bool
 
     @property
     def explained(self) -> bool:
-        """Return whether the flows of hits are needed: text shows the heaviest ones in any case."""
-        return self.format == "text" or (self.flows and self.format == "json")
+        """Return whether the flows of hits are needed: text and pages show them in any case."""
+        return self.format == "text" or self.html is not None or (self.flows and self.format == "json")
 
 
-def _output(chosen: str, *, flows: bool, as_json: bool) -> _Output:
-    """Return the output that --format, --explain and --json request; UsageError if they contradict each other."""
+def _output(chosen: str, html: Path | None, *, flows: bool, as_json: bool) -> _Output:
+    """Return the output that --format, --html, --explain and --json request; UsageError if they do not go together."""
     from moverank.indexer.errors import UsageError
 
     if as_json and chosen != "text":
         raise UsageError(f"--format {chosen} goes without --json")
-    return _Output("json" if as_json else chosen, flows)
+    if html is not None:
+        from moverank.indexer.files.atomic_write import check_writable
+
+        check_writable(html)
+    return _Output("json" if as_json else chosen, html, flows)
 
 
-def _print_ranking(ranking: "Ranking", output: _Output) -> None:
-    """Print the ranking of a single query."""
+def _with_page(
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output, collection: "_Searchable"
+) -> "Iterator[Ranking]":
+    """Yield the rankings of queries (id, text or key) as they are printed, and write them as a page after the last."""
+    if output.html is None:
+        yield from rankings
+        return
+    from moverank.indexer.files.atomic_write import write_text
+    from moverank.indexer.formatters.html_page import ranking_page
+
+    answers = []
+    for (id_, text), ranking in zip(queries, rankings, strict=True):
+        answers.append((text or id_, ranking))
+        plain = output.format == "json" and not output.flows
+        yield replace(ranking, hits=tuple(replace(hit, flows=()) for hit in ranking.hits)) if plain else ranking
+    settings = getattr(collection, "settings", None)  # those of a server are not known here
+    write_text(output.html, ranking_page(answers, settings.stop_words if settings else ()))
+
+
+def _print_ranking(name: str, ranking: "Ranking", output: _Output, collection: "_Searchable") -> None:
+    """Print the ranking of a single query, which a page calls `name`."""
     from moverank.indexer.formatters.output import print_hit_table, print_ranking
     from moverank.indexer.progress import silent
 
-    if output.format == "csv":
-        print_hit_table([("", "")], [ranking], several=False, progress=silent)
-    else:
-        print_ranking(ranking, ranking.seconds, flows=output.flows, as_json=output.format == "json")
+    for shown in _with_page([("", name)], [ranking], output, collection):
+        if output.format == "csv":
+            print_hit_table([("", "")], [shown], several=False, progress=silent)
+        else:
+            print_ranking(shown, shown.seconds, flows=output.flows, as_json=output.format == "json")
 
 
-def _print_rankings(queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output) -> None:
+def _print_rankings(
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output, collection: "_Searchable"
+) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
     from moverank.indexer.formatters.output import print_hit_table, print_rankings, print_run
     from moverank.indexer.formatters.progress_bars import Bars
     from moverank.indexer.progress import silent
 
+    rankings = _with_page(queries, rankings, output, collection)
     # Rankings on the same terminal would be interleaved with the bar.
     with Bars() if not sys.stdout.isatty() else nullcontext(silent) as bars:
         if output.format == "trec":

@@ -286,6 +286,9 @@ Server = Annotated[
     ),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")]
+HtmlPage = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write the hits, with their flows, as an HTML page.")
+]
 TableFormat = Annotated[Literal["text", "csv"], typer.Option("--format", help="csv: a table with a header.")]
 Flows = Annotated[bool, typer.Option("--explain", help="Show every word that moved.")]
 

@@ -1,22 +1,151 @@
-"""An explanation as one HTML page, without scripts and external resources."""
+"""Rankings and explanations as one HTML page, without scripts and external resources."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
+from math import isnan
+from pathlib import Path
 
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
-from moverank.indexer.formatters.query_words import explanation_words
+from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
+from moverank.indexer.formatters.query_words import explanation_words, ranking_words
+from moverank.indexer.formatters.sentences import verdict, work_done
+from moverank.indexer.metadata import values_by_field
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import Flow
+from moverank.rerank.ranking import Flow, Hit, Ranking
 
 _COLOURS = ("#0b5963", "#2f8f97", "#7d8a8c", "#c4752a", "#9c3a12")
 """One for each step of cost, from blue-green to orange: all can tell them apart."""
 
+_TITLE = 80  # characters
 _STYLE = """\
 body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 th, td { text-align: left; padding: 0 1em 0 0 }
 td.n { text-align: right; font-variant-numeric: tabular-nums }
 path { opacity: .78 }
 """
+
+
+_SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
+"""The hits of a page are those of the server's pages."""
+
+
+def ranking_page(answers: Sequence[tuple[str, Ranking]], stop_words: Collection[str]) -> str:
+    """Return a page with the hits of each query (text, ranking), as the server shows them.
+
+    Marked are the words of a query, and those that a near word of it moved to, by the flows of a hit; of a hit without
+    flows the words of the text but `stop_words`.
+    """
+    title = answers[0][0] if len(answers) == 1 else f"{len(answers):,} queries"
+    sections = "\n".join(_section(query, ranking, stop_words) for query, ranking in answers)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{escape(title[:_TITLE])}</title>
+<style>
+{_SERVER_STYLE.read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<main>
+{sections}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(query: str, ranking: Ranking, stop_words: Collection[str]) -> str:
+    """Return the hits of one query, their certificate, and the words of the query without effect."""
+    if ranking.problem:
+        return f'<h1 dir="auto">{escape(query)}</h1>\n<div class="problem"><p>{escape(ranking.problem)}</p></div>'
+    certified = " certified" if ranking.certified else ""
+    words = marks_of_words(words_of([query], stop_words))
+    hits = "\n".join(_hit(hit, ranking, words) for hit in ranking.hits)
+    notes = "\n".join(f'<p class="quiet">{escape(line)}</p>' for line in ranking_words(ranking))
+    return f"""<h1 dir="auto">{escape(query)}</h1>
+<p class="verdict{certified}">{escape(verdict(ranking))}. <span class="quiet">{work_done(ranking, ranking.seconds)}.
+Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>
+{notes}
+<ol class="hits">
+{hits}
+</ol>"""
+
+
+def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark]) -> str:
+    """Return a hit: title, number, key, label, metadata, text, the terms of a sum, and its flows behind a click."""
+    marks = marks_of_flows(hit.flows, ranking.unknown_words or ()) if hit.flows else words
+    measure, value = _value(hit)
+    text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks)}</p>' if hit.snippet else ""
+    if hit.text is not None:
+        text = f'<div class="post"><p class="text" dir="auto">{_marked(hit.text.strip(), marks)}</p></div>'
+    return f"""<li><article class="hit">
+<h3 dir="auto">{_marked(hit.title or hit.key, marks)}</h3>
+<p class="value"><span class="quiet">{measure}</span> {value}</p>
+<ul class="facts">{"".join(_facts(hit))}</ul>
+{text}
+{_terms(hit, ranking)}
+{_flows(hit.flows) if hit.flows else ""}
+</article></li>"""
+
+
+def _value(hit: Hit) -> tuple[str, str]:
+    if hit.total is not None:
+        return "total", f"{hit.total:.4f}"
+    return ("score", f"{hit.scored:.4f}") if hit.scored is not None else ("distance", f"{hit.distance:.4f}")
+
+
+def _facts(hit: Hit) -> Iterator[str]:
+    yield f"<li><code>{escape(hit.key)}</code></li>"
+    if hit.label:
+        yield f'<li class="label">{escape(hit.label)}</li>'
+    for name, values in values_by_field(hit.metadata).items():
+        yield f'<li><span class="name">{escape(name)}</span> {escape(", ".join(values))}</li>'
+
+
+def _terms(hit: Hit, ranking: Ranking) -> str:
+    """Return the shares of the terms in a total, with their values and specifications as tooltips."""
+    if not hit.costs:
+        return ""
+    costs, values = dict(hit.costs), dict(hit.parts)
+    shown = "".join(
+        f'<div title="{escape(_term_note(term.term, term.weight, values.get(term.part)))}"><dt>{escape(term.name)}</dt>'
+        f"<dd>{costs[term.part]:.4f}</dd></div>"
+        for term in ranking.terms
+        if term.part in costs
+    )
+    return f'<dl class="parts">{shown}</dl>'
+
+
+def _term_note(term: str, weight: float, value: float | None) -> str:
+    known = "none" if value is None or isnan(value) else f"{value:.4f}"
+    return f"{weight:g} * {term}, value {known}"
+
+
+def _marked(text: str, marks: dict[str, Mark]) -> str:
+    return "".join(_piece(escape(piece), mark) for piece, mark in marked(text, marks))
+
+
+def _piece(text: str, mark: Mark | None) -> str:
+    if mark is None:
+        return text
+    moved = f' class="moved step{mark.step}" title="{escape(mark.note)}"' if mark.step else ""
+    return f"<mark{moved}>{text}</mark>"
+
+
+def _flows(flows: Sequence[Flow]) -> str:
+    diagram = flow_diagram(flows)
+    return f"""<details>
+<summary>Which words moved where</summary>
+<p class="quiet">A band's width is the mass that moves, its colour the distance of the two words:
+{_legend(diagram)}.</p>
+{_svg(diagram)}
+<table>
+<tr><th>from</th><th>to</th><th class="n">mass</th><th class="n">cost</th><th class="n">share</th></tr>
+{"".join(map(_table_row, flows))}
+</table>
+</details>"""
 
 
 def explanation_page(explanation: Explanation, query: str, title: str) -> str:

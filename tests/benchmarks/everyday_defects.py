@@ -207,6 +207,8 @@ def outputs() -> Iterator[Case]:
     yield Case(
         "a query without a vector", "moverank explain Pets d2 -i old", 1, "no word that the collection has a vector"
     )
+    page = "moverank search cat -i old -k 2 --html hits.html; grep -c '<article' hits.html"
+    yield Case("hits as a page", page, 0, "2")
     formula = """echo '{"id": "f", "title": "=1+1", "text": "cat"}' > f.jsonl; moverank index f.jsonl -i old"""
     yield Case("a title that is a formula", f"{formula}; moverank list -i old --format csv | tail -n 1", 0, "f,'=1+1")
     exported = "moverank export -i old -o all.csv; moverank index all.csv -i new --embedding vectors.txt"

@@ -8,12 +8,12 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_step, flow_diagram
+from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
 from moverank.indexer.formatters.query_words import explanation_words
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
 from moverank.indexer.server.collections_api import State
 from moverank.indexer.server.pages.hit_list import metadata_values, number
-from moverank.indexer.server.pages.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
 from moverank.indexer.server.pages.search_page import query_of
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
@@ -63,7 +63,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
                 try:
                     asked = StoredKey(similar) if similar else query
                     explanation = view.searcher.explain(asked, key, options.resolved(state.limits, task))
-                    marks = marks_of_flows(explanation)
+                    marks = marks_of_flows(explanation.flows, explanation.unknown_words)
                 except NoKnownWords as error:
                     reason = str(error)
                     texts = [query.title, *(part.text for part in query.parts)]

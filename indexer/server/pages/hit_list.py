@@ -5,10 +5,10 @@ from math import isnan
 from typing import Any
 
 from moverank.indexer.documents import Metadata
+from moverank.indexer.formatters.marking import Segments, marked, marks_of_words, words_of
 from moverank.indexer.formatters.query_words import ranking_words
 from moverank.indexer.formatters.sentences import Share, legend, measure, shares, verdict, work_done
 from moverank.indexer.metadata import values_by_field
-from moverank.indexer.server.pages.marking import Segments, marked, marks_of_words, words_of
 from moverank.indexer.server.served import State as View
 from moverank.rerank.ranking import Ranking
 

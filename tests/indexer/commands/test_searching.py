@@ -428,3 +428,21 @@ def test_a_key_is_told_from_a_text(call: Call, collection: Path, tmp_path: Path)
     )
     for more in (("d1", "d2", "--file", "x"), ("d1", "--file", "x", "--thread", "x"), ("d1", "--file", "x", "--text")):
         assert "give one of these: a text or key, --file" in call("explain", *more, "-i", collection).sentence
+
+
+def test_hits_are_written_as_a_page(call: Call, collection: Path, tmp_path: Path) -> None:
+    page, queries = tmp_path / "page.html", tmp_path / "queries"
+    queries.write_text("cat dog\nzzqq\n")
+    plain = call("search", "cat dog", "-i", collection, "--json").json
+    for arguments in (("search", "cat dog"), ("similar", "d1"), ("search", "--queries", queries)):
+        page.unlink(missing_ok=True)
+        found = call(*arguments, "-i", collection, "--html", page, "--json").lines[0]
+        text = page.read_text()
+        assert text.count('<article class="hit">') == len(found["hits"]) > 0
+        assert all(f"<code>{hit['key']}</code>" in text and f"{hit['total']:.4f}" in text for hit in found["hits"])
+        assert "Which words moved where" in text
+        assert not any("flows" in hit for hit in found["hits"])
+    assert "zzqq" in text
+    assert [hit["key"] for hit in plain["hits"]] == [hit["key"] for hit in found["hits"]]
+    answer = call("search", "cat", "-i", collection, "--html", tmp_path / "no" / "page.html")
+    assert (answer.code, "there is no directory" in answer.sentence) == (2, True)

@@ -1,8 +1,8 @@
 from html.parser import HTMLParser
 
-from moverank.indexer.formatters.html_page import explanation_page
+from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.ranking import Flow
+from moverank.rerank.ranking import Flow, Hit, Ranking
 
 
 class _Balance(HTMLParser):
@@ -41,3 +41,31 @@ def test_the_page_is_well_formed_and_loads_nothing() -> None:
 
 def test_equal_texts_have_a_page() -> None:
     assert "distance 0.0000" in explanation_page(Explanation(0.0, (Flow("a", "a", 1.0, 0.0, 0.0),)), "a", "k")
+
+
+def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
+    malicious = "<script>alert(1)</script>\"'&"
+    flows = (Flow("a", malicious, 1.0, 2.0, 1.0),)
+    about = {"title": malicious, "label": malicious, "snippet": malicious, "metadata": {malicious: malicious}}
+    hits = (Hit(malicious, 0.5, flows=flows, text=malicious, **about), Hit("k", 0.7, **about))
+    failed = Ranking((), certified=False, scope="collection", problem=malicious)
+    page = _Balance()
+    page.feed(ranking_page([(malicious, Ranking(hits, True, "collection", ranked_by="wmd")), ("q", failed)], ()))
+    assert page.open == []
+    assert not {"script", "link", "img", "src", "href"} & set(page.seen)
+    assert not [name for name in page.seen if name.startswith("on")]
+    assert "0.5000" in page.text
+    assert page.text.count("alert") >= 12
+
+
+def test_the_words_of_the_query_are_marked() -> None:
+    near = (
+        Flow("dog", "dog", 0.5, 0.0, 0.0),
+        Flow("cat", "kitten", 0.25, 0.1, 0.1),
+        Flow("cat", "train", 0.25, 1.0, 0.9),
+    )
+    hits = (Hit("d", 0.1, "Dog", snippet="a kitten, a train", flows=near), Hit("e", 0.2, "The dog"))
+    page = ranking_page([("the dog", Ranking(hits, True, "collection", ranked_by="wmd"))], ("the",))
+    assert "<mark>Dog</mark>" in page
+    assert '<mark class="moved step1" title="from cat, cost 0.10">kitten</mark>, a train' in page
+    assert "The <mark>dog</mark>" in page

@@ -1,10 +1,10 @@
 """Words of a text that are in the query, or near to a word of it, marked."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from moverank.indexer.formatters.flow_diagram import STAYS, cost_step
-from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.ranking import Flow
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _NEAR = 2
@@ -30,11 +30,14 @@ def marks_of_words(words: Iterable[str]) -> dict[str, Mark]:
     return dict.fromkeys(words, _SAME)
 
 
-def marks_of_flows(explanation: Explanation) -> dict[str, Mark]:
-    """Return the marks of the words of a document: those that stayed, and the nearest of those that moved."""
-    longest = max((flow.cost for flow in explanation.flows), default=0.0)
-    marks = marks_of_words(explanation.unknown_words)
-    for flow in sorted(explanation.flows, key=lambda flow: flow.cost):
+def marks_of_flows(flows: Sequence[Flow], words: Iterable[str] = ()) -> dict[str, Mark]:
+    """Return the marks of the words of a document: those that stayed, and the nearest of those that moved.
+
+    `words` are more words of the query, without a vector.
+    """
+    longest = max((flow.cost for flow in flows), default=0.0)
+    marks = marks_of_words(words)
+    for flow in sorted(flows, key=lambda flow: flow.cost):
         step = cost_step(flow.cost, longest)
         if step <= _NEAR and flow.target not in marks:
             same = flow.source == flow.target

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("jinja2", reason="the extra `server` is not installed")
 
-from moverank.indexer.server.pages.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
-from moverank.rerank.distance.explain import Explanation
+from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
 from moverank.rerank.ranking import Flow
 
 
@@ -33,6 +32,6 @@ def test_words_that_stayed_and_near_ones_are_marked() -> None:
         Flow("hot", "socket", 0.2, 0.7, 0.1),
         Flow("hot", "cheese", 0.4, 2.0, 0.8),
     )
-    marks = marks_of_flows(Explanation(1.0, flows, unknown_words=("zzz",)))
+    marks = marks_of_flows(flows, ("zzz",))
     assert marks == {"plug": Mark(), "zzz": Mark(), "socket": Mark(1, "from plug, cost 0.40")}
     assert words_of(["The plug", "is hot"], ["the", "is"]) == {"plug", "hot"}
