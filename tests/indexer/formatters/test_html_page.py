@@ -1,4 +1,5 @@
 from html.parser import HTMLParser
+from typing import Any
 
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
@@ -46,7 +47,12 @@ def test_equal_texts_have_a_page() -> None:
 def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
     malicious = "<script>alert(1)</script>\"'&"
     flows = (Flow("a", malicious, 1.0, 2.0, 1.0),)
-    about = {"title": malicious, "label": malicious, "snippet": malicious, "metadata": {malicious: malicious}}
+    about: dict[str, Any] = {
+        "title": malicious,
+        "label": malicious,
+        "snippet": malicious,
+        "metadata": {malicious: malicious},
+    }
     hits = (Hit(malicious, 0.5, flows=flows, text=malicious, **about), Hit("k", 0.7, **about))
     failed = Ranking((), certified=False, scope="collection", problem=malicious)
     page = _Balance()
