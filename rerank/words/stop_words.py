@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -27,8 +27,14 @@ def stop_words(choice: StopWords = ENGLISH) -> frozenset[str]:
         words = list(choice)
     if not all(isinstance(word, str) for word in words):
         raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {repr(choice)[:60]}')
+    return _split(tuple(map(str, words)))
+
+
+@lru_cache(maxsize=8)  # the settings of a collection are restored with each of its states
+def _split(words: tuple[str, ...]) -> frozenset[str]:
+    """Return words, split as texts are."""
     tokenizer = Tokenizer()
-    return frozenset(part for word in words for part in tokenizer.words(str(word)))
+    return frozenset(part for word in words for part in tokenizer.words(word))
 
 
 @cache
