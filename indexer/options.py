@@ -35,6 +35,9 @@ class SearchOptions:
 
     `full`: include the whole text of each hit, `Hit.text`.
 
+    `group_by`: only the best hit of each value of this field, label or metadata; documents without it are groups of
+    their own. The manual's page `search` has the details. None: all hits.
+
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
@@ -52,6 +55,7 @@ class SearchOptions:
     max_distance: float | None = None
     explained: bool = False
     full: bool = False
+    group_by: str | None = None
     budget: float | None = None
     stop: Callable[[], bool] | None = None
 
@@ -108,6 +112,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "depth": partial(arguments.whole_number, "depth"),
         "rank": partial(arguments.text, "rank"),
         "distance": partial(arguments.text, "distance"),
+        "group_by": partial(arguments.text, "group_by"),
         "gamma": partial(arguments.finite_number, "gamma"),
         "where": lambda value: value if isinstance(value, str | Mapping) else arguments.texts("where", value),
         "max_distance": partial(arguments.limit, "the largest distance"),

@@ -23,6 +23,7 @@ from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.vectors_folder import FINGERPRINT
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.ranked_texts import StoredKey
+from moverank.indexer.search.grouping import grouped
 from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.searcher import Request
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
@@ -193,15 +194,17 @@ class Coordinator:
 
     def search(self, request: Request, options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for a text, a record, or the words of a document; `keys` are the tables that it needs."""
-        return self._repeated(lambda version: self._search(version, request, options), keys)
+        return grouped(
+            lambda chosen: self._repeated(lambda version: self._search(version, request, chosen), keys), options
+        )
 
     def similar(self, key: str, owners: list[str], options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for the document `key`, which is in one of `owners`, the likeliest first."""
 
-        def search(version: Version) -> Ranking:
-            return self._search(version, self._portable(version, key, owners, options), options)
+        def search(version: Version, chosen: SearchOptions) -> Ranking:
+            return self._search(version, self._portable(version, key, owners, chosen), chosen)
 
-        return self._repeated(search, keys)
+        return grouped(lambda chosen: self._repeated(lambda version: search(version, chosen), keys), options)
 
     def _portable(self, version: Version, key: str, owners: list[str], options: SearchOptions) -> PortableQuery:
         plain = replace(options, stop=None)

@@ -22,6 +22,7 @@ from moverank.indexer.commands.shared_options import (
     Flows,
     Full,
     Gamma,
+    GroupBy,
     HtmlPage,
     Index,
     Json,
@@ -70,6 +71,7 @@ def search(  # over 40 lines: most of them are its options
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     full: Full = False,
+    group_by: GroupBy = None,
     html: HtmlPage = None,
     queries: Annotated[
         str | None,
@@ -99,6 +101,7 @@ def search(  # over 40 lines: most of them are its options
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
+    options = replace(options, group_by=group_by)
     if query_vector == "-" and "-" in (file, thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, file, thread, query_vector)
@@ -130,6 +133,7 @@ def similar(
     budget: Budget = SEARCH_DEFAULTS.budget,
     explain: Flows = False,
     full: Full = False,
+    group_by: GroupBy = None,
     html: HtmlPage = None,
     format: TableFormat = "text",  # noqa: A002 - the option's name
     server: Server = None,
@@ -140,6 +144,7 @@ def similar(
     options = search_options(
         k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
     )
+    options = replace(options, group_by=group_by)
     with _opened(index, server, options) as collection:
         if len(keys) == 1 and not as_json:
             _print_ranking(keys[0], collection.similar(keys[0], options), output, collection)

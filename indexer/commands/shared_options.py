@@ -286,6 +286,15 @@ Server = Annotated[
     ),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")]
+GroupBy = Annotated[
+    str | None,
+    typer.Option(
+        "--group-by",
+        metavar="FIELD",
+        help="Only the best hit of each value of this field, label or metadata, such as the page of a chunk.",
+        autocompletion=complete_field,
+    ),
+]
 HtmlPage = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write the hits, with their flows, as an HTML page.")
 ]

@@ -16,6 +16,7 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import COSINE, PRIOR
 from moverank.indexer.search.batch import answer
 from moverank.indexer.search.candidate_view import CandidateReader
+from moverank.indexer.search.grouping import grouped, one_by_one
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.ignored_words import ignored_words
 from moverank.indexer.search.query import Outcome, Query
@@ -83,18 +84,22 @@ class DatabaseSearcher:
 
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
-        return self._answer(text, self._parse_text, options)
+        return grouped(lambda chosen: self._answer(text, self._parse_text, chosen), options)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
-        return self._answer(key, self._parse_key, options)
+        return grouped(lambda chosen: self._answer(key, self._parse_key, chosen), options)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records."""
+        if options.group_by is not None:
+            return one_by_one(self.search, texts, options)
         return self._answer_many(texts, self._parse_text, options)
 
     def similar_many(self, keys: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones."""
+        if options.group_by is not None:
+            return one_by_one(self.similar, keys, options)
         return self._answer_many(keys, self._parse_key, options)
 
     def _resolved(self, options: SearchOptions) -> tuple[Query, tuple[FieldTest, ...]]:

@@ -28,6 +28,7 @@ from moverank.indexer.search.explanations import (
     why_not_below,
     why_not_elsewhere,
 )
+from moverank.indexer.search.grouping import grouped, one_by_one
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
@@ -94,18 +95,22 @@ class Searcher:
 
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
-        return self._answer(text, self._parser.text, options)
+        return grouped(lambda chosen: self._answer(text, self._parser.text, chosen), options)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
-        return self._answer(key, self._parser.similar, options)
+        return grouped(lambda chosen: self._answer(key, self._parser.similar, chosen), options)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records."""
+        if options.group_by is not None:
+            return one_by_one(self.search, arguments.items("queries", texts), options)
         return self._answer_many(texts, self._parser.text, options)
 
     def similar_many(self, keys: Iterable[str], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many stored ones."""
+        if options.group_by is not None:
+            return one_by_one(self.similar, arguments.items("keys", keys), options)
         return self._answer_many(keys, self._parser.similar, options)
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:

@@ -151,6 +151,7 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "max_distance": options.max_distance,
         "explain": options.explained,
         "full": options.full or None,
+        "group_by": options.group_by,
         "budget": options.budget,
     }
     return {name: value for name, value in values.items() if value is not None}

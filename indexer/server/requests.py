@@ -44,6 +44,7 @@ class Options(Ranked):
     max_distance: Finite | None = Field(default=None, ge=0)
     explain: bool = False
     full: bool = False
+    group_by: str | None = None
 
     def resolved(self, limits: Limits, task: Task) -> SearchOptions:
         """Return the options of the search, which ends when the `task` does; Problem 422 beyond a limit."""
@@ -61,6 +62,7 @@ class Options(Ranked):
             max_distance=self.max_distance,
             explained=self.explain,
             full=self.full,
+            group_by=self.group_by,
             budget=self.budget,
             stop=task.over,
         )

@@ -21,6 +21,7 @@ _OTHER: dict[str, Any] = {
     "where": {"label": ["red"]},
     "explained": True,
     "full": True,
+    "group_by": "label",
     "budget": 99.0,
     "stop": bool,
 }

@@ -330,6 +330,16 @@ def test_whole_texts_come_from_all_shards(both: tuple[Cluster, Collection]) -> N
     assert [hit.text for hit in hits] == [texts[hit.key] for hit in hits]
 
 
+def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for rank in ("wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"):
+        for field, k in (("label", 2), ("year", 7)):
+            mine, theirs = (each.search("ant bee cat", k=k, rank=rank, group_by=field) for each in (cluster, one))
+            _check_same(mine, theirs)
+            mine, theirs = (each.similar("d1", k=k, rank=rank, group_by=field) for each in (cluster, one))
+            _check_same(mine, theirs)
+
+
 def test_words_that_no_shard_knows_are_reported(make_cluster: MakeCluster) -> None:
     with pytest.raises(NoKnownWords, match="no word that the collection has a vector for"):
         make_cluster(_documents(10)).search("nothing known", rank="wmd")

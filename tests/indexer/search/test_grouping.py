@@ -1,0 +1,73 @@
+"""The best hit of each value of a field is that of the complete ranking."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from moverank import Collection, Document, UsageError
+from moverank.rerank.ranking import Ranking
+from tests.indexer.world import WORDS, MakeCollection, document, random_documents
+
+RANKS = ("wmd", "bm25", "wmd:mu=5,weights=tfidf+0.5*cover+bm25+cosine")
+VALUES = st.sampled_from([None, 1, "1", "red", "blue", ["red", "blue"]])
+
+
+def _grouped_by_hand(ranking: Ranking, groups: dict[str, Any], k: int) -> list[str]:
+    """Return the keys of the best hits of the first k groups of a complete ranking."""
+    seen: list[object] = []
+    keys = []
+    for hit in ranking.hits:
+        group = groups[hit.key]
+        group = "1" if group == 1 else group
+        if group is None or group not in seen:
+            seen.append(group)
+            keys.append(hit.key)
+    return keys[:k]
+
+
+@pytest.fixture
+def made(make_collection: MakeCollection) -> Collection:
+    collection = make_collection()
+    collection.index(random_documents(40))
+    return collection
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(VALUES, min_size=40, max_size=40), st.integers(1, 12), st.sampled_from(RANKS), st.sampled_from(WORDS))
+def test_groups_are_those_of_the_complete_ranking(
+    made: Collection, values: list[Any], k: int, rank: str, word: str
+) -> None:
+    groups: dict[str, Any] = {f"d{i}": value for i, value in enumerate(values)}
+    made.index(
+        Document(one.key, one.title, one.parts, metadata={} if groups[one.key] is None else {"page": groups[one.key]})
+        for one in random_documents(40)
+    )
+    query = f"{word} ant"
+    whole = made.search(query, k=100, rank=rank, exact=True)
+    found = made.search(query, k=k, rank=rank, group_by="page", full=True)
+    assert [hit.key for hit in found.hits] == _grouped_by_hand(whole, groups, k)
+    assert found.certified
+    assert all(hit.text for hit in found.hits)
+    (one,) = made.search_many([query], k=k, rank=rank, group_by="page")
+    assert [hit.key for hit in one.hits] == [hit.key for hit in found.hits]
+    depth = max(k, 15)
+    among = made.search(query, k=depth, rank=rank, depth=depth)
+    some = made.search(query, k=k, rank=rank, depth=depth, group_by="page")
+    assert [hit.key for hit in some.hits] == _grouped_by_hand(among, groups, k)
+    near = made.similar("d0", k=100, rank=rank)
+    assert [hit.key for hit in made.similar("d0", k=k, rank=rank, group_by="page").hits] == _grouped_by_hand(
+        near, groups, k
+    )
+
+
+def test_labels_are_groups_and_a_budget_is_refused(collection: Collection) -> None:
+    texts = {"a": "red", "b": "red", "c": None, "d": None, "e": "blue"}
+    some = zip(texts.items(), WORDS, strict=False)
+    collection.index([document(key, f"ant {word}", label=label) for (key, label), word in some])
+    hits = collection.search("ant", group_by="label").hits
+    assert sorted(hit.label or "" for hit in hits) == ["", "", "blue", "red"]
+    assert [one.problem is None for one in collection.search_many(["ant", "zzz"], group_by="label")] == [True, False]
+    with pytest.raises(UsageError, match="--group-by goes without --budget"):
+        collection.search("ant", group_by="label", budget=1.0)
