@@ -24,27 +24,33 @@ CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
 FILES, DATABASE = "files", "database"
 """Where the vectors of the first stage are: in files of each machine, or in a database that machines share."""
 
+AUTO_EMBEDDING = "auto"
+"""The source of word vectors while there are none, or too few texts to learn them from."""
+
 DEFAULT_K1 = 1.6
 """The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
 
 
-def default_rank(gamma: float, *, english: bool, skip_gram: bool = False) -> str:
+def default_rank(gamma: float, *, english: bool, embedding: str = "") -> str:
     """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
 
-    It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by `skip_gram` are
-    weaker evidence of the topic: words count more, the cosine less. See the manual's page `ranking`.
+    It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by skip-gram ("train")
+    are weaker evidence of the topic: words count more, the cosine less. From too few texts nothing can be learned
+    ("auto"): words alone rank. See the manual's page `ranking`.
     """
-    name, stem = "pwmd" if gamma else "wmd", ",stem=english" if english else ""
-    cover, words, cosine = ("cover", 3, "0.5*cosine") if skip_gram else ("0.5*cover", 2, "cosine")
-    return f"{name}:mu=20,weights=tfidf+{cover}+{words}*bm25:k1={DEFAULT_K1}{stem}+{cosine}"
+    bm25 = f"bm25:k1={DEFAULT_K1}" + (",stem=english" if english else "")
+    if embedding == AUTO_EMBEDDING:
+        return bm25
+    cover, words, cosine = ("cover", 3, "0.5*cosine") if embedding == "train" else ("0.5*cover", 2, "cosine")
+    return f"{'pwmd' if gamma else 'wmd'}:mu=20,weights=tfidf+{cover}+{words}*{bm25}+{cosine}"
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of one collection.
 
-    `embedding`: source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training
-    replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only those trained here.
+    `embedding`: source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training on
+    enough texts replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only trained ones.
     `train_options`: options of training as "key=value". `stop_words`: words left out, "english", "none", or a list of
     words; held as a sorted tuple, OptionError for anything else. `title_weight`: how many times
     the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
@@ -56,7 +62,7 @@ class Settings:
     exact order or an HNSW index there, too.
     """
 
-    embedding: str = "auto"
+    embedding: str = AUTO_EMBEDDING
     normalize: bool | None = None
     train_options: tuple[str, ...] = ()
     stop_words: StopWords = ENGLISH
@@ -125,8 +131,7 @@ class Settings:
         Words are stemmed as English only with the English stop words.
         """
         if self.rank == AUTO_RANK:
-            english, skip_gram = self._stop_list == ENGLISH, self.embedding == "train"
-            return default_rank(self.gamma, english=english, skip_gram=skip_gram)
+            return default_rank(self.gamma, english=self._stop_list == ENGLISH, embedding=self.embedding)
         return self.rank or ("pwmd" if self.gamma else "wmd")
 
     @property

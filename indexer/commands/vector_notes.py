@@ -1,12 +1,27 @@
 """Notes about the word vectors of a collection after a run: trained ones, and those that do not fit the texts."""
 
+import re
 from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from moverank.indexer.settings import AUTO_EMBEDDING
+
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.documents import Changes
+
+_SAMPLE, _BEGINNING = 100, 2000
+"""How many texts are looked at for their script, and characters of each."""
+
+_FIRST_WORDS = 20_000
+"""How many words of a vector file are looked at for capitals; they are sorted by frequency."""
+
+_MANY = 0.2
+"""From which share it is reported."""
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
 
 
 def notes_of_run(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
@@ -15,12 +30,15 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
     `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: those of the run.
     """
     yield from _training_notes(collection, source, words, changes)
+    if changes.documents:
+        yield from _notes_of_texts(collection)
     if changes.documents and not collection.has_vectors:
         yield "there are too few words yet to train word vectors on: index more text before you search"
     elif 2 * changes.wordless > changes.documents > 1:
         yield (
             f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
-            f"found: {_remedy(collection, trained_now=changes.trained_seconds is not None)}"
+            f"found: {_cased_words(collection)}"
+            f"{_remedy(collection, trained_now=changes.trained_seconds is not None)}"
         )
     elif changes.documents:
         yield from coverage_notes(collection, changes.coverage, trained_now=changes.trained_seconds is not None)
@@ -34,8 +52,43 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
     if coverage is not None and coverage < LOW:
         yield (
             f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
+            + _cased_words(collection)
             + _remedy(collection, trained_now=trained_now)
         )
+
+
+def _notes_of_texts(collection: "Collection") -> Iterator[str]:
+    """Report texts without spaces between words: each run of letters counts as one word there."""
+    from itertools import islice
+
+    from moverank.indexer.formatters.percentage import percentage
+
+    with collection.reading() as reader:
+        some = reader.texts(list(islice(reader.ids(), _SAMPLE)))
+    letters = "".join(char for texts in some.values() for text in texts for char in text[:_BEGINNING] if char.isalpha())
+    share = len(_UNSPACED.findall(letters)) / max(1, len(letters))
+    if share >= _MANY:
+        yield (
+            f"{percentage(share)} of the letters are of a script without spaces between words, such as Chinese, "
+            "Japanese or Thai, so that whole sentences count as one word and few queries match: put spaces between the "
+            "words by a segmenter before you index"
+        )
+
+
+def _cased_words(collection: "Collection") -> str:
+    """Return a sentence on word vectors whose words have capitals, empty if there are few; it ends with a space."""
+    from itertools import islice
+
+    source = collection.settings.embedding
+    first = list(islice(collection.embedding.words, _FIRST_WORDS))
+    cased = sum(word != word.lower() for word in first)
+    if cased < _MANY * len(first):
+        return ""
+    of = f"of the first {len(first):,} " if len(first) == _FIRST_WORDS else f"of {len(first):,} "
+    return (
+        f"{cased:,} {of}words of {source} have capitals and match nothing, since the words of texts are in lower case: "
+        "a file with its words in lower case has more of them; "
+    )
 
 
 def given_vectors_notes(collection: "Collection") -> Iterator[str]:
@@ -55,6 +108,15 @@ def given_vectors_notes(collection: "Collection") -> Iterator[str]:
 
 
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
+    if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
+        from moverank.indexer.indexing.train_vectors import FEW_TEXTS
+
+        count = f"{len(collection)} texts are" if len(collection) > 1 else "one text is"
+        yield (
+            f"{count} too few to learn word vectors from: they are ranked by {collection.settings.specification} until "
+            f"there are {FEW_TEXTS}; {_remedy(collection, trained_now=True)}"
+        )
+        return
     if changes.trained_seconds is None:
         return
     vectors = collection.embedding

@@ -13,9 +13,10 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.errors import TooFewWords
 from moverank.indexer.indexing.collection_vectors import stored_settings
 from moverank.indexer.indexing.settings_check import TRAINED
+from moverank.indexer.indexing.train_vectors import has_few_texts
 from moverank.indexer.indexing.vectors_change import Training, train_again
 from moverank.indexer.progress import Progress
-from moverank.indexer.settings import Settings
+from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.snapshot.coverage import LOW, coverage
 from moverank.indexer.store import Store
@@ -56,7 +57,9 @@ def fit_vectors(
     changes = replace(changes, coverage=covered.share)
     training = Training.stored(stored_settings(store))
     first = embedding is None
-    if not (changes.documents if first else settings.embedding in TRAINED and is_due(covered, training)):
+    enough = settings.embedding == AUTO_EMBEDDING and not has_few_texts(store)
+    due = changes.documents if first else enough or (settings.embedding in TRAINED and is_due(covered, training))
+    if not due:
         return settings, embedding, changes
     began = perf_counter()
     chosen = replace(settings, embedding=training.choice) if training else settings

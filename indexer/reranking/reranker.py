@@ -78,7 +78,9 @@ class Reranker:
         title_weight: int = TITLE_WEIGHT,
         frequencies: DocumentFrequencies | None = None,
     ) -> None:
-        own = Settings(stop_words=stop_words, title_weight=title_weight, weights=weights, gamma=gamma, rank=rank)
+        own = Settings(
+            "given", stop_words=stop_words, title_weight=title_weight, weights=weights, gamma=gamma, rank=rank
+        )
         check_settings(own)
         if not isinstance(embedding, Embedding):
             raise UsageError(f"the word vectors must be an Embedding, see `Embedding.of`, not {shown(embedding)}")

@@ -105,9 +105,10 @@ def test_word_counts_depend_on_the_stop_words_only() -> None:
 
 
 def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
-    ranks = {Settings(embedding=name).specification for name in ("auto", "lsi", "glove.txt")}
+    ranks = {Settings(embedding=name).specification for name in ("lsi", "glove.txt")}
     assert ranks == {default_rank(0.0, english=True)}
+    assert Settings().specification == "bm25:k1=1.6,stem=english"  # there is nothing else to rank by yet
     trained = Settings(embedding="train", gamma=0.5, stop_words="none")
     assert trained.specification == "pwmd:mu=20,weights=tfidf+cover+3*bm25:k1=1.6+0.5*cosine"
     assert str(trained.ranking) == trained.specification
-    assert Settings(stop_words=["the"]).specification == default_rank(0.0, english=False)
+    assert Settings("lsi", stop_words=["the"]).specification == default_rank(0.0, english=False)
