@@ -251,6 +251,13 @@ def rankings() -> Iterator[Case]:
     yield Case("--rank auto", "moverank search cat -i old -k 1 --rank auto --json", 0, "0.5*cover")
     yield Case("--rank default", "moverank search cat -i old --rank default", 2, "choose auto, the collection's own")
     yield Case("info says what auto stands for", "moverank info -i old --json", 0, '"ranking": "wmd:mu=20')
+    notes = "mkdir notes; for i in 1 2 3; do echo the plug gets hot $i > notes/$i; done; moverank index notes -i few"
+    few = "3 texts are too few to learn word vectors from: they are ranked by bm25"
+    yield Case("vectors trained on three notes", notes, 0, few)
+    chinese = "echo \u6211\u4eec\u53bb\u5317\u4eac > zh.txt; moverank index zh.txt -i zh"
+    yield Case("text without spaces", chinese, 0, "a script without spaces between words")
+    cased = "printf '2 1\\nCat 1\\nDog 2\\n' > cased.txt; moverank index docs.jsonl -i cased --embedding cased.txt"
+    yield Case("word vectors with capitals", cased, 0, "2 of 2 words of cased.txt have capitals and match nothing")
     plain = (
         "moverank index docs.jsonl -i plain --embedding vectors.txt --stop-words none; moverank info -i plain --json"
     )

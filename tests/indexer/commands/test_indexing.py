@@ -66,7 +66,7 @@ def test_the_default_collection_is_moverank_index(
     monkeypatch.chdir(tmp_path)
     answer = call("index", documents, "--json")
     assert answer.json["added"] == 10
-    assert "no word vectors were named, so they were trained on these texts by lsi" in answer.sentence
+    assert "10 texts are too few to learn word vectors from: they are ranked by bm25" in answer.sentence
     assert (tmp_path / "moverank.index").is_dir()
 
 

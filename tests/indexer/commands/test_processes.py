@@ -54,7 +54,7 @@ def test_notes_into_a_closed_pipe_do_not_stop_the_work(collection: Path, tmp_pat
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
         done = _process("index", tmp_path / "bad.jsonl", "-i", collection, stdout=subprocess.PIPE, stderr=pipe)
-    assert (done.returncode, done.stdout[:19]) == (0, b"1 added, 9 rejected")
+    assert (done.returncode, done.stdout[:19]) == (1, b"1 added, 9 rejected")
 
 
 def _closed(number: int, *arguments: str | Path) -> "subprocess.CompletedProcess[bytes]":

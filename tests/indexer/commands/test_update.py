@@ -51,5 +51,5 @@ def test_vectors_that_do_not_fit_the_texts_are_reported(tmp_path: Path, factory:
 def test_trained_vectors_are_reported(tmp_path: Path) -> None:
     first = _run(tmp_path / "c", [document("a", "the")], {})
     assert "too few words yet" in first.notes[0]
-    texts = [document(str(i), "the cat sat on the mat with another cat") for i in range(4)]
+    texts = [document(str(i), "the cat sat on the mat with another cat") for i in range(50)]
     assert "trained on these texts by lsi" in _run(tmp_path / "c", [*texts], {}).notes[0]

@@ -43,7 +43,13 @@ def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Pa
     """Three tiny files come first, and decide by which words five hundred later texts are found."""
     path = tmp_path / "c"
     first = call("index", tiny, "-i", path)
-    assert "trained on these texts by lsi" in first.sentence
+    assert "3 texts are too few to learn word vectors from: they are ranked by bm25" in first.sentence
+    answer = call("search", "foxes", "-i", path, "--json").json
+    assert (answer["ranking"], [hit["snippet"] for hit in answer["hits"]]) == (
+        "bm25:k1=1.6,stem=english",
+        ["the red fox"],
+    )
+    assert call("info", "-i", path, "--json").json["ranking"] == answer["ranking"]
     later = call("index", many, "-i", path)
     assert later.code == 0
     assert "the texts have changed much, so the word vectors were trained on them again by lsi (" in later.sentence
@@ -157,3 +163,17 @@ def test_cached_distances_are_not_those_of_earlier_vectors(
     before = answers(collection)
     assert call("refit", "-i", collection, "--embedding", other).code == 0
     assert before != answers(fresh) == answers(collection)
+
+
+def test_the_cause_of_words_that_do_not_match_is_named(call: Call, tmp_path: Path) -> None:
+    texts, vectors = tmp_path / "texts.jsonl", tmp_path / "cased.txt"
+    texts.write_text(
+        '{"id": "1", "text": "Der Hund und die Katze am Fluss"}\n{"id": "2", "text": "Die Katze im Haus"}\n'
+    )
+    vectors.write_text("4 2\nHund 1 0\nKatze 1 1\nim 0 1\nund 0 2\n")
+    german = call("index", texts, "-i", tmp_path / "german", "--embedding", vectors)
+    assert f"2 of 4 words of {vectors} have capitals and match nothing" in german.err
+    chinese = tmp_path / "chinese.txt"
+    chinese.write_text("\u6211\u4eec\u53bb\u5317\u4eac\u770b\u957f\u57ce\u3002 ok")
+    found = call("index", chinese, "-i", tmp_path / "chinese", "--embedding", vectors)
+    assert "80 % of the letters are of a script without spaces between words" in found.err

@@ -52,7 +52,7 @@ def threads() -> dict[str, Document]:
 @pytest.fixture(scope="module")
 def thread_collection(threads: dict[str, Document], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
-    settings = Settings(**training, gamma=THREAD_GAMMA, rank="")
+    settings = Settings(**training, title_weight=1, gamma=THREAD_GAMMA, rank="")
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection

@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 
 from moverank import Collection, CollectionError
+from moverank.indexer.indexing import train_vectors
 from moverank.indexer.vectors.layout import open_vectors
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
 
 _TEXTS = [*random_documents(30, seed=5, words=8), document("rare", "solitary"), document("stop", "of the")]
+
+
+@pytest.fixture(autouse=True)
+def few_texts_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_vectors, "FEW_TEXTS", 2)
 
 
 @pytest.fixture(autouse=True)
