@@ -45,10 +45,8 @@ def test_vectors_of_the_first_texts_do_not_stay(call: Call, tiny: Path, many: Pa
     first = call("index", tiny, "-i", path)
     assert "3 texts are too few to learn word vectors from: they are ranked by bm25" in first.sentence
     answer = call("search", "foxes", "-i", path, "--json").json
-    assert (answer["ranking"], [hit["snippet"] for hit in answer["hits"]]) == (
-        "bm25:k1=1.6,stem=english",
-        ["the red fox"],
-    )
+    assert answer["ranking"] == "bm25:k1=1.6,stem=english"
+    assert [Path(hit["key"]).name for hit in answer["hits"]] == ["a.txt"]
     assert call("info", "-i", path, "--json").json["ranking"] == answer["ranking"]
     later = call("index", many, "-i", path)
     assert later.code == 0
