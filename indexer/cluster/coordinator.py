@@ -195,7 +195,9 @@ class Coordinator:
     def search(self, request: Request, options: SearchOptions, keys: Keys) -> Ranking:
         """Search all shards for a text, a record, or the words of a document; `keys` are the tables that it needs."""
         return grouped(
-            lambda chosen: self._repeated(lambda version: self._search(version, request, chosen), keys), options
+            lambda chosen: self._repeated(lambda version: self._search(version, request, chosen), keys),
+            options,
+            lambda: fields_of(self.states()),
         )
 
     def similar(self, key: str, owners: list[str], options: SearchOptions, keys: Keys) -> Ranking:
@@ -204,7 +206,11 @@ class Coordinator:
         def search(version: Version, chosen: SearchOptions) -> Ranking:
             return self._search(version, self._portable(version, key, owners, chosen), chosen)
 
-        return grouped(lambda chosen: self._repeated(lambda version: search(version, chosen), keys), options)
+        return grouped(
+            lambda chosen: self._repeated(lambda version: search(version, chosen), keys),
+            options,
+            lambda: fields_of(self.states()),
+        )
 
     def _portable(self, version: Version, key: str, owners: list[str], options: SearchOptions) -> PortableQuery:
         plain = replace(options, stop=None)

@@ -84,11 +84,11 @@ class DatabaseSearcher:
 
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
-        return grouped(lambda chosen: self._answer(text, self._parse_text, chosen), options)
+        return grouped(lambda chosen: self._answer(text, self._parse_text, chosen), options, self._reader.field_names)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
-        return grouped(lambda chosen: self._answer(key, self._parse_key, chosen), options)
+        return grouped(lambda chosen: self._answer(key, self._parse_key, chosen), options, self._reader.field_names)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records."""

@@ -1,6 +1,6 @@
 """The best hit of each value of a field: a search that goes deeper until it has enough different values."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -8,22 +8,29 @@ from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.metadata import values_by_field
 from moverank.indexer.options import SearchOptions
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Ranking
 
 _Item = TypeVar("_Item")
 
 
-def grouped(search: Callable[[SearchOptions], Ranking], options: SearchOptions) -> Ranking:
+def grouped(
+    search: Callable[[SearchOptions], Ranking], options: SearchOptions, fields: Callable[[], Collection[str]]
+) -> Ranking:
     """Return what `search` finds; with `group_by`, the best hit of each of the first k groups.
 
     Twice as many hits are searched until they have k groups, all documents that pass are hits, or all candidates of a
     `depth`. Each list is certified as a whole: no other document is better than its last hit, so the best of each
     group in it is that of the complete ranking. Without a certificate, the error is at most what ranks the last hit.
+    Raises UsageError for a field that is not among the `fields` of documents.
     """
     if options.group_by is None:
         return search(options)
     if options.budget is not None:
         raise UsageError("--group-by goes without --budget: it searches several times")
+    known = fields()
+    if options.group_by not in known:
+        raise UsageError(f"no document has the field {options.group_by!r}{did_you_mean(options.group_by, known)}")
     wanted, most = options.k, None if options.exact else options.depth
     plain = replace(options, group_by=None, explained=False, full=False)
     while True:

@@ -95,11 +95,11 @@ class Searcher:
 
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
-        return grouped(lambda chosen: self._answer(text, self._parser.text, chosen), options)
+        return grouped(lambda chosen: self._answer(text, self._parser.text, chosen), options, self._fields)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
-        return grouped(lambda chosen: self._answer(key, self._parser.similar, chosen), options)
+        return grouped(lambda chosen: self._answer(key, self._parser.similar, chosen), options, self._fields)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
         """Find the documents nearest to each of many texts or records."""
@@ -112,6 +112,10 @@ class Searcher:
         if options.group_by is not None:
             return one_by_one(self.similar, arguments.items("keys", keys), options)
         return self._answer_many(keys, self._parser.similar, options)
+
+    def _fields(self) -> list[str]:
+        with self.database:
+            return self._reader.field_names()
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""

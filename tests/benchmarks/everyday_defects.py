@@ -210,9 +210,12 @@ def outputs() -> Iterator[Case]:
     page = "moverank search cat -i old -k 2 --html hits.html; grep -c '<article' hits.html"
     same = """for key in x y; do echo '{"id": "'$key'", "text": "cat", "url": "p"}'; done > u.jsonl"""
     paged = f"{same}; moverank index u.jsonl -i new --embedding vectors.txt"
-    by_page = f"{paged}; moverank search cat -i new --group-by url --json | grep -o snippet | wc -l"
-    yield Case("one hit a page", by_page, 0, "1")
-    yield Case("hits as a page", page, 0, "2")
+    by_page = f"{paged}; moverank search cat -i new --group-by url --json | grep -o snippet | wc -l | sed s/^/hits:/"
+    yield Case("one hit a page", by_page, 0, "hits:1")
+    misspelt = "moverank search cat -i old --group-by lable"
+    yield Case("a misspelt field of groups", misspelt, 2, "no document has the field 'lable'")
+    page = "moverank search cat -i old -k 2 --html hits.html; grep -c '<article' hits.html | sed s/^/hits:/"
+    yield Case("hits as a page", page, 0, "hits:2")
     formula = """echo '{"id": "f", "title": "=1+1", "text": "cat"}' > f.jsonl; moverank index f.jsonl -i old"""
     yield Case("a title that is a formula", f"{formula}; moverank list -i old --format csv | tail -n 1", 0, "f,'=1+1")
     exported = "moverank export -i old -o all.csv; moverank index all.csv -i new --embedding vectors.txt"

@@ -40,6 +40,8 @@ def test_groups_are_those_of_the_complete_ranking(
     made: Collection, values: list[Any], k: int, rank: str, word: str
 ) -> None:
     groups: dict[str, Any] = {f"d{i}": value for i, value in enumerate(values)}
+    extra = document("extra", "zorp", metadata={"page": 7})
+    made.index([extra])
     made.index(
         Document(one.key, one.title, one.parts, metadata={} if groups[one.key] is None else {"page": groups[one.key]})
         for one in random_documents(40)
@@ -71,3 +73,5 @@ def test_labels_are_groups_and_a_budget_is_refused(collection: Collection) -> No
     assert [one.problem is None for one in collection.search_many(["ant", "zzz"], group_by="label")] == [True, False]
     with pytest.raises(UsageError, match="--group-by goes without --budget"):
         collection.search("ant", group_by="label", budget=1.0)
+    with pytest.raises(UsageError, match="no document has the field 'lable'"):
+        collection.search("ant", group_by="lable")

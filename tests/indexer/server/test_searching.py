@@ -27,6 +27,7 @@ def _without_time(values: Any) -> Any:
         (["search", "dog", "--rank", "wmd", "--explain"], "search", {"query": "dog", "rank": "wmd", "explain": True}),
         (["search", "dog", "--where", "year>=2021"], "search", {"query": "dog", "where": ["year>=2021"]}),
         (["search", "dog", "--where", "label=pet"], "search", {"query": "dog", "where": ["label=pet"]}),
+        (["search", "dog", "--group-by", "label"], "search", {"query": "dog", "group_by": "label"}),
         (["search", "dog", "--full"], "search", {"query": "dog", "full": True}),
         (["similar", "t1", "--full"], "similar", {"key": "t1", "full": True}),
         (["search", "zzz", "--rank", "bm25"], "search", {"query": "zzz", "rank": "bm25"}),
