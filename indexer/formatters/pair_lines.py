@@ -5,7 +5,7 @@ from typing import Any
 
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.search.pairs import Pair, Pairs
 
 _KEY = 16  # columns
 
@@ -19,7 +19,7 @@ def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
                 yield _line([f"{number}", key, titles[key]], aligned=aligned)
         return
     for pair in found.pairs:
-        yield _line([f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles)], aligned=aligned)
+        yield _line([f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles) + _differing(pair)], aligned=aligned)
 
 
 def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
@@ -30,15 +30,21 @@ def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
         for number, keys in enumerate(found.clusters, start=1):
             yield from (csv_line([number, key, titles[key]]) for key in keys)
         return
-    yield csv_line(["distance", "key", "other", "title", "other_title"])
+    yield csv_line(["distance", "key", "other", "title", "other_title", "unknown_words", "other_unknown_words"])
     for pair in found.pairs:
-        yield csv_line([pair.distance, *pair.keys, *pair.titles])
+        yield csv_line([pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words)])
 
 
 def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each pair."""
     for pair in found.pairs:
-        yield {"key": pair.keys[0], "other": pair.keys[1], "distance": pair.distance, "titles": list(pair.titles)}
+        yield {
+            "key": pair.keys[0],
+            "other": pair.keys[1],
+            "distance": pair.distance,
+            "titles": list(pair.titles),
+            "unknown_words": list(map(list, pair.unknown_words)),
+        }
 
 
 def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
@@ -56,6 +62,14 @@ def summary_line(found: Pairs) -> str:
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
         f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved"
     )
+
+
+def _differing(pair: Pair) -> str:
+    """Return the words without a vector by which two documents differ, as a mark at the end of a line."""
+    if not any(pair.unknown_words):
+        return ""
+    one, other = (" ".join(words) or "-" for words in pair.unknown_words)
+    return f" (words without a vector differ: {one} | {other})"
 
 
 def _titles(found: Pairs) -> dict[str, str]:

@@ -43,11 +43,20 @@ class FoundPairs:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two documents, by their `keys` and `titles`, and their distance."""
+    """Two documents, by their `keys` and `titles`, and their distance.
+
+    `unknown_words` are the words of each that have no vector and that the other lacks: the distance leaves them out.
+    """
 
     keys: tuple[str, str]
     titles: tuple[str, str]
     distance: float
+    unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+
+def lacking(one: frozenset[str], other: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of each of two documents that the other lacks, in alphabetical order."""
+    return tuple(sorted(one - other)), tuple(sorted(other - one))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ def doubled(call: Call, vectors: Path, tmp_path: Path) -> Path:
 def test_pairs_are_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
     found = call("pairs", "-i", doubled, "--within", "0", "--rank", "wmd")
     assert found.code == 0
-    assert found.out.splitlines() == ["0.0000\ta\tb\tAbout a | About b", "0.0000\td\te\tAbout d | About e"]
+    lines = [line.partition(" (words")[0] for line in found.out.splitlines()]
+    assert lines == ["0.0000\ta\tb\tAbout a | About b", "0.0000\td\te\tAbout d | About e"]
     assert "2 of 15 pairs by wmd" in found.err
     objects = [json.loads(line) for line in call("pairs", "-i", doubled, "-k", "3", "--json").out.splitlines()]
     assert [(each["key"], each["other"]) for each in objects[:2]] == [("a", "b"), ("d", "e")]
@@ -75,3 +76,20 @@ def test_hits_within_a_distance(call: Call, doubled: Path) -> None:
     none = call("similar", "f", "-i", doubled, "--rank", "wmd", "--max-distance", "0")
     assert none.code == 0
     assert "none is near enough" in none.out
+
+
+def test_pairs_that_differ_in_unknown_words_are_marked(call: Call, vectors: Path, tmp_path: Path) -> None:
+    texts = {"a": "dog 0x80070005", "b": "dog 0x80070057 zzqq", "c": "wine zzqq", "d": "wine zzqq"}
+    file = tmp_path / "docs.jsonl"
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    index = tmp_path / "marked"
+    assert call("index", file, "-i", index, "--embedding", vectors).code == 0
+    found = call("pairs", "-i", index, "--within", "0")
+    assert "(words without a vector differ: 0x80070005 | 0x80070057 zzqq)" in found.out.splitlines()[0]
+    assert "differ" not in found.out.splitlines()[1]
+    objects = call("pairs", "-i", index, "--within", "0", "--json").lines
+    for each in objects:
+        one, other = (set(texts[each[side]].split()) - {"dog", "wine"} for side in ("key", "other"))
+        assert each["unknown_words"] == [sorted(one - other), sorted(other - one)]
+    rows = list(csv.DictReader(call("pairs", "-i", index, "--within", "0", "--format", "csv").out.splitlines()))
+    assert [row["other_unknown_words"] for row in rows] == ["0x80070057 zzqq", ""]
