@@ -40,11 +40,15 @@ class NamedSource(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a record was read: a source, the file within it ("" if the source is a file), and the line (0: no line)."""
+    """Where a record was read: a source, the file within it ("" if the source is a file), and the line (0: no line).
+
+    `notices` are sentences for the user about the file, which were found when the record was read.
+    """
 
     source: NamedSource
     file: str = ""
     line: int = 0
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

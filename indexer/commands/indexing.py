@@ -24,7 +24,9 @@ from moverank.indexer.commands.shared_options import (
     Include,
     Index,
     Json,
+    KeyField,
     Keys,
+    LabelField,
     NoIgnore,
     Normalize,
     OwnRank,
@@ -38,6 +40,8 @@ from moverank.indexer.commands.shared_options import (
     SetFields,
     StopWords,
     Strict,
+    TextField,
+    TitleField,
     TitleWeight,
     TrainOption,
     TrustPickle,
@@ -63,10 +67,10 @@ def index(
     paths: Paths,
     index: Index = DEFAULT_INDEX,
     format: Format = None,  # noqa: A002 - the option's name
-    key_field: Annotated[str | None, typer.Option(help="Field of a record's key.")] = None,
-    title_field: Annotated[str | None, typer.Option(help="Field of its title.")] = None,
-    text_field: Annotated[str | None, typer.Option(help="Field of its text.")] = None,
-    label_field: Annotated[str | None, typer.Option(help="Field of its label.")] = None,
+    key_field: KeyField = None,
+    title_field: TitleField = None,
+    text_field: TextField = None,
+    label_field: LabelField = None,
     include: Include = None,
     exclude: Exclude = None,
     no_ignore: NoIgnore = False,
@@ -130,6 +134,13 @@ def threads(  # over 40 lines: most of them are its options
     paths: Paths,
     index: Index = DEFAULT_INDEX,
     format: Format = None,  # noqa: A002 - the option's name
+    key_field: KeyField = None,
+    title_field: TitleField = None,
+    text_field: TextField = None,
+    label_field: LabelField = None,
+    comments_field: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Field of the list of posts after the first.")
+    ] = None,
     include: Include = None,
     exclude: Exclude = None,
     no_ignore: NoIgnore = False,
@@ -159,17 +170,18 @@ def threads(  # over 40 lines: most of them are its options
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Add or update forum threads: JSON, Stack Exchange's Posts.xml, mbox, Maildir; posts are weighted by rank."""
+    """Add or update forum threads: JSON, Discourse, Posts.xml of Stack Exchange, mbox, Maildir; weighted by rank."""
     from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
-    from moverank.indexer.readers import Selection, read_threads
+    from moverank.indexer.readers import Fields, Selection, read_threads
     from moverank.indexer.readers.origins import chosen_metadata
 
     encoder = (first_stage, first_stage_option, first_stage_in)
     words = (stop_words, title_weight)
     choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
-    read = partial(read_threads, paths, format=format, selection=selection, encoding=encoding)
+    fields = Fields(key_field, title_field, text_field, label_field, comments_field)
+    read = partial(read_threads, paths, fields=fields, format=format, selection=selection, encoding=encoding)
     defaults = {"gamma": PAPER_GAMMA}
     more = chosen_metadata(set_fields or ())
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)

@@ -68,6 +68,10 @@ Format = Annotated[
     str | None,
     typer.Option("--format", help="Format of the files. [default: detected]", autocompletion=complete_format),
 ]
+KeyField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of a record's key.")]
+TitleField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its title.")]
+TextField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its text.")]
+LabelField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its label.")]
 Embedding = Annotated[
     str | None,
     typer.Option(

@@ -14,6 +14,7 @@ from moverank.indexer.progress import Progress, silent
 from moverank.indexer.readers.converter import Conversion, Converter
 from moverank.indexer.readers.csv_table import read_table
 from moverank.indexer.readers.detect import document_format, thread_format
+from moverank.indexer.readers.discourse import is_topic, missing_posts, refuse_topic, topic_of
 from moverank.indexer.readers.encodings import check_encoding
 from moverank.indexer.readers.json_values import read_json
 from moverank.indexer.readers.mail_threads import read_mail_threads, read_maildir_threads
@@ -23,6 +24,7 @@ from moverank.indexer.readers.notebook import read_notebook
 from moverank.indexer.readers.origins import Origins
 from moverank.indexer.readers.plain_text import read_labelled_lines, read_lines, read_text
 from moverank.indexer.readers.reading_process import SourceRecords
+from moverank.indexer.readers.record_reader import Notice, RecordReader, no_form
 from moverank.indexer.readers.records import Build, Fields, Record, document_of
 from moverank.indexer.readers.selection import EVERYTHING, Selection
 from moverank.indexer.readers.source_reader import Detect, Reader, SourceReader
@@ -72,7 +74,9 @@ def read_documents(
     Before the first document is read, raises `UsageError` for an invalid option, and `ReadError` for a missing path or
     an empty directory.
     """
-    build, row = partial(document_of, fields=fields), partial(document_of, fields=fields, any_case=True)
+    notices: list[str] = []
+    document = partial(document_of, fields=fields)
+    row = partial(document, any_case=True)
     readers: dict[str, Reader] = {
         "text": read_text,
         "markdown": read_markdown,
@@ -80,9 +84,9 @@ def read_documents(
         "notebook": read_notebook,
         "lines": read_lines,
         "labelled-lines": read_labelled_lines,
-        "jsonl": partial(read_json, build=_any_record(build, stored=fields.text is None)),
-        "csv": partial(read_table, build=row),
-        "tsv": partial(read_table, build=row, delimiter="\t"),
+        "jsonl": RecordReader(read_json, document, notices, _document_form if fields.text is None else no_form),
+        "csv": RecordReader(read_table, row, notices),
+        "tsv": RecordReader(partial(read_table, delimiter="\t"), row, notices),
         "mbox": read_mbox,
         "message": read_message,
     }
@@ -92,12 +96,14 @@ def read_documents(
     found = find_sources(paths, selection)
     # Each message of a Maildir is a document.
     sources = [each for source in found for each in (source.messages if source.format == MAILDIR else (source,))]
-    return _read(sources, SourceReader(readers, detect, encoding, converter), origins or Origins(paths), progress)
+    reader = SourceReader(readers, detect, encoding, converter)
+    return _read(sources, reader, notices, origins or Origins(paths), progress)
 
 
 def read_threads(
     paths: Sequence[str],
     *,
+    fields: Fields = Fields(),  # noqa: B008 - frozen
     format: str | None = None,  # noqa: A002 - the name of the option
     selection: Selection = EVERYTHING,
     encoding: str | None = None,
@@ -105,26 +111,32 @@ def read_threads(
     progress: Progress = silent,
 ) -> SourceRecords:
     """Read the threads of `paths`; `format` is one of `THREAD_FORMATS`; for the rest see `read_documents`."""
+    notices: list[str] = []
+    form = _thread_form if fields.text is fields.comments is None else no_form
     readers: dict[str, Reader] = {
-        "jsonl": partial(read_json, build=_any_record(thread_of)),
+        "jsonl": RecordReader(read_json, partial(thread_of, fields=fields), notices, form, threads=True),
         "stackexchange": read_stackexchange,
         "mbox": read_mail_threads,
     }
     check_encoding(encoding)
     detect = _detector(format, THREAD_FORMATS, thread_format)
     reader = SourceReader(readers, detect, encoding)
-    return _read(find_sources(paths, selection), reader, origins or Origins(paths), progress)
+    return _read(find_sources(paths, selection), reader, notices, origins or Origins(paths), progress)
 
 
-def _any_record(build: Build, *, stored: bool = True) -> Build:
-    """Return `build`, or with `stored` a function that reads exported records, too."""
+def _document_form(record: Record, _: Notice) -> Build | None:
+    """Return how a record that `export` wrote is read; BadRecord for one that only `threads` reads."""
+    refuse_topic(record)
+    return stored_document if "parts" in record and is_stored_record(record) else None
 
-    def built(record: Record, default_key: str) -> Document:
-        if "parts" in record and is_stored_record(record):
-            return stored_document(record, default_key)
-        return build(record, default_key)
 
-    return built if stored else build
+def _thread_form(record: Record, notice: Notice) -> Build | None:
+    """Return how a record is read that is a topic of Discourse, or that `export` wrote."""
+    if is_topic(record):
+        if missing := missing_posts(record):
+            notice(missing)
+        return topic_of
+    return stored_document if "parts" in record and is_stored_record(record) else None
 
 
 def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Detect:
@@ -138,18 +150,20 @@ def _detector(name: str | None, formats: tuple[str, ...], detect: Detect) -> Det
     return lambda _source, _head: name
 
 
-def _read(sources: Sequence[Source], reader: SourceReader, origins: Origins, progress: Progress) -> SourceRecords:
+def _read(
+    sources: Sequence[Source], reader: SourceReader, notices: list[str], origins: Origins, progress: Progress
+) -> SourceRecords:
     known = [source.size for source in sources if source.fault is None]
     sizes = [size for size in known if size is not None]
     # The output of a converter is of another size than the file.
     complete = len(sizes) == len(known) and reader.converter is None
     text = sum((source.size or 0) * (_ZIPPED if source.name.endswith(".gz") else 1) for source in sources)
     meter = Meter(progress, sum(sizes) if len(sizes) == len(known) else None)
-    return SourceRecords(_records(sources, reader, origins, meter), text if complete else 0)
+    return SourceRecords(_records(sources, reader, notices, origins, meter), text if complete else 0)
 
 
 def _records(
-    sources: Sequence[Source], reader: SourceReader, origins: Origins, meter: Meter
+    sources: Sequence[Source], reader: SourceReader, notices: list[str], origins: Origins, meter: Meter
 ) -> Iterator[Document | Rejection]:
     validation = Validation()
     meter.report()
@@ -163,7 +177,8 @@ def _records(
             for line, result in read_maildir_threads(keyed, meter) if is_maildir else reader.results(keyed, meter):
                 checked = validation.check(line, origins.completed(result, origin.source))
                 # A copy would take ten times as long, and it is new.
-                object.__setattr__(checked, "origin", Origin(origin.source, origin.file, line))
+                object.__setattr__(checked, "origin", Origin(origin.source, origin.file, line, tuple(notices)))
+                notices.clear()
                 yield checked
         # Of some files, only the beginning is read.
         whole += source.size or 0

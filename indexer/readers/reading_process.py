@@ -1,5 +1,6 @@
 """Reads large sources in a process of its own, while this one writes what was read before."""
 
+import logging
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -24,6 +25,8 @@ LARGE = 16 << 20
 
 _START = 0.3  # seconds that it takes to start
 _PORTION = 500  # records that are read here before looking whether the process has passed them
+
+_log = logging.getLogger("moverank")
 
 Records = Iterator[Document | Rejection]
 Batch = list[Document | Rejection]
@@ -88,17 +91,26 @@ def read_ahead(
 
     They are those that `read` yields, in the same order, with the same errors. The process ends with this one, and
     where it cannot be started, or is not faster, this one reads everything. It is started `at_once`, or once the caller
-    has taken notably longer over the records than reading them took.
+    has taken notably longer over the records than reading them took. What was noticed in the sources is logged.
     """
     unread = deepcopy(origins)  # reading changes it
     records = read(origins=origins, progress=progress)
     if records.size < LARGE or core_count() < 2:
-        return records
+        return SourceRecords(_logged(records), records.size)
 
     def start() -> _Reader:
         return _Reader(read, unread, preparation or Unprepared())
 
-    return _read_ahead(records, start, start() if at_once else None, progress)
+    return _logged(_read_ahead(records, start, start() if at_once else None, progress))
+
+
+def _logged(records: Records) -> Records:
+    """Yield records, and log the notices that come with them: both processes may have read the same ones."""
+    for record in records:
+        if record.origin and record.origin.notices:
+            for sentence in record.origin.notices:
+                _log.warning(sentence)
+        yield record
 
 
 def _read_ahead(

@@ -28,13 +28,14 @@ class Fields(NamedTuple):
     """The names of the fields to use; None: the first default name that the record has.
 
     The default names are `KEY_FIELDS`, `TITLE_FIELDS`, `TEXT_FIELDS` and `LABEL_FIELDS`. A field that is named here
-    must be in every record; a title, a text or a label may be empty or null.
+    must be in every record; a title, a text or a label may be empty or null. `comments` is only for threads.
     """
 
     key: str | None = None
     title: str | None = None
     text: str | None = None
     label: str | None = None
+    comments: str | None = None
 
 
 def document_of(record: Record, default_key: str, fields: Fields, *, any_case: bool = False) -> Document:

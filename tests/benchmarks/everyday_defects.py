@@ -4,6 +4,7 @@ Every line is one run of the installed command, through the shell, in a temporar
 A case is answered if its exit code and its output are the expected ones, without a traceback.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -294,6 +295,23 @@ def arguments() -> Iterator[Case]:
     yield Case("two of three records rejected", mixed, 1, "most records were rejected, 2 of 3")
 
 
+def records() -> Iterator[Case]:
+    """Yield records whose texts are elsewhere, or in another form, than in usual ones."""
+    posts = [{"post_number": 1, "cooked": "<p>cat</p>"}, {"post_number": 2, "cooked": "dog &amp; bus"}]
+    topic = quote(json.dumps({"id": 7, "title": "Pets", "post_stream": {"posts": posts}}))
+    read = f"echo {topic} > t.json; moverank threads t.json -i old"
+    yield Case("the replies of a Discourse topic", f"{read}; moverank export -i old --where key=7", 0, '"dog & bus"')
+    yield Case(
+        "a Discourse topic for index", f"{read.replace('threads', 'index')}", 1, "`moverank threads` reads its posts"
+    )
+    titles = quote(json.dumps({"topic_list": {"topics": [{"id": 7, "title": "Pets"}]}}))
+    latest = f"echo {titles} > latest.json; moverank threads latest.json -i old"
+    yield Case("a list of Discourse topics", latest, 1, "which has only titles: save each topic with its posts")
+    long = quote(json.dumps({"id": "x", "title": "cat", "message": "dog and bus " * 30}))
+    thread = f"echo {long} > m.jsonl; moverank threads m.jsonl -i old"
+    yield Case("a long text that is not read", thread, 0, "--text-field message reads it as the text")
+
+
 SUBJECTS = (
     environments,
     sources,
@@ -308,6 +326,7 @@ SUBJECTS = (
     numbers,
     usage,
     arguments,
+    records,
 )
 """What is tried, in this order: functions of cases."""
 

@@ -1,8 +1,10 @@
+import json
 from collections.abc import Callable
 
 import pytest
 
 from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.readers import Fields
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.threads import thread_of
 
@@ -113,6 +115,34 @@ def test_a_thread_needs_no_comments() -> None:
     assert thread_of({"id": 1, "title": "t", "body": "b", "tags": ["x"], "comments": None}, "f:1") == expected
     with pytest.raises(BadRecord, match="no field 'comments': the record has 'id', 'text'"):
         thread_of({"id": 1, "text": "a document, not a thread"}, "f:1")
+
+
+def test_fields_of_other_names(write: Write, threads: Read) -> None:
+    record = {"nr": 5, "subject": "Hot plug", "kind": "power"}
+    record |= {"replies": [{"msg": "loose", "score": 1}, {"text": "sell", "score": 2}]}
+    own = write("a.jsonl", f"{json.dumps(record | {'msg': 'Why?'})}\n{json.dumps(record | {'nr': 4})}\n")
+    found, rejected = threads(own, fields=Fields("nr", "subject", "msg", "kind", "replies"))
+    replies = (Part("sell", 1), Part("loose", 2))
+    assert found == [
+        Document("5", "Hot plug", (Part("Why?"), *replies), "power"),
+        Document("4", "Hot plug", replies, "power"),
+    ]
+    assert rejected == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (Fields(comments="answers"), "there is no field 'answers': the record has 'id', 'title', 'comments'"),
+        (Fields(title="subject"), "there is no field 'subject'"),
+        (Fields(text="msg"), "there is no field 'msg'"),
+        (Fields(), "comment 1 has no field 'text': the record has 'message'; --text-field names another"),
+    ],
+)
+def test_fields_that_are_missing(fields: Fields, reason: str) -> None:
+    with pytest.raises(BadRecord) as caught:
+        thread_of({"id": 1, "title": "t", "comments": [{"message": "x"}]}, "f:1", fields)
+    assert caught.value.reason.startswith(reason)
 
 
 def test_threads_from_a_file(write: Write, threads: Read) -> None:

@@ -1,0 +1,106 @@
+"""What is noticed in sources of records."""
+
+import json
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.progress import silent
+from moverank.indexer.readers import Fields, read_documents, reading_process
+from moverank.indexer.readers.origins import Origins
+from moverank.indexer.readers.reading_process import read_ahead
+
+Write = Callable[[str, str | bytes], str]
+Read = Callable[..., tuple[list[Document], list[Rejection]]]
+
+PROSE = "The plug of the heater gets hot after some minutes, and it smells. " * 4
+POSTS = [{"message": PROSE}, {"message": "short"}]
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def notices(found: list[Document]) -> list[str]:
+    return [notice for document in found if document.origin for notice in document.origin.notices]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "mend"),
+    [
+        ("remark", PROSE, "--text-field remark reads it as the text"),
+        ("answers", POSTS, "`moverank threads --comments-field answers` reads them"),
+        ("comments", POSTS, "`moverank threads` reads them"),
+        ("nested", {"note": PROSE}, "make it a text, a field of the record itself"),
+        ("lines", [PROSE, PROSE], "make it a text, a field of the record itself"),
+        ("日記", "今日はとても暑かったので、" * 20, "--text-field 日記 reads it as the text"),
+    ],
+)
+def test_long_texts_that_are_not_read_are_noticed_once(
+    write: Write, documents: Read, field: str, value: Any, mend: str
+) -> None:
+    record = {"text": "cat", field: value}
+    found, rejected = documents(write("a.jsonl", lines({"text": "dog"}, record, record)))
+    assert rejected == []
+    assert notices(found) == [f"a.jsonl: the field {field!r} has long texts, which are not read: {mend}"]
+    assert found[1].origin
+    assert found[1].origin.notices
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": PROSE},
+        {"text": "cat", "title": PROSE},
+        {"text": "cat", "note": "too short to be noticed"},
+        {"text": "cat", "url": "https://example.org/" + "path/" * 99},
+        {"text": "cat", "hash": "0123456789abcdef" * 99, "numbers": list(range(999)), "tags": ["a tag"] * 9},
+        {"key": "k", "parts": [{"text": PROSE}], "metadata": {"note": PROSE}},
+    ],
+)
+def test_what_is_read_or_no_text_is_not_noticed(write: Write, documents: Read, record: dict[str, Any]) -> None:
+    found, rejected = documents(write("a.jsonl", lines(record)))
+    assert (notices(found), rejected) == ([], [])
+
+
+def test_columns_that_are_not_read_are_noticed(write: Write, documents: Read) -> None:
+    found, _ = documents(write("a.csv", f'text,remark\ncat,"{PROSE}"\n'))
+    assert notices(found) == [
+        "a.csv: the field 'remark' has long texts, which are not read: --text-field remark reads it as the text"
+    ]
+    found, _ = documents("a.csv", fields=Fields(text="remark"))
+    assert notices(found) == []
+
+
+def test_records_without_a_text_name_the_options(write: Write, documents: Read, threads: Read) -> None:
+    path = write("a.jsonl", lines({"id": 1, "title": "", "body": "", "comments": [], "remark": PROSE}))
+    start = "there is no text: give it some, leave the record out, or name the field that has it, such as 'remark', by "
+    _, (bad,) = documents(path)
+    assert bad.reason == f"{start}--title-field or --text-field"
+    _, (bad,) = threads(path)
+    assert bad.reason == f"{start}--title-field, --text-field or --comments-field"
+
+
+def test_threads_notice_fields_of_another_name(write: Write, threads: Read) -> None:
+    found, _ = threads(write("a.jsonl", lines({"id": 1, "title": "hot plug", "message": PROSE})))
+    assert notices(found) == [
+        "a.jsonl: the field 'message' has long texts, which are not read: --text-field message reads it as the text"
+    ]
+
+
+def test_a_notice_is_logged_once_though_two_processes_read(
+    write: Write, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(reading_process, "LARGE", 1)
+    monkeypatch.setattr(reading_process, "_START", -1e9)
+    monkeypatch.setattr(reading_process, "core_count", lambda: 2)
+    path = write("a.jsonl", lines({"text": "cat", "remark": PROSE}) + lines({"text": "dog"}) * 5000)
+    with caplog.at_level(logging.WARNING, "moverank"):
+        assert len(list(read_ahead(partial(read_documents, [path]), Origins([path]), silent))) == 5001
+    assert [record.getMessage() for record in caplog.records] == [
+        "a.jsonl: the field 'remark' has long texts, which are not read: --text-field remark reads it as the text"
+    ]
