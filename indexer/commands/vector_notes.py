@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from moverank.indexer.settings import AUTO_EMBEDDING
-
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.documents import Changes
@@ -108,9 +106,10 @@ def given_vectors_notes(collection: "Collection") -> Iterator[str]:
 
 
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
-    if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
-        from moverank.indexer.indexing.train_vectors import FEW_TEXTS
+    from moverank.indexer.indexing.train_vectors import FEW_TEXTS
+    from moverank.indexer.settings import AUTO_EMBEDDING
 
+    if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
         count = f"{len(collection)} texts are" if len(collection) > 1 else "one text is"
         yield (
             f"{count} too few to learn word vectors from: they are ranked by {collection.settings.specification} until "

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
+
 from moverank import Collection, Settings
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distance_cache import DistanceCache

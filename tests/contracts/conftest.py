@@ -25,6 +25,7 @@ def runner(
 ) -> Runner:
     """Runs command lines in a copy of the directory of the examples."""
     monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)  # no extra, no processes
+    monkeypatch.setattr("moverank.indexer.indexing.train_vectors.FEW_TEXTS", 2)  # the examples have few texts
     place = tmp_path / "examples"
     shutil.copytree(example_files, place)
     monkeypatch.chdir(place)

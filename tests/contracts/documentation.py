@@ -30,7 +30,7 @@ class Example:
 
 
 def examples(text: str) -> Iterator[Example]:
-    """Return the examples of a page in their order: lines indented by four blanks, and fenced blocks."""
+    """Return the examples of a page in their order: lines indented by four blanks, and fenced blocks of code."""
     lines = text.splitlines()
     numbers = iter(range(len(lines)))
     for number in numbers:
@@ -39,6 +39,8 @@ def examples(text: str) -> Iterator[Example]:
         elif lines[number].startswith("```"):
             info = lines[number].removeprefix("```")
             block = [lines[inner] for inner in iter(lambda: next(numbers), lines.index("```", number + 1))]
+            if info == "text":
+                continue  # output, for people
             kind: Literal["python", "file"] = "python" if info == "python" else "file"
             yield Example(kind, number + 2, "\n".join([*block, ""]), info)
 

@@ -18,6 +18,7 @@ from tests.indexer.commands.program import Answer, Call
 GOOD = b'{"id": "good", "text": "cat dog"}\n'
 
 BAD_FILES: dict[str, bytes] = {
+    "latest.json": b'{"topic_list": {"topics": [{"id": 7, "title": "The plug gets hot", "posts_count": 3}]}}',
     "cut.jsonl": GOOD + b'{"id": "x", "text":\n',
     "no-text.jsonl": GOOD + b'{"id": "x"}\n',
     "number.jsonl": GOOD + b'{"id": "x", "text": 5}\n',

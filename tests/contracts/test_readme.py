@@ -37,8 +37,9 @@ def test_relative_links_lead_to_a_file_and_a_heading(name: str) -> None:
         path, _, anchor = link.partition("#")
         target = base / path
         assert target.is_file(), link
-        anchors = {_anchor(heading) for heading in re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)}
-        assert not anchor or anchor in anchors, link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            assert anchor in map(_anchor, headings), link
 
 
 def _anchor(heading: str) -> str:
