@@ -27,6 +27,7 @@ from moverank.indexer.commands.shared_options import (
     KeyField,
     Keys,
     LabelField,
+    MarkupIn,
     NoIgnore,
     Normalize,
     OwnRank,
@@ -75,6 +76,7 @@ def index(
     exclude: Exclude = None,
     no_ignore: NoIgnore = False,
     encoding: Encoding = None,
+    markup: MarkupIn = None,
     pre: Pre = None,
     pre_glob: PreGlob = None,
     pre_timeout: PreTimeout = CONVERSION_SECONDS,
@@ -122,6 +124,7 @@ def index(
         selection=selection,
         encoding=encoding,
         conversion=conversion,
+        markup=markup,
     )
     more = chosen_metadata(set_fields or ())
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)
@@ -145,6 +148,7 @@ def threads(  # over 40 lines: most of them are its options
     exclude: Exclude = None,
     no_ignore: NoIgnore = False,
     encoding: Encoding = None,
+    markup: MarkupIn = None,
     embedding: Embedding = None,
     train_option: TrainOption = None,
     normalize: Normalize = None,
@@ -181,7 +185,9 @@ def threads(  # over 40 lines: most of them are its options
     choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
     selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
     fields = Fields(key_field, title_field, text_field, label_field, comments_field)
-    read = partial(read_threads, paths, fields=fields, format=format, selection=selection, encoding=encoding)
+    read = partial(
+        read_threads, paths, fields=fields, format=format, selection=selection, encoding=encoding, markup=markup
+    )
     defaults = {"gamma": PAPER_GAMMA}
     more = chosen_metadata(set_fields or ())
     sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from moverank.indexer.commands.failures import FAILED
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, MarkupIn, Rank
 
 app = typer.Typer()
 
@@ -40,6 +40,7 @@ def rerank(
         bool,
         typer.Option("--full", help="With --json or JSONL: add the whole text of each candidate of the collection."),
     ] = False,
+    markup: MarkupIn = None,
     as_json: Json = False,
 ) -> None:
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
@@ -60,7 +61,7 @@ def rerank(
     complete = not faults
     texts = {query.id: query.document for query in given if not query.problem}
     with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full)) as reranker:
-        for candidates, ranking in reranker.rank(read_candidate_lists(run)):
+        for candidates, ranking in reranker.rank(read_candidate_lists(run, markup)):
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:
                 complete = False

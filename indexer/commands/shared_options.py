@@ -72,6 +72,10 @@ KeyField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of a r
 TitleField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its title.")]
 TextField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its text.")]
 LabelField = Annotated[str | None, typer.Option(metavar="NAME", help="Field of its label.")]
+MarkupIn = Annotated[
+    Literal["keep", "strip"] | None,
+    typer.Option("--markup", help="Keep HTML in records as it is, or strip it. [default: strip what is HTML]"),
+]
 Embedding = Annotated[
     str | None,
     typer.Option(

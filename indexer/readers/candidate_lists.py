@@ -1,8 +1,9 @@
 """The candidates that another engine found for queries: a TREC run, or JSONL with a query on each line."""
 
+import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from typing import NamedTuple
 
@@ -10,13 +11,18 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
 from moverank.indexer.readers.bad_record import BadRecord
 from moverank.indexer.readers.jsonl import parse_object
+from moverank.indexer.readers.markup import Markup
 from moverank.indexer.readers.numbered_lines import lines_and_bad_ones
 from moverank.indexer.readers.queries import query_of
+from moverank.indexer.readers.record_reader import html_in, remove_html
 from moverank.indexer.readers.records import KEY_FIELDS, TEXT_FIELDS, Record, choose_field, key_of, wrong_type
+
+_log = logging.getLogger("moverank")
 
 QUERY_KEYS = ("qid", *KEY_FIELDS, "query_id")
 _FORM = 'a line needs the form {"query": "...", "candidates": [{"id": "...", "text": "..."}]}'
 _TEXTS = {*TEXT_FIELDS, "title", "comments", "parts"}
+_FIRST = 200  # candidates by which it is decided whether they are HTML
 _NAMED_FAULTS = 3  # candidates whose faults are named in a note
 
 Lines = Iterator[tuple[int, str | BadRecord]]
@@ -60,24 +66,60 @@ def _listed(faults: Sequence[str]) -> str:
     return "; ".join(faults[:_NAMED_FAULTS]) + (f"; and {more:,} more" if more > 0 else "")
 
 
-def read_candidate_lists(path: str) -> Iterator[CandidateList]:
+def read_candidate_lists(path: str, markup: Markup | None = None) -> Iterator[CandidateList]:
     """Yield the candidates of each query of a file, gzipped or not, as they are read; `-` is standard input.
 
     A file is JSONL if the first line that is good begins with a brace, any other one a TREC run: `query Q0 document
     rank score name` with the lines of a query together. A bad line is yielded as a problem, that of a run after the
     query before it. Raises ReadError, which names the file and the line, for a file that cannot be read, is empty or
     has no good line, and for a run that is not sorted by query.
+
+    `markup`: whether HTML is removed from the texts of candidates; by default from the first line on up to which they
+    show that they are HTML, which is logged.
     """
+    cleaning = _Cleaning(path, markup)
     lines, first = lines_and_bad_ones(path), list[tuple[int, str | BadRecord]]()
     for line in lines:
         first.append(line)
         if _is_json(line[1]):
-            return (_from_json(path, *one) for one in chain(first, lines))
+            return (cleaning.cleaned(_from_json(path, *one)) for one in chain(first, lines))
         if isinstance(_run_line(*line), _RunLine):
             break
     if not first:
         raise ReadError(f"{path}: holds no candidates")
     return _read_run(path, chain(first, lines))
+
+
+class _Cleaning:
+    """Removes HTML from candidates; see `read_candidate_lists`. The first `_FIRST` candidates decide."""
+
+    def __init__(self, path: str, markup: Markup | None) -> None:
+        self._path = path
+        self._first: list[Document] | None = [] if markup is None else None
+        self._html = (markup == "strip",) * 2
+
+    def cleaned(self, line: CandidateList) -> CandidateList:
+        """Return a line with what is visible of its candidates."""
+        self._decide(line.documents or ())
+        faults = dict(line.faults)
+        for i, document in enumerate(line.documents or ()):
+            remove_html(document, *self._html)
+            if i not in faults and not (document.title or document.parts):
+                faults[i] = f"candidate {i + 1} has no text, only HTML"
+        return replace(line, faults=faults) if len(faults) > len(line.faults) else line
+
+    def _decide(self, documents: Iterable[Document]) -> None:
+        if self._first is None:
+            return
+        self._first += documents
+        self._html = html_in(self._first)
+        if any(self._html):
+            _log.warning(
+                "%s: its candidates are HTML, of which the visible text is read; --markup keep reads all of it",
+                self._path,
+            )
+        if any(self._html) or len(self._first) > _FIRST:
+            self._first = None
 
 
 def _is_json(line: str | BadRecord) -> bool:

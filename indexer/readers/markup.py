@@ -1,9 +1,14 @@
-"""The visible text of HTML, and what the head of a page says about it."""
+"""The visible text of HTML, what the head of a page says about it, and whether texts of records are HTML."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
+from typing import Literal
+
+Markup = Literal["keep", "strip"]
+"""Whether texts are kept as they are, or HTML is removed."""
 
 _BLOCK = re.compile(
     "address|article|aside|blockquote|body|br|button|caption|dd|details|dialog|div|dl|dt|fieldset|figcaption|figure"
@@ -11,6 +16,29 @@ _BLOCK = re.compile(
     "|table|tbody|td|textarea|tfoot|th|thead|title|tr|ul"
 )
 _HIDDEN = frozenset({"script", "style", "template", "noscript"})
+
+_NAMES = (
+    "a|abbr|article|aside|b|big|blockquote|body|br|button|caption|center|cite|code|dd|del|details|div|dl|dt|em"
+    "|figcaption|figure|font|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|ins|kbd|label|li|link|main|mark"
+    "|meta|nav|ol|p|picture|pre|q|s|samp|script|section|small|span|strike|strong|style|sub|summary|sup|svg|table|tbody"
+    "|td|tfoot|th|thead|title|tr|tt|u|ul|video"
+)
+_ATTRIBUTE = r"""\s+[a-zA-Z_:@][\w:.-]{0,60}\s?=\s?(?:"[^"<>]{0,2000}"|'[^'<>]{0,2000}'|[^\s"'<>=`]{1,2000})"""
+_SWITCH = r"\s+(?:async|checked|compact|controls|defer|disabled|download|hidden|nofollow|nowrap|open|selected)"
+_TAG = re.compile(rf"<(/?)({_NAMES})(?:{_ATTRIBUTE}|{_SWITCH}){{0,40}}\s?/?>", re.IGNORECASE)
+_ENTITY = re.compile(
+    r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|amp|apos|bull|copy|deg|euro|gt|hellip|iexcl|iquest|[lr][ads]quo|lt|middot"
+    r"|[mn]dash|nbsp|pound|quot|reg|shy|szlig|times|trade|zwn?j"
+    r"|[A-Za-z](?:acute|caron|cedil|circ|grave|ring|slash|tilde|uml));"
+)
+_UNESCAPED = re.compile("[<&]")
+_QUOTED_TAG = re.compile(r"`[^`\n]{0,200}</?[a-zA-Z]")
+"""Markup between backticks is what a text is about."""
+
+_ENDS = frozenset({"br", "hr", "img"})  # elements without an end tag
+_SAMPLE = 5000  # characters of a text that are looked at
+_STRONG_SHARE, _ANY_SHARE = 0.2, 0.6  # of the texts of a source that is HTML
+_UNOPPOSED_SHARE, _UNOPPOSED = 0.05, 5  # of these texts, and their number, where none speaks against it
 
 
 @dataclass
@@ -85,3 +113,47 @@ def _without_comments(markup: str) -> str:
     # hours for malicious markup.
     first, *rest = markup.split("<!--")
     return first + "".join(piece.partition("-->")[2] for piece in rest)
+
+
+def is_html(texts: Iterable[str]) -> bool:
+    """Return whether `texts`, the first ones of a source that may be HTML, are HTML as a whole.
+
+    A text speaks for it if it has entities, or begins with a tag and closes one; weakly, if it has two tags within. It
+    speaks against it if it has unescaped `<` and `&`, as program code and XML, or tags between backticks. A fifth of
+    the texts must speak for it, or three fifths weakly, and several times as many as against it; if none is against
+    it, a twentieth.
+    """
+    total = strong = weak = against = 0
+    for text in texts:
+        sample = text[:_SAMPLE]
+        if sample.isspace() or not sample:
+            continue
+        total += 1
+        if "<" in sample or "&" in sample:
+            found = _evidence(sample)
+            strong += found == 2
+            weak += found == 1
+            against += found == -1
+    return bool(
+        (strong and strong >= _STRONG_SHARE * total and strong > 2 * against)
+        or (not against and strong >= max(_UNOPPOSED, _UNOPPOSED_SHARE * total))
+        or (strong + weak and strong + weak >= _ANY_SHARE * total and strong + weak > 4 * against)
+    )
+
+
+def _evidence(text: str) -> int:
+    """Return 2 if a text is HTML, 1 if it is likely to be, -1 if it is unlikely, 0 without evidence."""
+    tags, entities = _TAG.findall(text), len(_ENTITY.findall(text))
+    unescaped = len(_UNESCAPED.findall(_ENTITY.sub("", _TAG.sub("", text))))
+    begins = _TAG.match(text.lstrip()) is not None
+    if 4 * unescaped > len(tags) + entities or (not begins and _QUOTED_TAG.search(text)):
+        return -1
+    closes = any(end or name.lower() in _ENDS for end, name in tags)
+    if entities or (begins and closes):
+        return 2
+    return int(closes and len(tags) > 1)
+
+
+def visible_text(text: str) -> str:
+    """Return what is visible of a text of a source that is HTML; one without tags and usual entities stays as it is."""
+    return text_of_html(text) if _TAG.search(text) or _ENTITY.search(text) else text

@@ -19,6 +19,7 @@ from moverank.indexer.readers.encodings import check_encoding
 from moverank.indexer.readers.json_values import read_json
 from moverank.indexer.readers.mail_threads import read_mail_threads, read_maildir_threads
 from moverank.indexer.readers.markdown import read_markdown
+from moverank.indexer.readers.markup import Markup
 from moverank.indexer.readers.messages import read_mbox, read_message
 from moverank.indexer.readers.notebook import read_notebook
 from moverank.indexer.readers.origins import Origins
@@ -63,6 +64,7 @@ def read_documents(
     selection: Selection = EVERYTHING,
     encoding: str | None = None,
     conversion: Conversion | None = None,
+    markup: Markup | None = None,
     origins: Origins | None = None,
     progress: Progress = silent,
 ) -> SourceRecords:
@@ -70,7 +72,8 @@ def read_documents(
 
     `fields` names the fields of JSONL and CSV records; `format` is one of `DOCUMENT_FORMATS`, by default detected for
     each file; `selection` leaves out files; `encoding` is that of all texts, by default UTF-8; `conversion` makes texts
-    of other files; `origins` assigns files to sources; `progress` is called with the number of bytes read from disk.
+    of other files; `markup` says whether HTML is removed from records, by default where it is found; `origins` assigns
+    files to sources; `progress` is called with the number of bytes read from disk.
     Before the first document is read, raises `UsageError` for an invalid option, and `ReadError` for a missing path or
     an empty directory.
     """
@@ -84,9 +87,9 @@ def read_documents(
         "notebook": read_notebook,
         "lines": read_lines,
         "labelled-lines": read_labelled_lines,
-        "jsonl": RecordReader(read_json, document, notices, _document_form if fields.text is None else no_form),
-        "csv": RecordReader(read_table, row, notices),
-        "tsv": RecordReader(partial(read_table, delimiter="\t"), row, notices),
+        "jsonl": RecordReader(read_json, document, notices, markup, _document_form if fields.text is None else no_form),
+        "csv": RecordReader(read_table, row, notices, markup),
+        "tsv": RecordReader(partial(read_table, delimiter="\t"), row, notices, markup),
         "mbox": read_mbox,
         "message": read_message,
     }
@@ -107,6 +110,7 @@ def read_threads(
     format: str | None = None,  # noqa: A002 - the name of the option
     selection: Selection = EVERYTHING,
     encoding: str | None = None,
+    markup: Markup | None = None,
     origins: Origins | None = None,
     progress: Progress = silent,
 ) -> SourceRecords:
@@ -114,7 +118,7 @@ def read_threads(
     notices: list[str] = []
     form = _thread_form if fields.text is fields.comments is None else no_form
     readers: dict[str, Reader] = {
-        "jsonl": RecordReader(read_json, partial(thread_of, fields=fields), notices, form, threads=True),
+        "jsonl": RecordReader(read_json, partial(thread_of, fields=fields), notices, markup, form, threads=True),
         "stackexchange": read_stackexchange,
         "mbox": read_mail_threads,
     }

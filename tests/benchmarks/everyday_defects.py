@@ -310,6 +310,14 @@ def records() -> Iterator[Case]:
     long = quote(json.dumps({"id": "x", "title": "cat", "message": "dog and bus " * 30}))
     thread = f"echo {long} > m.jsonl; moverank threads m.jsonl -i old"
     yield Case("a long text that is not read", thread, 0, "--text-field message reads it as the text")
+    page = quote(json.dumps({"id": "x", "text": "<p>The <b>cat</b>&#x27;s &quot;dog&quot;</p>"}))
+    html = f"echo {page} > h.jsonl; moverank index h.jsonl -i old; moverank export -i old --where key=x"
+    yield Case("HTML in a record", html, 0, "The cat's \\\"dog")
+    code = quote(json.dumps({"id": "x", "text": "if (cat < dog && bus > 3)"}))
+    kept = f"echo {code} > c.jsonl; moverank index c.jsonl -i old; moverank export -i old --where key=x"
+    yield Case("code in a record", kept, 0, "cat < dog && bus > 3")
+    line = quote(json.dumps({"query": "cat", "candidates": ["<p>cat &amp; dog</p>", "<br>bus"]}))
+    yield Case("HTML in candidates", f"echo {line} | moverank rerank -i old", 0, "its candidates are HTML")
 
 
 SUBJECTS = (

@@ -2,12 +2,15 @@
 
 import gzip
 import json
+import logging
 from pathlib import Path
 
 import pytest
 
+from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import ReadError
 from moverank.indexer.readers.candidate_lists import CandidateList, read_candidate_lists
+from moverank.indexer.readers.markup import Markup
 
 
 def _read(path: Path, text: str) -> list[CandidateList]:
@@ -144,3 +147,37 @@ def test_only_the_first_of_many_faults_are_named(tmp_path: Path) -> None:
     (note,) = found.notes
     assert note.endswith("candidate 4 must be a text or an object, not 3; and 1 more")
     assert found.keys == ("a", "", "", "", "")
+
+
+def _html_line(*texts: str) -> str:
+    return json.dumps({"query": "a < b", "candidates": [{"id": str(i), "text": text} for i, text in enumerate(texts)]})
+
+
+def test_html_in_candidates_is_removed_and_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "run.jsonl"
+    html = "<p>The plug&#x27;s <b>hot</b>.</p>"
+    path.write_text(f"{_html_line(html, html)}\n{_html_line(html, '<br>', 'a < b && c > d')}\n")
+    with caplog.at_level(logging.WARNING, "moverank"):
+        first, second = read_candidate_lists(str(path))
+    assert [one.parts[0].text for one in first.documents or ()] == ["The plug's hot."] * 2
+    assert [[part.text for part in one.parts] for one in second.documents or ()] == [
+        ["The plug's hot."],
+        [],
+        ["a < b && c > d"],
+    ]
+    assert second.notes == [
+        f"{path}:2: 1 of 3 candidates cannot be compared and come last: candidate 2 has no text, only HTML"
+    ]
+    assert first.entries[0]["text"] == html  # written as it was read
+    assert first.query == Document("1", parts=(Part("a < b"),))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{path}: its candidates are HTML, of which the visible text is read; --markup keep reads all of it"
+    ]
+
+
+@pytest.mark.parametrize(("markup", "expected"), [("keep", "R&amp;D &gt; 3"), ("strip", "R&D > 3")])
+def test_markup_of_candidates(tmp_path: Path, markup: Markup, expected: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(_html_line("R&amp;D &gt; 3", "a < b && c"))
+    (line,) = read_candidate_lists(str(path), markup)
+    assert [one.parts[0].text for one in line.documents or ()] == [expected, "a < b && c"]

@@ -1,8 +1,10 @@
+from html import escape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.readers.markup import text_of_html
+from moverank.indexer.readers.markup import is_html, text_of_html, visible_text
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,50 @@ def test_malformed_markup_has_a_text_without_blank_lines(markup: str) -> None:
 @given(st.text(alphabet=st.characters(exclude_characters="<>&"), max_size=60))
 def test_text_without_markup_keeps_its_words(text: str) -> None:
     assert text_of_html(text).split() == text.split()
+
+
+CODE = [
+    "if (a < b && c > d) { return a<b>(c); }",
+    "for (i = 0; i < n; i++) x &= y; // std::vector<int> v",
+    "The element `<p>` starts a paragraph, `</p>` ends it.",
+    "In XML, <item id='1'><name>R&D</name></item> needs &amp; for &.",
+    "AT&T and R&D, 3 < 5 > 2, <grin>, cat & dog <ann@example.org>",
+    "A plain sentence about a plug which gets hot.",
+]
+HTML = [
+    "I&#x27;m sure it&#x27;s &quot;hot&quot;<p>Unplug it",
+    "<p>The plug <b>gets hot</b>.</p>",
+    "Caf&eacute;&nbsp;au lait &amp; more",
+    'See <a href="https://example.org/?a=1&amp;b=2" rel="nofollow">this page</a><br>and that.',
+    "<div class=x>Hot<script>alert(1)</script></div>",
+]
+
+
+@pytest.mark.parametrize("text", HTML)
+def test_texts_of_html_are_found(text: str) -> None:
+    assert is_html([text] * 3)
+    assert is_html([*[text] * 3, *["plain text"] * 10])
+    assert is_html([*[text] * 6, *["plain text"] * 60])
+    assert not is_html([text, *["R&D, a < b"] * 10])
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_and_xml_are_no_html(text: str) -> None:
+    assert not is_html([text] * 3)
+    assert not is_html(CODE)
+    assert not is_html([*["plain text"] * 20, text])
+    assert not is_html([])
+
+
+def test_plain_text_about_html_is_kept() -> None:
+    forum = ["How do I close a <div> element?", "Use </div>; &nbsp; is a space.", "Thanks & bye", "See R&D <ann@b.c>"]
+    assert not is_html(forum)
+
+
+@pytest.mark.parametrize("quote", [False, True])
+def test_escaped_texts_come_back(quote: bool) -> None:
+    texts = [*CODE, 'He said "no" & left', "naïve café"]
+    pages = [f"<p>{escape(text, quote=quote)}</p>" for text in texts]
+    assert is_html(pages)
+    assert [visible_text(page) for page in pages] == texts
+    assert [visible_text(text) for text in ("a < b && c > d", "<grin>\n\n  x")] == ["a < b && c > d", "<grin>\n\n  x"]

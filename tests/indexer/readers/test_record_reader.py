@@ -1,7 +1,9 @@
 """What is noticed in sources of records."""
 
+import gzip
 import json
 import logging
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -47,8 +49,6 @@ def test_long_texts_that_are_not_read_are_noticed_once(
     found, rejected = documents(write("a.jsonl", lines({"text": "dog"}, record, record)))
     assert rejected == []
     assert notices(found) == [f"a.jsonl: the field {field!r} has long texts, which are not read: {mend}"]
-    assert found[1].origin
-    assert found[1].origin.notices
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,69 @@ def test_a_notice_is_logged_once_though_two_processes_read(
     assert [record.getMessage() for record in caplog.records] == [
         "a.jsonl: the field 'remark' has long texts, which are not read: --text-field remark reads it as the text"
     ]
+
+
+HTML = "<p>The plug&#x27;s <b>hot</b> &amp; smells.</p>"
+SEEN = "The plug's hot & smells."
+SAID = "a.jsonl: its texts are HTML, of which the visible text is read; --markup keep reads all of it"
+
+
+def texts(found: list[Document]) -> list[str]:
+    return [part.text for document in found for part in document.parts]
+
+
+def test_html_in_texts_is_found_removed_and_noticed_once(write: Write, documents: Read) -> None:
+    records = [{"title": "a < b && c", "text": HTML}, {"text": "a < b && c > d"}, *[{"text": HTML}] * 500]
+    found, rejected = documents(write("a.jsonl", lines(*records)))
+    assert rejected == []
+    assert texts(found) == [SEEN, "a < b && c > d", *[SEEN] * 500]
+    assert found[0].title == "a < b && c"
+    assert notices(found) == [SAID]
+
+
+def test_html_that_comes_after_the_first_records_is_kept(write: Write, documents: Read) -> None:
+    found, _ = documents(write("a.jsonl", lines(*[{"text": "plain"}] * 200, *[{"text": HTML}] * 200)))
+    assert texts(found)[-1] == HTML
+    assert notices(found) == []
+
+
+def test_markup_overrides_what_is_found(write: Write, documents: Read) -> None:
+    path = write("a.jsonl", lines({"title": HTML, "text": HTML}))
+    found, _ = documents(path, markup="keep")
+    assert (found[0].title, texts(found), notices(found)) == (HTML, [HTML], [])
+    once = write("b.jsonl", lines({"text": "plain & simple"}, {"text": "a &gt; b"}, *[{"text": "R&D"}] * 9))
+    assert "a &gt; b" in texts(documents(once)[0])
+    assert "a > b" in texts(documents(once, markup="strip")[0])
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_html_in_tables(write: Write, documents: Read, name: str) -> None:
+    separator = "," if name == "a.csv" else "\t"
+    found, _ = documents(write(name, f"title{separator}text\nR&amp;D{separator}{HTML}\n"))
+    assert (found[0].title, texts(found)) == ("R&D", [SEEN])
+
+
+def test_html_in_threads(write: Write, threads: Read) -> None:
+    record = {"title": "R&D", "body": HTML, "comments": [{"text": HTML}, {"text": "<br>"}]}
+    found, _ = threads(write("a.jsonl", lines(record)))
+    assert (found[0].title, texts(found), notices(found)) == ("R&D", [SEEN, SEEN], [SAID])
+
+
+def test_exported_texts_are_kept(write: Write, documents: Read, threads: Read) -> None:
+    path = write("a.jsonl", lines({"key": "k", "title": HTML, "parts": [{"text": HTML}]}))
+    for read in (documents, threads):
+        found, _ = read(path)
+        assert (found[0].title, texts(found), notices(found)) == (HTML, [HTML], [])
+
+
+def test_a_record_which_is_only_markup_has_no_text(write: Write, documents: Read) -> None:
+    good, bad = documents(write("a.jsonl", lines({"text": HTML}, {"text": "<p><img src='x'></p>"})))
+    assert texts(good) == [SEEN]
+    assert [(one.line, one.reason.partition(":")[0]) for one in bad] == [(2, "there is no text")]
+
+
+def test_records_before_a_fault_are_read(write: Write, documents: Read) -> None:
+    data = gzip.compress(b"".join(b'{"text": "%d %s"}\n' % (i, os.urandom(99).hex().encode()) for i in range(99)))
+    good, bad = documents(write("a.jsonl.gz", data[:-2000]))
+    assert 20 < len(good) < 99
+    assert "gzip data are damaged" in bad[-1].reason
