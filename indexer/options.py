@@ -5,7 +5,21 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"]
+
+@dataclass(frozen=True, slots=True)
+class OtherGroups:
+    """Of the documents that pass the filter `where`, those of other groups than a grouped search has found so far.
+
+    `seen` are the values of the `field`, sorted, of each such group, `keys` those of hits without the field.
+    """
+
+    where: "Where | None"
+    field: str
+    seen: frozenset[tuple[str, ...]]
+    keys: frozenset[str]
+
+
+Where = str | Sequence[str] | Mapping[str, "str | float | Sequence[str | float]"] | OtherGroups
 """A filter: conditions as on the command line, `["year>=2019", "label=red"]`, or the accepted values of fields."""
 
 
@@ -114,7 +128,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "distance": partial(arguments.text, "distance"),
         "group_by": partial(arguments.text, "group_by"),
         "gamma": partial(arguments.finite_number, "gamma"),
-        "where": lambda value: value if isinstance(value, str | Mapping) else arguments.texts("where", value),
+        "where": lambda one: one if isinstance(one, str | Mapping | OtherGroups) else arguments.texts("where", one),
         "max_distance": partial(arguments.limit, "the largest distance"),
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),

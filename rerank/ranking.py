@@ -224,6 +224,8 @@ class Ranking:
     """How each term of the ranking counts for this query."""
     why_empty: str | None = None
     """Why no document passes the filter: the condition that none meets; None if any passes."""
+    group_by: str | None = None
+    """The field of whose values only the best hits are in the list: it is certified as a list of groups. None: all."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking as `search --json` prints it."""
@@ -240,6 +242,7 @@ class Ranking:
             **{name: list(words) for name, words in of_query.items() if words is not None},
             **({"missing_shards": list(self.missing_shards)} if self.missing_shards else {}),
             **({"why_empty": self.why_empty} if self.why_empty else {}),
+            **({"group_by": self.group_by} if self.group_by is not None else {}),
             **({"error": self.problem} if self.problem else {}),
         }
 
@@ -263,6 +266,7 @@ class Ranking:
             tuple(values.get("missing_shards", ())),
             tuple(TermScale(**term) for term in values.get("terms", ())),
             values.get("why_empty"),
+            values.get("group_by"),
         )
 
 

@@ -11,7 +11,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
 from moverank.indexer.filters.where import Alternatives, alternatives
 from moverank.indexer.metadata import filter_value
-from moverank.indexer.options import Where
+from moverank.indexer.options import OtherGroups, Where
 from moverank.indexer.store import FieldTest, Reader
 
 _LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and how many values
@@ -23,6 +23,8 @@ def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] =
 
     For `elsewhere` and the errors see `field_tests`.
     """
+    if isinstance(where, OtherGroups):
+        return np.setdiff1d(matching_ids(reader, where.where, elsewhere), _in_groups(reader, where), assume_unique=True)
     ids: NDArray[np.int64] | None = None
     conditions: Where = [] if where is None or _is_empty(where) else where
     for test in field_tests(reader, conditions, elsewhere):
@@ -43,6 +45,8 @@ def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> 
 
 def why_none_passes(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> str:
     """Return why no document passes a filter: the condition that none meets, with the nearest value that there is."""
+    if isinstance(where, OtherGroups):
+        return "no document of another group passes the filter"
     groups = alternatives(where)
     if not all(groups):
         return "no document passes the filter: a field without any accepted value accepts nothing"
@@ -53,6 +57,15 @@ def why_none_passes(reader: Reader, where: Where, elsewhere: Iterable[str] = ())
         return f"no document passes the filter{together}"
     reasons = [f"{' or '.join(map(str, group))}{_nearest(reader, group)}" for group in unmet]
     return f"no document passes the filter: none meets {', and none '.join(reasons)}"
+
+
+def _in_groups(reader: Reader, groups: OtherGroups) -> NDArray[np.int64]:
+    """Return the ids of the documents whose groups a search has found."""
+    values: dict[int, tuple[str, ...]] = {}
+    for id_, value in sorted(set(reader.values(groups.field))):
+        values[id_] = (*values.get(id_, ()), value)
+    alone = [state.id for state in reader.known(sorted(groups.keys)).values()]
+    return np.array([*(id_ for id_, own in values.items() if own in groups.seen), *alone], np.int64)
 
 
 def _nearest(reader: Reader, group: Alternatives) -> str:

@@ -24,7 +24,8 @@ def verdict(ranking: Ranking, proof: str = "--exact") -> str:
     if not ranking.hits:
         return "Nothing found: no candidate has a word of the query, or none is near enough"
     if ranking.certified:
-        return f"Certified: no other document is {better}"
+        other = "other document" if ranking.group_by is None else f"document of another group by {ranking.group_by}"
+        return f"Certified: no {other} is {better}"
     if ranking.scope == "collection":
         return f"Not certified: time limit reached; the last hit is at most {ranking.largest_error:.4f} too far"
     return f"Not certified: exact among {counts.candidates:,} candidates; {proof} proves it for all documents"

@@ -1,55 +1,78 @@
-"""The best hit of each value of a field: a search that goes deeper until it has enough different values."""
+"""The best hit of each value of a field: searches for documents of other groups until there are enough."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import TypeVar
 
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.metadata import values_by_field
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.metadata import filter_value, values_by_field
+from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Ranking
 
 _Item = TypeVar("_Item")
+_Search = Callable[[SearchOptions], Ranking]
 
 
-def grouped(
-    search: Callable[[SearchOptions], Ranking], options: SearchOptions, fields: Callable[[], Collection[str]]
-) -> Ranking:
+def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collection[str]]) -> Ranking:
     """Return what `search` finds; with `group_by`, the best hit of each of the first k groups.
 
-    Twice as many hits are searched until they have k groups, all documents that pass are hits, or all candidates of a
-    `depth`. Each list is certified as a whole: no other document is better than its last hit, so the best of each
-    group in it is that of the complete ranking. Without a certificate, the error is at most what ranks the last hit.
-    Raises UsageError for a field that is not among the `fields` of documents.
+    Each further search is for documents of other groups only. None of these is better than the hits before, so the
+    best of each list are in order, and certified if all lists are: a group far down costs one search. Raises UsageError
+    for a field that is not among the `fields` of documents.
     """
-    if options.group_by is None:
+    field = options.group_by
+    if field is None:
         return search(options)
     if options.budget is not None:
         raise UsageError("--group-by goes without --budget: it searches several times")
     known = fields()
-    if options.group_by not in known:
-        raise UsageError(f"no document has the field {options.group_by!r}{did_you_mean(options.group_by, known)}")
-    wanted, most = options.k, None if options.exact else options.depth
-    plain = replace(options, group_by=None, explained=False, full=False)
-    while True:
-        ranking = search(_deeper(plain, wanted))
-        best = _best(ranking.hits, options.group_by, options.k)
-        stopped = options.stop is not None and options.stop()
-        if len(best) == options.k or len(ranking.hits) < wanted or wanted == most or stopped:
+    if field not in known:
+        raise UsageError(f"no document has the field {field!r}{did_you_mean(field, known)}")
+    plain = replace(options, group_by=None)
+    rankings = [search(plain)]
+    if rankings[0].scope == "candidates" or (options.depth is not None and not options.exact):
+        return replace(_among_candidates(search, plain, field, rankings[0]), group_by=field)
+    best = _best(rankings[0].hits, field, options.k)
+    while (more := len(best) < options.k and len(rankings[-1].hits) == plain.k) and not _is_stopped(options):
+        plain = replace(plain, k=options.k - len(best), where=_others(best, field, options))
+        rankings.append(search(plain))
+        best += _best(rankings[-1].hits, field, plain.k)
+    return replace(
+        rankings[0],
+        hits=tuple(best),
+        certified=not more and all(each.certified for each in rankings),
+        scope=rankings[-1].scope,
+        counts=reduce(add, (each.counts for each in rankings)),
+        largest_error=max(each.largest_error for each in rankings),
+        seconds=sum(each.seconds for each in rankings),
+        group_by=field,
+    )
+
+
+def _among_candidates(search: _Search, options: SearchOptions, field: str, ranking: Ranking) -> Ranking:
+    """Return the best of each group among the candidates of the first stage, whose first hits are a `ranking`.
+
+    Further searches would have others: twice as many hits are searched until they have k groups, or are all candidates.
+    Without a certificate, the error is at most what ranks the last hit.
+    """
+    wanted, most = options.k, options.depth or DEFAULT_DEPTH
+    while len(_best(ranking.hits, field, options.k)) < options.k and len(ranking.hits) == wanted < most:
+        if _is_stopped(options):
             break
-        wanted = 2 * wanted if most is None else min(2 * wanted, most)
-    if best and (options.explained or options.full):  # read and computed only once, for no more hits than needed
-        enough = max(options.k, best[-1] + 1)
-        shown = search(_deeper(replace(options, group_by=None), enough)).hits
-        ranking = replace(ranking, hits=shown)
-        best = _best(shown, options.group_by, options.k)
-    hits = tuple(ranking.hits[place] for place in best)
+        wanted = min(2 * wanted, most)
+        ranking = search(replace(options, k=wanted, explained=False, full=False))
+    best = _best(ranking.hits, field, options.k)
+    if best and wanted > options.k and (options.explained or options.full):  # for no more hits than needed
+        enough = max(options.k, ranking.hits.index(best[-1]) + 1)
+        best = _best(search(replace(options, k=enough)).hits, field, options.k)
     error = ranking.largest_error
-    if hits and not ranking.certified and hits[-1].scored is None:
-        error = max(error, hits[-1].distance if hits[-1].total is None else hits[-1].total)
-    return replace(ranking, hits=hits, largest_error=error)
+    if best and not ranking.certified and best[-1].scored is None:
+        error = max(error, best[-1].distance if best[-1].total is None else best[-1].total)
+    return replace(ranking, hits=tuple(best), largest_error=error)
 
 
 def one_by_one(
@@ -63,19 +86,31 @@ def one_by_one(
             yield Ranking((), certified=False, scope="collection", problem=str(error))
 
 
-def _deeper(options: SearchOptions, k: int) -> SearchOptions:
-    """Return the options with k hits, and at least as many candidates."""
-    return replace(options, k=k, depth=None if options.depth is None else max(options.depth, k))
+def _is_stopped(options: SearchOptions) -> bool:
+    return options.stop is not None and options.stop()
 
 
-def _best(hits: Sequence[Hit], field: str, k: int) -> list[int]:
-    """Return the places of the first hits of at most k groups; a hit without the field is a group of its own."""
-    seen, places = set[tuple[str, ...]](), []
-    for place, hit in enumerate(hits):
-        values = tuple(values_by_field({**hit.metadata, "label": hit.label}).get(field, ()))
+def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:
+    """Return the first hit of each of at most k groups; one without the field is a group of its own."""
+    seen, best = set[tuple[str, ...]](), list[Hit]()
+    for hit in hits:
+        values = _values(hit, field)
         if not values or values not in seen:
             seen.add(values)
-            places.append(place)
-        if len(places) == k:
-            break
-    return places
+            best.append(hit)
+    return best[:k]
+
+
+def _values(hit: Hit, field: str) -> tuple[str, ...]:
+    """Return the values of a field of a hit as filters have them, sorted."""
+    values = {filter_value(value) for value in values_by_field(hit.metadata).get(field, ())}
+    if field == "label" and hit.label is not None:
+        values.add(filter_value(hit.label))
+    return tuple(sorted(values))
+
+
+def _others(best: Sequence[Hit], field: str, options: SearchOptions) -> OtherGroups:
+    """Return a filter for documents that are in no group of the hits."""
+    values = {hit.key: _values(hit, field) for hit in best}
+    seen = frozenset(own for own in values.values() if own)
+    return OtherGroups(options.where, field, seen, frozenset(key for key, own in values.items() if not own))

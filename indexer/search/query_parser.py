@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.filters import Alternatives, alternatives, matching_ids, why_none_passes
-from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions, Where
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, Where
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.ranking_term import VECTOR, ScorerChoice
@@ -102,6 +102,8 @@ class QueryParser:
 
     def _matching(self, where: Where) -> NDArray[np.int64]:
         """Return the ids of the documents that pass a filter; those of recent filters are kept, as long as the view."""
+        if isinstance(where, OtherGroups):
+            return matching_ids(self._reader, where, self._fields)
         groups = alternatives(where)
         if groups not in self._filtered:
             found = matching_ids(self._reader, where, self._fields)

@@ -213,6 +213,8 @@ def outputs() -> Iterator[Case]:
     paged = f"{same}; moverank index u.jsonl -i new --embedding vectors.txt"
     by_page = f"{paged}; moverank search cat -i new --group-by url --json | grep -o snippet | wc -l | sed s/^/hits:/"
     yield Case("one hit a page", by_page, 0, "hits:1")
+    certified = f"{paged}; moverank search cat -i new --group-by url"
+    yield Case("what is certified of groups", certified, 0, "Certified: no document of another group by url is")
     misspelt = "moverank search cat -i old --group-by lable"
     yield Case("a misspelt field of groups", misspelt, 2, "no document has the field 'lable'")
     page = "moverank search cat -i old -k 2 --html hits.html; grep -c '<article' hits.html | sed s/^/hits:/"

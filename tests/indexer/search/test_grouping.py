@@ -11,7 +11,7 @@ from moverank.rerank.ranking import Ranking
 from tests.indexer.world import WORDS, MakeCollection, document, random_documents
 
 RANKS = ("wmd", "bm25", "wmd:mu=5,weights=tfidf+0.5*cover+bm25+cosine")
-VALUES = st.sampled_from([None, 1, "1", "red", "blue", ["red", "blue"]])
+VALUES = st.sampled_from([None, 1, "1", "red", "blue", ["red", "blue"], "long" * 1000])
 
 
 def _grouped_by_hand(ranking: Ranking, groups: dict[str, Any], k: int) -> list[str]:
@@ -58,6 +58,11 @@ def test_groups_are_those_of_the_complete_ranking(
     among = made.search(query, k=depth, rank=rank, depth=depth)
     some = made.search(query, k=k, rank=rank, depth=depth, group_by="page")
     assert [hit.key for hit in some.hits] == _grouped_by_hand(among, groups, k)
+    odd: dict[str, Any] = {"where": {"key": [f"d{i}" for i in range(1, 40, 2)]}, "rank": rank}
+    passing = made.search(query, k=100, **odd)
+    assert [hit.key for hit in made.search(query, k=k, **odd, group_by="page").hits] == _grouped_by_hand(
+        passing, groups, k
+    )
     near = made.similar("d0", k=100, rank=rank)
     assert [hit.key for hit in made.similar("d0", k=k, rank=rank, group_by="page").hits] == _grouped_by_hand(
         near, groups, k
@@ -75,3 +80,32 @@ def test_labels_are_groups_and_a_budget_is_refused(collection: Collection) -> No
         collection.search("ant", group_by="label", budget=1.0)
     with pytest.raises(UsageError, match="no document has the field 'lable'"):
         collection.search("ant", group_by="lable")
+
+
+@pytest.mark.parametrize("rank", RANKS)
+def test_a_group_far_down_is_found_without_the_distances_of_those_above(collection: Collection, rank: str) -> None:
+    far = [document(f"far{i}", "ant lark lark lark", metadata={"page": "far"}) for i in range(3)]
+    near = [document(f"d{i}", "ant ant bee", f"elk {WORDS[i % 7]}", metadata={"page": "near"}) for i in range(200)]
+    alone = document("alone", "ant kiwi kiwi")
+    collection.index([*near, alone, *far])
+    whole = collection.search("ant", k=300, rank=rank)
+    pages = [hit.metadata.get("page", hit.key) for hit in whole.hits]
+    assert pages.index("far") >= 100
+    found = collection.search("ant", k=9, rank=rank, group_by="page", explained=True)
+    assert [hit.key for hit in found.hits] == [
+        whole.hits[place].key for place in sorted(map(pages.index, ("near", "alone", "far")))
+    ]
+    assert [hit.distance for hit in found.hits] == pytest.approx(
+        [hit.distance for hit in whole.hits if hit.key in {one.key for one in found.hits}], nan_ok=True
+    )
+    assert found.counts.solved < 100
+    assert (found.certified, found.group_by) == (True, "page")
+    assert all(bool(hit.flows) == (rank != "bm25") for hit in found.hits)
+
+
+def test_a_search_that_is_stopped_between_groups_is_not_certified(collection: Collection) -> None:
+    collection.index([document(f"d{i}", f"ant {WORDS[i]}", label="red" if i < 9 else "blue") for i in range(12)])
+    found = collection.search("ant", k=2, rank="bm25", group_by="label", stop=lambda: True)
+    assert [hit.label for hit in found.hits] == ["red"]
+    assert not found.certified
+    assert [hit.label for hit in collection.search("ant", k=2, rank="bm25", group_by="label").hits] == ["red", "blue"]
