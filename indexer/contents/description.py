@@ -7,7 +7,6 @@ import numpy as np
 from moverank.indexer.documents import Document, Origin
 from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.store import Reader, StoredDocument
-from moverank.rerank.words.unknown import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,6 @@ class Description:
 def describe(reader: Reader, found: StoredDocument) -> Description:
     """Return the description of a stored document; unknown words are in alphabetical order."""
     packed = b"".join(part.words for part in found.parts)
-    ids = np.unique(np.frombuffer(packed, "<i4")).tolist()
-    unknown = [id_ for id_, row in reader.word_rows(ids).items() if row == UNKNOWN]
-    words, origin = sorted(reader.word_texts(unknown).values()), reader.origins([found.id]).get(found.id)
-    return Description(restored(found), found.revision, len(ids), tuple(words), origin)
+    ids = np.unique(np.frombuffer(packed, "<i4"))
+    words, origin = reader.unknown_words([found.id])[found.id], reader.origins([found.id]).get(found.id)
+    return Description(restored(found), found.revision, len(ids), words, origin)

@@ -1,34 +1,39 @@
 """Pairs of documents, and clusters of them, as lines of text, of CSV, and as JSON objects."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.search.pairs import Pair, Pairs
+from moverank.indexer.search.pairs import Pairs
 
 _KEY = 16  # columns
+_WORDS = 5  # of a document in a line
 
 
 def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
     """Yield a line for each pair, distance and keys, or for each document of a cluster; `aligned` for a terminal."""
     if clusters:
-        titles = _titles(found)
+        titles, words = _titles(found), found.unknown_words
         for number, keys in enumerate(found.clusters, start=1):
             for key in keys:
-                yield _line([f"{number}", key, titles[key]], aligned=aligned)
+                marks = [f"no vector: {_some(words[key])}"] if words[key] else []
+                yield _line([f"{number}", key, titles[key], *marks], aligned=aligned)
         return
     for pair in found.pairs:
-        yield _line([f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles) + _differing(pair)], aligned=aligned)
+        sides = zip(pair.keys, pair.unknown_words, strict=True)
+        marks = [f"no vector: {'; '.join(f'{_some(words)} in {key}' for key, words in sides if words)}"]
+        cells = [f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles), *(marks if pair.differ else [])]
+        yield _line(cells, aligned=aligned)
 
 
 def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
     """Yield a header, then a line for each pair, or for each document of a cluster."""
     if clusters:
-        titles = _titles(found)
-        yield csv_line(["cluster", "key", "title"])
+        titles, words = _titles(found), found.unknown_words
+        yield csv_line(["cluster", "key", "title", "unknown_words"])
         for number, keys in enumerate(found.clusters, start=1):
-            yield from (csv_line([number, key, titles[key]]) for key in keys)
+            yield from (csv_line([number, key, titles[key], " ".join(words[key])]) for key in keys)
         return
     yield csv_line(["distance", "key", "other", "title", "other_title", "unknown_words", "other_unknown_words"])
     for pair in found.pairs:
@@ -43,37 +48,37 @@ def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
             "other": pair.keys[1],
             "distance": pair.distance,
             "titles": list(pair.titles),
-            "unknown_words": list(map(list, pair.unknown_words)),
+            "unknown_words": [list(words) for words in pair.unknown_words],
         }
 
 
 def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
     """Yield the JSON object of each cluster."""
+    words = found.unknown_words
     for number, keys in enumerate(found.clusters, start=1):
-        yield {"cluster": number, "size": len(keys), "keys": list(keys)}
+        unknown = {key: list(words[key]) for key in keys if words[key]}
+        yield {"cluster": number, "size": len(keys), "keys": list(keys), "unknown_words": unknown}
 
 
 def summary_line(found: Pairs) -> str:
     """Return what was compared and found."""
     if found.why_empty:
         return found.why_empty
-    counts = found.counts
+    counts, differ = found.counts, sum(pair.differ for pair in found.pairs)
+    marked = f"; {differ:,} differ in words without a vector, which the distance ignores" if differ else ""
     return (
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
-        f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved"
+        f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved{marked}"
     )
-
-
-def _differing(pair: Pair) -> str:
-    """Return the words without a vector by which two documents differ, as a mark at the end of a line."""
-    if not any(pair.unknown_words):
-        return ""
-    one, other = (" ".join(words) or "-" for words in pair.unknown_words)
-    return f" (words without a vector differ: {one} | {other})"
 
 
 def _titles(found: Pairs) -> dict[str, str]:
     return {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _WORDS:,} more" if len(words) > _WORDS else ""
+    return f"{', '.join(words[:_WORDS])}{more}"
 
 
 def _line(cells: list[str], *, aligned: bool) -> str:

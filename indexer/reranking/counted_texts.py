@@ -101,6 +101,11 @@ class Texts:
         rows = np.flatnonzero(np.diff(known.starts))
         return rows, weigh(known.take(rows), gamma, idf, self.title_weight)
 
+    def unknown_words(self, row: int) -> list[str]:
+        """Return the words of a text that have no vector."""
+        words = np.unique(self.counts.words[self.counts.starts[row] : self.counts.starts[row + 1]])
+        return [self.vocabulary.words[word] for word in words[~self.vocabulary.known[words]].tolist()]
+
     def ranked_counts(self, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return starts (n + 1,), words and amounts > 0 of the counts of all words; see `weights.ranked_counts`."""
         filled = np.flatnonzero(np.diff(self.counts.starts))

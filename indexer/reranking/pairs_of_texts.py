@@ -29,9 +29,9 @@ def pairs_of_texts(
     name = checksum(texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k)).encode())
     path = directory / f"pairs-{name}"
     found = pairs_of_bags(rows, bags, texts.vocabulary.vectors, within, k, path, progress)
-    keys = texts.keys
+    keys, words = texts.keys, {row: texts.unknown_words(row) for row in {*found.first.tolist(), *found.second.tolist()}}
     pairs = tuple(
-        Pair((keys[one], keys[other]), (titles[one], titles[other]), distance)
+        Pair.of((keys[one], keys[other]), (titles[one], titles[other]), distance, words[one], words[other])
         for one, other, distance in zip(
             found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True
         )

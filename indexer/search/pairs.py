@@ -45,7 +45,7 @@ class FoundPairs:
 class Pair:
     """Two documents, by their `keys` and `titles`, and their distance.
 
-    `unknown_words` are the words of each that have no vector and that the other lacks: the distance leaves them out.
+    `unknown_words` are, of each document, the words without a vector that the other lacks: the distance ignores them.
     """
 
     keys: tuple[str, str]
@@ -53,10 +53,23 @@ class Pair:
     distance: float
     unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
+    @property
+    def differ(self) -> bool:
+        """Return whether the documents differ in words without a vector."""
+        return any(self.unknown_words)
 
-def lacking(one: frozenset[str], other: frozenset[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of each of two documents that the other lacks, in alphabetical order."""
-    return tuple(sorted(one - other)), tuple(sorted(other - one))
+    @classmethod
+    def of(
+        cls,
+        keys: tuple[str, str],
+        titles: tuple[str, str],
+        distance: float,
+        one: Sequence[str],
+        other: Sequence[str],
+    ) -> "Pair":
+        """Return a pair of documents whose words without a vector are `one` and `other`."""
+        first, second = set(one), set(other)
+        return cls(keys, titles, distance, (tuple(sorted(first - second)), tuple(sorted(second - first))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,15 @@ class Pairs:
     def clusters(self) -> tuple[tuple[str, ...], ...]:
         """Return the keys of each group that the pairs connect, the largest group first."""
         return tuple(tuple(group) for group in _connected([pair.keys for pair in self.pairs]))
+
+    @property
+    def unknown_words(self) -> dict[str, tuple[str, ...]]:
+        """Return by key the words without a vector that a document has, and another of one of its pairs lacks."""
+        words: dict[str, set[str]] = {}
+        for pair in self.pairs:
+            for key, own in zip(pair.keys, pair.unknown_words, strict=True):
+                words.setdefault(key, set()).update(own)
+        return {key: tuple(sorted(own)) for key, own in words.items()}
 
 
 def pair_options(

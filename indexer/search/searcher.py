@@ -31,7 +31,7 @@ from moverank.indexer.search.explanations import (
 from moverank.indexer.search.grouping import grouped, one_by_one
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
-from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs, lacking
+from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
 from moverank.indexer.search.peers import Peers
 from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser, parsed_or_error
@@ -131,27 +131,20 @@ class Searcher:
         check_pair_ranking(query.ranking)
         found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
         with self.database:
-            shown = self._reader.shown(np.union1d(found.first, found.second).tolist())
-            unknown = {id_: self._unknown_words(id_) for id_ in shown}
+            documents = np.union1d(found.first, found.second).tolist()
+            shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
         ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
         pairs = tuple(
-            Pair(
+            Pair.of(
                 (shown[one].key, shown[other].key),
                 (shown[one].title, shown[other].title),
                 distance,
-                lacking(unknown[one], unknown[other]),
+                words[one],
+                words[other],
             )
             for one, other, distance in ids
         )
         return Pairs(pairs, found.compared, found.counts, str(query.ranking), query.why_empty)
-
-    def _unknown_words(self, id_: int) -> frozenset[str]:
-        """Return the words of a document that have no vector."""
-        terms = self._view.scores.document(id_, 0.0)
-        if terms is None:
-            return frozenset()
-        known = terms.word_vectors.known.tolist()
-        return frozenset(text for text, has_vector in zip(terms.texts, known, strict=True) if not has_vector)
 
     def rerank(
         self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions

@@ -1,9 +1,10 @@
 """Read queries to the database."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import false, func, select
 
 from moverank.indexer.documents import NamedSource
@@ -192,6 +193,17 @@ class Reader(DocumentReader, FieldReader, StageReader):
     def word_rows(self, ids: Sequence[int]) -> dict[int, int]:
         """Return the vector rows of words by id."""
         return dict(map(tuple, self._within(select(WORDS.c.id, WORDS.c.row), WORDS.c.id, ids)))
+
+    def unknown_words(self, documents: Sequence[int]) -> dict[int, tuple[str, ...]]:
+        """Return the words without a vector of some documents, by id, in alphabetical order."""
+        packed = dict.fromkeys(documents, b"")
+        statement = select(PARTS.c.document_id, PARTS.c.words)
+        for id_, words in self._within(statement, PARTS.c.document_id, documents):
+            packed[id_] += words
+        ids = {id_: np.unique(np.frombuffer(words, "<i4")).tolist() for id_, words in packed.items()}
+        rows = self.word_rows(sorted(set(chain.from_iterable(ids.values()))))
+        texts = self.word_texts([word for word, row in rows.items() if row == UNKNOWN])
+        return {id_: tuple(sorted(texts[word] for word in words if word in texts)) for id_, words in ids.items()}
 
     def vocabulary(self) -> list[StoredWord]:
         """Return every word with a vector, in the order of ids."""

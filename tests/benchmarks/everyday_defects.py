@@ -270,6 +270,14 @@ def rankings() -> Iterator[Case]:
     yield Case("--stop-words none does not stem", plain, 0, "2*bm25:k1=1.6+cosine")
 
 
+def duplicates() -> Iterator[Case]:
+    """Yield near duplicates that differ in words without a vector."""
+    lines = "".join(f'{{"id": "{key}", "text": "cat {word}"}}\n' for key, word in (("a", "0x80070005"), ("b", "0x57")))
+    made = f"printf %s {quote(lines)} > e.jsonl; moverank index e.jsonl -i e --embedding vectors.txt"
+    differ = "no vector: 0x80070005 in a; 0x57 in b"
+    yield Case("texts that differ only in an error code", f"{made}; moverank pairs -i e --within 0", 0, differ)
+
+
 def usage() -> Iterator[Case]:
     """Yield forms of help, and completion."""
     yield Case("-h", "moverank search -h", 0, "Usage: moverank search")
@@ -334,6 +342,7 @@ SUBJECTS = (
     judged,
     outputs,
     numbers,
+    duplicates,
     usage,
     arguments,
     records,

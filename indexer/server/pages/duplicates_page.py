@@ -18,7 +18,7 @@ from moverank.indexer.server.workers import Task
 router = APIRouter()
 
 _WITHIN = "0.1"
-_MOST_GROUPS, _MOST_KEYS = 100, 50
+_MOST_GROUPS, _MOST_KEYS, _MOST_WORDS = 100, 50, 12
 
 
 @router.get("/duplicates")
@@ -75,7 +75,7 @@ def _distance(typed: str) -> float:
 def _shown(found: Pairs) -> Values:
     """Return the largest groups, with their smallest and largest distances."""
     titles = {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
-    groups = found.clusters
+    groups, words = found.clusters, found.unknown_words
     number_of = {key: i for i, keys in enumerate(groups) for key in keys}
     spans: dict[int, tuple[float, float]] = {}
     for pair in found.pairs:
@@ -84,7 +84,7 @@ def _shown(found: Pairs) -> Values:
     return {
         "groups": [
             {
-                "documents": [(key, titles[key] or key) for key in keys[:_MOST_KEYS]],
+                "documents": [(key, titles[key] or key, words[key][:_MOST_WORDS]) for key in keys[:_MOST_KEYS]],
                 "size": len(keys),
                 "low": number(spans[i][0]),
                 "high": number(spans[i][1]),

@@ -662,6 +662,12 @@ def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> 
             frozenset(pair.keys) for pair in theirs.pairs
         }
         assert (mine.compared, mine.ranked_by) == (theirs.compared, theirs.ranked_by)
+    words = [
+        {tuple(sorted(zip(pair.keys, pair.unknown_words, strict=True))) for pair in each.pairs(k=9999).pairs}
+        for each in both
+    ]
+    assert words[0] == words[1]
+    assert any(unknown for pair in words[0] for _, unknown in pair)
     with pytest.raises(UsageError, match="leave --where out"):
         cluster.pairs(k=3, where=["label=red"])
 

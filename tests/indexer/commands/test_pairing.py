@@ -23,8 +23,10 @@ def doubled(call: Call, vectors: Path, tmp_path: Path) -> Path:
 def test_pairs_are_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
     found = call("pairs", "-i", doubled, "--within", "0", "--rank", "wmd")
     assert found.code == 0
-    lines = [line.partition(" (words")[0] for line in found.out.splitlines()]
-    assert lines == ["0.0000\ta\tb\tAbout a | About b", "0.0000\td\te\tAbout d | About e"]
+    assert found.out.splitlines() == [
+        "0.0000\ta\tb\tAbout a | About b\tno vector: b in b",
+        "0.0000\td\te\tAbout d | About e\tno vector: e in e",
+    ]
     assert "2 of 15 pairs by wmd" in found.err
     objects = [json.loads(line) for line in call("pairs", "-i", doubled, "-k", "3", "--json").out.splitlines()]
     assert [(each["key"], each["other"]) for each in objects[:2]] == [("a", "b"), ("d", "e")]
@@ -54,6 +56,40 @@ def test_clusters_are_printed_as_text_json_and_csv(call: Call, doubled: Path) ->
     ]
 
 
+@pytest.fixture
+def codes(call: Call, vectors: Path, tmp_path: Path) -> Path:
+    """Return a collection of texts that differ in words without a vector."""
+    texts = {"a": "dog 0x80070005", "b": "dog 0x80070057", "c": "dog 0x80070057", "d": "wine 2011", "e": "river wine"}
+    file = tmp_path / "codes.jsonl"
+    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
+    assert call("index", file, "-i", tmp_path / "codes", "--embedding", vectors).code == 0
+    return tmp_path / "codes"
+
+
+def test_words_without_a_vector_in_which_pairs_differ_are_named(call: Call, codes: Path) -> None:
+    found = call("pairs", "-i", codes, "--within", "0", "--rank", "wmd")
+    marks = {tuple(cells[1:3]): cells[4:] for cells in (line.split("\t") for line in found.out.splitlines())}
+    assert marks == {
+        ("a", "b"): ["no vector: 0x80070005 in a; 0x80070057 in b"],
+        ("a", "c"): ["no vector: 0x80070005 in a; 0x80070057 in c"],
+        ("b", "c"): [],
+    }
+    assert "2 differ in words without a vector" in found.err
+    arguments = ("pairs", "-i", codes, "-k", "10")
+    objects = [json.loads(line) for line in call(*arguments, "--json").out.splitlines()]
+    words = {(each["key"], each["other"]): each["unknown_words"] for each in objects}
+    assert words["a", "b"] == [["0x80070005"], ["0x80070057"]]
+    assert (words["b", "c"], words["d", "e"]) == ([[], []], [["2011"], []])
+    rows = list(csv.DictReader(call(*arguments, "--format", "csv").out.splitlines()))
+    assert [[row["unknown_words"].split(), row["other_unknown_words"].split()] for row in rows] == [*words.values()]
+    groups = ("pairs", "-i", codes, "--within", "0", "--clusters")
+    assert json.loads(call(*groups, "--json").out)["unknown_words"] == {
+        "a": ["0x80070005"], "b": ["0x80070057"], "c": ["0x80070057"],
+    }  # fmt: skip
+    assert call(*groups).out.splitlines()[0].endswith("no vector: 0x80070005")
+    assert call(*groups, "--format", "csv").out.splitlines()[1].endswith(",0x80070005")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -76,20 +112,3 @@ def test_hits_within_a_distance(call: Call, doubled: Path) -> None:
     none = call("similar", "f", "-i", doubled, "--rank", "wmd", "--max-distance", "0")
     assert none.code == 0
     assert "none is near enough" in none.out
-
-
-def test_pairs_that_differ_in_unknown_words_are_marked(call: Call, vectors: Path, tmp_path: Path) -> None:
-    texts = {"a": "dog 0x80070005", "b": "dog 0x80070057 zzqq", "c": "wine zzqq", "d": "wine zzqq"}
-    file = tmp_path / "docs.jsonl"
-    file.write_text("".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in texts.items()))
-    index = tmp_path / "marked"
-    assert call("index", file, "-i", index, "--embedding", vectors).code == 0
-    found = call("pairs", "-i", index, "--within", "0")
-    assert "(words without a vector differ: 0x80070005 | 0x80070057 zzqq)" in found.out.splitlines()[0]
-    assert "differ" not in found.out.splitlines()[1]
-    objects = call("pairs", "-i", index, "--within", "0", "--json").lines
-    for each in objects:
-        one, other = (set(texts[each[side]].split()) - {"dog", "wine"} for side in ("key", "other"))
-        assert each["unknown_words"] == [sorted(one - other), sorted(other - one)]
-    rows = list(csv.DictReader(call("pairs", "-i", index, "--within", "0", "--format", "csv").out.splitlines()))
-    assert [row["other_unknown_words"] for row in rows] == ["0x80070057 zzqq", ""]
