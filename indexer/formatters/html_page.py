@@ -20,8 +20,11 @@ _TITLE = 80  # characters
 _STYLE = """\
 body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 th, td { text-align: left; padding: 0 1em 0 0 }
-td.n { text-align: right; font-variant-numeric: tabular-nums }
+.n { text-align: right; font-variant-numeric: tabular-nums }
 path { opacity: .78 }
+.word { margin: 0; font: 14px/20px sans-serif; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+.word.source { text-align: right }
+.scroll { overflow-x: auto }
 """
 
 
@@ -141,10 +144,7 @@ def _flows(flows: Sequence[Flow]) -> str:
 <p class="quiet">A band's width is the mass that moves, its colour the distance of the two words:
 {_legend(diagram)}.</p>
 {_svg(diagram)}
-<table>
-<tr><th>from</th><th>to</th><th class="n">mass</th><th class="n">cost</th><th class="n">share</th></tr>
-{"".join(map(_table_row, flows))}
-</table>
+{_table(flows)}
 </details>"""
 
 
@@ -154,7 +154,6 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
     The width of a band is the mass, its colour the cost.
     """
     unknown = escape("".join(f" ({line})" for line in explanation_words(explanation)))
-    rows = "\n".join(_table_row(flow) for flow in explanation.flows)
     diagram = flow_diagram(explanation.flows)
     drawn = (
         f" Drawn are the flows of most mass at least cost, {diagram.mass:.0%} of it." if diagram.mass < 0.995 else ""
@@ -163,6 +162,7 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}: distance {explanation.distance:.4f}</title>
 <style>
 {_STYLE}</style>
@@ -174,10 +174,7 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 of the two words: {_legend(diagram)}.{drawn}
 </p>
 {_svg(diagram)}
-<table>
-<tr><th>from</th><th>to</th><th>mass</th><th>cost</th><th>share</th></tr>
-{rows}
-</table>
+{_table(explanation.flows)}
 </body>
 </html>
 """
@@ -191,8 +188,10 @@ def _legend(diagram: Diagram) -> str:
 def _svg(diagram: Diagram) -> str:
     height = f"{diagram.height:.0f}"
     bands = "\n".join(map(_band, diagram.bands))
-    words = "\n".join([*_words(diagram.sources, "31%", "32%", "end"), *_words(diagram.targets, "69%", "67%", "start")])
-    return f"""<svg width="100%" height="{height}" role="img" aria-label="flows between words" font-size="14">
+    words = "\n".join(
+        [*_words(diagram.sources, "word source", "0", "32%"), *_words(diagram.targets, "word", "69%", "67%")]
+    )
+    return f"""<svg class="diagram" width="100%" height="{height}" role="img" aria-label="flows between words">
 <svg x="33%" width="34%" height="{height}" viewBox="0 0 100 {height}" preserveAspectRatio="none">
 {bands}
 </svg>
@@ -206,14 +205,25 @@ def _band(band: Band) -> str:
     return f'<path d="{band.path}" fill="{_COLOURS[band.step]}"><title>{tooltip}</title></path>'
 
 
-def _words(words: tuple[Word, ...], text: str, bar: str, anchor: str) -> Iterator[str]:
-    """Yield a label and a bar for each word of one side, at places in percent."""
+def _words(words: tuple[Word, ...], kind: str, text: str, bar: str) -> Iterator[str]:
+    """Yield a label and a bar for each word of one side, at places in percent; a long word ends with dots."""
     for word in words:
+        shown = escape(word.text)
         yield (
-            f'<text x="{text}" y="{word.middle:.1f}" dy="0.35em" text-anchor="{anchor}">{escape(word.text)} '
-            f'{word.mass:.2f}</text><rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}" '
-            'fill="#555"></rect>'
+            f'<foreignObject x="{text}" y="{word.middle - 10:.1f}" width="31%" height="20"><p class="{kind}" '
+            f'dir="auto" title="{shown}: mass {word.mass:.4f}">{shown}</p></foreignObject>'
+            f'<rect x="{bar}" width="1%" y="{word.top:.1f}" height="{word.height:.1f}" fill="#555"></rect>'
         )
+
+
+def _table(flows: Sequence[Flow]) -> str:
+    rows = "\n".join(map(_table_row, flows))
+    return f"""<div class="scroll" role="group" aria-label="Table of flows" tabindex="0">
+<table>
+<tr><th>from</th><th>to</th><th class="n">mass</th><th class="n">cost</th><th class="n">share</th></tr>
+{rows}
+</table>
+</div>"""
 
 
 def _table_row(flow: Flow) -> str:

@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -17,6 +18,9 @@ pytest.importorskip("axe_playwright_python", reason="the extra `browser` is not 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from moverank.indexer.formatters.html_page import explanation_page, ranking_page
+from moverank.rerank.distance.explain import Explanation
+from moverank.rerank.ranking import Flow, Hit, Ranking
 from tests.indexer.server.pages_world import (
     IMAGE,
     SCRIPT,
@@ -355,6 +359,28 @@ def test_pages_fit_a_narrow_screen(browser: Browser, site: PagesServer) -> None:
     with opened(browser, site) as page:
         page.set_viewport_size({"width": 320, "height": 640})
         no_page_is_wider(page)
+
+
+def test_pages_of_files_fit_a_narrow_screen(browser: Browser, tmp_path: Path) -> None:
+    """The words of flows are within the diagram, and neither page has to be moved sideways."""
+    flows = tuple(Flow("plug", f"{word}-of-a-sentence-without-end", 0.25, 1.2345, 0.25) for word in "abcd")
+    hits = (Hit("k", 1.2345, "plug " * 20, snippet="plug " * 99, flows=flows, metadata={"x" * 60: "y" * 90}),)
+    ranking = Ranking(hits, certified=True, scope="collection", ranked_by="wmd:mu=20,weights=tfidf+0.5*cover")
+    pages = ranking_page([("plug", ranking)], ()), explanation_page(Explanation(1.2345, flows), "plug", "title")
+    with browser.new_context(viewport={"width": 320, "height": 640}) as context:
+        page = context.new_page()
+        for number, text in enumerate(pages):
+            path = tmp_path / f"{number}.html"
+            path.write_text(text, encoding="utf-8")
+            page.goto(path.as_uri())
+            open_all(page)
+            wide, shown = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+            assert wide <= shown
+            expect(page.locator(".diagram .word")).to_have_count(5)
+            outer = page.locator(".diagram").evaluate(_BOX)
+            for left, _, right, _ in page.locator(".diagram .word").evaluate_all(f"(all) => all.map({_BOX})"):
+                assert left >= outer[0] - 0.5
+                assert right <= outer[2] + 0.5
 
 
 def test_pages_fit_a_window_at_double_size(browser: Browser, site: PagesServer) -> None:
