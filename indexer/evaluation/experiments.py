@@ -36,6 +36,7 @@ from moverank.indexer.readers.judgments import read_labels, read_qrels
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
 from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
+from moverank.rerank.ranking import AUTO_RANK
 
 CUTOFF = 100
 """Number of documents that are ranked for a query."""
@@ -96,7 +97,7 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     note_workload(rows, pairs, f"{len(trial.queries):,} queries, {len(trial.pool):,} documents")
     named = tuple(measures) or DEFAULT_MEASURES
     task = Task(judgments, named, clean, reference, folds, train_judgments, cutoff)
-    return retrieval(rows, trial, task, files)
+    return _naming_own(retrieval(rows, trial, task, files), rows)
 
 
 def evaluate_knn(
@@ -147,7 +148,7 @@ def evaluate_knn(
         splits = random_splits(len(texts), times=times, seed=seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
     data, cache = LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index))
-    return classification(rows, data, cache, progress, k, reference, predictions)
+    return _naming_own(classification(rows, data, cache, progress, k, reference, predictions), rows)
 
 
 def check_measures(names: Iterable[str]) -> None:
@@ -171,7 +172,8 @@ def chosen_methods(
     compares = partial(compares_given, settings=settings, has_scores=has_scores)
     usual = (*_COUNTS, *baselines(own), *_DISTANCES, *(_RANKED if own.gamma else ()))
     rows = []
-    for name in list(dict.fromkeys(names or (*usual, *(() if compares(own) else (str(own),))))):
+    known = compares(own) or str(own) in usual
+    for name in list(dict.fromkeys(names or (*usual, *(() if known else (AUTO_RANK,))))):
         method = parse_method(name, own)
         check_no_given(method.ranking, settings, has_scores=has_scores)
         rows.append(method)
@@ -179,6 +181,12 @@ def chosen_methods(
         if proximity and single and not method.has_proximity:
             rows.append(parse_method(f"{name}{',' if ':' in name else ':'}proximity={proximity}", own))
     return rows
+
+
+def _naming_own(table: Table, rows: Sequence[Method]) -> Table:
+    """Return a table with the specification of its row `auto`, if it has that row."""
+    own = next((str(row.ranking) for row in rows if row.label == AUTO_RANK), None)
+    return replace(table, facts={**table.facts, AUTO_RANK: own}) if own else table
 
 
 def evaluate_multilabel(
@@ -209,7 +217,8 @@ def evaluate_multilabel(
         first = f"{next(iter(labels_of))!r}, not {texts.keys[0]!r}" if texts.keys else "and the collection is empty"
         raise UsageError(f"{labels}: none of its keys is that of a document with a word: its first is {first}")
     note_workload(rows, len(texts) ** 2, f"{len(texts):,} documents with each other")
-    return multilabel(rows, texts, labels_of, ks, DistanceCache(cache_directory(index)), progress)
+    cache = DistanceCache(cache_directory(index))
+    return _naming_own(multilabel(rows, texts, labels_of, ks, cache, progress), rows)
 
 
 def evaluate_gamma(
