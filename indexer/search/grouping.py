@@ -86,6 +86,12 @@ def one_by_one(
             yield Ranking((), certified=False, scope="collection", problem=str(error))
 
 
+def check_not_grouped(options: SearchOptions) -> None:
+    """Raise UsageError for options of a grouped search where a single one is explained."""
+    if options.group_by is not None:
+        raise UsageError("group_by goes with search and similar: why_not explains a search without")
+
+
 def _is_stopped(options: SearchOptions) -> bool:
     return options.stop is not None and options.stop()
 

@@ -28,7 +28,7 @@ from moverank.indexer.search.explanations import (
     why_not_below,
     why_not_elsewhere,
 )
-from moverank.indexer.search.grouping import grouped, one_by_one
+from moverank.indexer.search.grouping import check_not_grouped, grouped, one_by_one
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
 from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
@@ -212,6 +212,7 @@ class Searcher:
 
     def _parsed(self, text: QueryText | StoredKey, options: SearchOptions) -> Query:
         """Return the query with the words of a text, a record or a stored document."""
+        check_not_grouped(options)
         query = self._parser.resolve(options)
         return self._parser.similar(text.key, query) if isinstance(text, StoredKey) else self._parser.text(text, query)
 
@@ -222,6 +223,7 @@ class Searcher:
 
     def query(self, request: Request, options: SearchOptions, peers: Peers) -> Query:
         """Return the query for a text, a record, or the words of a document, searched together with `peers`."""
+        check_not_grouped(options)
         with self.database:
             query = replace(self._parser.resolve(options, sharded=True), peers=peers)
             if isinstance(request, PortableQuery):

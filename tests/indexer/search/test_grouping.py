@@ -80,6 +80,8 @@ def test_labels_are_groups_and_a_budget_is_refused(collection: Collection) -> No
         collection.search("ant", group_by="label", budget=1.0)
     with pytest.raises(UsageError, match="no document has the field 'lable'"):
         collection.search("ant", group_by="lable")
+    with pytest.raises(UsageError, match="why_not explains a search without"):
+        collection.why_not("ant", "a", group_by="label")
 
 
 @pytest.mark.parametrize("rank", RANKS)
