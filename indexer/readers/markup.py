@@ -1,7 +1,8 @@
 """The visible text of HTML, what the head of a page says about it, and whether texts of records are HTML."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
@@ -36,6 +37,7 @@ _QUOTED_TAG = re.compile(r"`[^`\n]{0,200}</?[a-zA-Z]")
 """Markup between backticks is what a text is about."""
 
 _ENDS = frozenset({"br", "hr", "img"})  # elements without an end tag
+_OPEN = _ENDS | {"dd", "dt", "input", "li", "link", "meta", "option", "p", "td", "th", "tr"}  # it may be left out
 _SAMPLE = 5000  # characters of a text that are looked at
 _STRONG_SHARE, _ANY_SHARE = 0.2, 0.6  # of the texts of a source that is HTML
 _UNOPPOSED_SHARE, _UNOPPOSED = 0.05, 5  # of these texts, and their number, where none speaks against it
@@ -119,9 +121,9 @@ def is_html(texts: Iterable[str]) -> bool:
     """Return whether `texts`, the first ones of a source that may be HTML, are HTML as a whole.
 
     A text speaks for it if it has entities, or begins with a tag and closes one; weakly, if it has two tags within. It
-    speaks against it if it has unescaped `<` and `&`, as program code and XML, or tags between backticks. A fifth of
-    the texts must speak for it, or three fifths weakly, and several times as many as against it; if none is against
-    it, a twentieth.
+    speaks against it if it has unescaped `<` and `&`, as program code and XML, tags between backticks, or, as a text on
+    HTML, tags in its sentences that nothing closes. A fifth of the texts must speak for it, or three fifths weakly, and
+    several times as many as against it; if none is against it, a twentieth.
     """
     total = strong = weak = against = 0
     for text in texts:
@@ -151,7 +153,15 @@ def _evidence(text: str) -> int:
     closes = any(end or name.lower() in _ENDS for end, name in tags)
     if entities or (begins and closes):
         return 2
+    if not _are_closed(tags):
+        return -1
     return int(closes and len(tags) > 1)
+
+
+def _are_closed(tags: Sequence[tuple[str, str]]) -> bool:
+    """Return whether each element that needs an end tag has one."""
+    needed = [(end, name.lower()) for end, name in tags if name.lower() not in _OPEN]
+    return Counter(name for end, name in needed if not end) == Counter(name for end, name in needed if end)
 
 
 def visible_text(text: str) -> str:

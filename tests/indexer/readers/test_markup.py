@@ -75,6 +75,11 @@ def test_code_and_xml_are_no_html(text: str) -> None:
 def test_plain_text_about_html_is_kept() -> None:
     forum = ["How do I close a <div> element?", "Use </div>; &nbsp; is a space.", "Thanks & bye", "See R&D <ann@b.c>"]
     assert not is_html(forum)
+    questions = [
+        f"How do I close a <p> inside a <{name}>? It shows <b>bold</b> text." for name in ("div", "form", "ul")
+    ]
+    assert not is_html(questions)
+    assert is_html([question.replace("<div>", "<div></div>") for question in questions[:1]])
 
 
 @pytest.mark.parametrize("quote", [False, True])
