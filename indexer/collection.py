@@ -498,18 +498,21 @@ class Collection(StoredDocuments):
         rank: str | None = None,
         gamma: float | None = None,
         where: Where | None = None,
+        unknown: str = "ignored",
         progress: Progress = silent,
     ) -> "Pairs":
         """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
 
         `rank`: "wmd" or "pwmd" with options; by default with the collection's gamma and word weights. `gamma` and
-        `where` as in `SearchOptions`. `progress` is called after each document; an interrupted run continues at the
+        `where` as in `SearchOptions`. `unknown`: words without a vector are "ignored", or "far" from all other words.
+        `progress` is called after each document; an interrupted run continues at the
         next call with the same arguments. Raises UsageError for other rankings, and without `within` and `k`.
         """
-        from moverank.indexer.search.pairs import pair_options
+        from moverank.indexer.search.pairs import far_words, pair_options
 
         options, limit = pair_options(within, k, rank, gamma, where, self.settings.ranking)
-        return self._view.run(lambda searcher: searcher.pairs(limit, k, options, progress))
+        far = far_words(unknown)
+        return self._view.run(lambda searcher: searcher.pairs(limit, k, options, progress, far=far))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":
         """Find the exact `k` nearest neighbours of every document that has a bag, by one search for each.

@@ -32,7 +32,7 @@ from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.readers.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.reranking.pairs_of_texts import pairs_of_texts
 from moverank.indexer.scope import Scope
-from moverank.indexer.search.pairs import Pairs, pair_options
+from moverank.indexer.search.pairs import Pairs, far_words, pair_options
 from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.shared_statistics import TableKey, needed_tables
 from moverank.indexer.settings import Settings
@@ -403,6 +403,7 @@ class Cluster:
         rank: str | None = None,
         gamma: float | None = None,
         where: Where | None = None,
+        unknown: str = "ignored",
         progress: Progress = silent,
     ) -> Pairs:
         """Find all pairs of documents whose distance is at most `within`, or the `k` nearest; see `Collection.pairs`.
@@ -414,7 +415,8 @@ class Cluster:
         options, limit = pair_options(within, k, rank, gamma, None, self.settings.ranking)
         ranking = checked_ranking(resolve(options.rank, options.gamma, self.settings.ranking), self.settings)
         whole = self.documents_of_shards()
-        return pairs_of_texts(whole.texts, whole.titles, ranking, limit, k, self.directory, progress)
+        far = far_words(unknown)
+        return pairs_of_texts(whole.texts, whole.titles, ranking, limit, k, self.directory, progress, far=far)
 
     @property
     def directory(self) -> Path:

@@ -35,6 +35,14 @@ def pairs(
     ] = None,
     gamma: Gamma = None,
     where: Where = None,
+    unknown: Annotated[
+        str,
+        typer.Option(
+            "--unknown",
+            metavar="HOW",
+            help="Words without a vector are ignored, or far from all other words: ignored or far.",
+        ),
+    ] = "ignored",
     format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
@@ -49,7 +57,7 @@ def pairs(
         raise UsageError("--format csv goes without --json")
     resumed = interruptible("the same command continues where it stopped")
     with open_index(index) as collection, Bars() as bars, resumed:
-        found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, progress=bars)
+        found = collection.pairs(within, k, rank=rank, gamma=gamma, where=where, unknown=unknown, progress=bars)
     if as_json:
         for each in cluster_objects(found) if clusters else pair_objects(found):
             print_object(each)

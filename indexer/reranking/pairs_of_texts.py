@@ -18,6 +18,8 @@ def pairs_of_texts(
     k: int | None,
     directory: Path,
     progress: Progress,
+    *,
+    far: bool = False,
 ) -> Pairs:
     """Find the nearest pairs of `texts` (n,), whose titles are `titles` (n,), by WMD; see `find_pairs`.
 
@@ -25,13 +27,16 @@ def pairs_of_texts(
     """
     check_pair_ranking(ranking)
     idf = texts.idf if ranking.weights == "tfidf" else None
-    rows, bags = texts.bags(ranking.gamma, idf)
-    name = checksum(texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k)).encode())
-    path = directory / f"pairs-{name}"
-    found = pairs_of_bags(rows, bags, texts.vocabulary.vectors, within, k, path, progress)
-    keys, words = texts.keys, {row: texts.unknown_words(row) for row in {*found.first.tolist(), *found.second.tolist()}}
+    rows, bags = texts.bags_of_all_words(ranking.gamma, idf) if far else texts.bags(ranking.gamma, idf)
+    name = checksum(texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode())
+    path, words = directory / f"pairs-{name}", texts.vocabulary
+    found = pairs_of_bags(rows, bags, words.vectors, within, k, path, progress, words.known if far else None)
+    keys, unknown = (
+        texts.keys,
+        {row: texts.unknown_words(row) for row in {*found.first.tolist(), *found.second.tolist()}},
+    )
     pairs = tuple(
-        Pair.of((keys[one], keys[other]), (titles[one], titles[other]), distance, words[one], words[other])
+        Pair.of((keys[one], keys[other]), (titles[one], titles[other]), distance, unknown[one], unknown[other])
         for one, other, distance in zip(
             found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True
         )

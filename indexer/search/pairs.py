@@ -20,6 +20,7 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.search.encoded_documents import whole_documents
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
 from moverank.rerank.ranking import StageCounts
 
@@ -126,6 +127,13 @@ def pair_options(
     return SearchOptions(rank=rank, gamma=gamma, where=where), most
 
 
+def far_words(unknown: str) -> bool:
+    """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
+    if unknown not in ("ignored", "far"):
+        raise UsageError(f"words without a vector are ignored or far, not {unknown!r}")
+    return unknown == "far"
+
+
 def check_pair_ranking(ranking: RankingSpec) -> None:
     """Raise UsageError for a ranking that is not the same from both sides, or not exact."""
     if ranking.plain not in ("wmd", "pwmd"):
@@ -139,19 +147,24 @@ def find_pairs(
     k: int | None,
     allowed: NDArray[np.int64] | None,
     progress: Progress,
+    *,
+    far: bool = False,
 ) -> FoundPairs:
     """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them.
 
     The distance is WMD with the gamma and the weights of `ranking`. `allowed` are the ids of documents considered,
-    None: all. `progress` is called after each document. An interrupted run continues where it stopped, from a file in
-    the collection's directory.
+    None: all. `far`: words without a vector are far from all others. `progress` is called after each document. An
+    interrupted run continues where it stopped, from a file in the collection's directory.
     """
-    ids, bags, vectors = _documents(view, ranking, allowed)
+    ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
+    if allowed is not None:
+        rows = np.flatnonzero(np.isin(ids, allowed))
+        ids, bags = ids[rows], bags.take(rows)
     name = checksum(
-        repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k)).encode() + ids.tobytes()
+        repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode() + ids.tobytes()
     )
     path = view.directory / f"pairs-{name}" if view.directory else None
-    return pairs_of_bags(ids, bags, vectors, within, k, path, progress)
+    return pairs_of_bags(ids, bags, vectors, within, k, path, progress, known)
 
 
 def pairs_of_bags(
@@ -162,13 +175,16 @@ def pairs_of_bags(
     k: int | None,
     path: Path | None,
     progress: Progress,
+    known: NDArray[np.bool_] | None = None,
 ) -> FoundPairs:
     """Find the nearest pairs of `bags` (n,) of documents `ids` (n,), over word `vectors` (v, d); see `find_pairs`.
+
+    Words that are not `known` (v,) are far; None: all are known.
 
     `path` is the file by which an interrupted run continues.
     """
     state = _State.read(path)
-    search, limit = NearPairs(bags, vectors), Limit(within, k)
+    search, limit = NearPairs(bags, vectors, known), Limit(within, k)
     if k is not None and not state.done:
         limit.value = min(within, search.smallest_distance_of(k))
     elif k is not None:
@@ -214,18 +230,29 @@ def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _documents(
-    view: View, ranking: RankingSpec, allowed: NDArray[np.int64] | None
-) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32]]:
-    """Return the ids (n,), increasing, of the allowed documents, their bags, and the vectors of all words."""
+def _documents(view: View, ranking: RankingSpec) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32]]:
+    """Return the ids (n,), increasing, of all documents, their bags, and the vectors of all words."""
     if not view.segments:
         return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32)
     documents = whole_documents(view, ranking.gamma, ranking.weights)
     ids = np.concatenate([part.segment.ids[part.live] for part in view.segments])
     rows = np.argsort(ids)
-    if allowed is not None:
-        rows = rows[np.isin(ids[rows], allowed)]
     return ids[rows], documents.bags.take(rows), documents.vectors
+
+
+def _all_words(
+    view: View, ranking: RankingSpec
+) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32], NDArray[np.bool_]]:
+    """Return as `_documents`, with the words that have no vector, and whether each word has one."""
+    counts, statistics = view.scores.every_document(ranking.gamma)
+    if counts.word_vectors is None or not len(view.scores.ids):
+        return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32), np.empty(0, bool)
+    idf = np.ones(len(statistics.document_frequencies))
+    if ranking.weights == "tfidf":
+        idf = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
+    bags = with_idf(Bags(counts.starts, counts.terms, counts.counts.astype(np.float64)), idf)
+    rows = np.argsort(view.scores.ids)
+    return view.scores.ids[rows], bags.take(rows), counts.word_vectors.vectors, counts.word_vectors.known
 
 
 class _State:

@@ -124,12 +124,14 @@ class Searcher:
         query = self._parser.resolve(SearchOptions(k=k, exact=True, rank=rank, gamma=used or None))
         return find_neighbours(self._reader, self._view, query, progress)
 
-    def pairs(self, within: float, k: int | None, options: SearchOptions, progress: Progress) -> Pairs:
+    def pairs(
+        self, within: float, k: int | None, options: SearchOptions, progress: Progress, *, far: bool = False
+    ) -> Pairs:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
         with self.database:
             query = self._parser.resolve(options)
         check_pair_ranking(query.ranking)
-        found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress)
+        found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress, far=far)
         with self.database:
             documents = np.union1d(found.first, found.second).tolist()
             shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)

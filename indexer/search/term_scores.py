@@ -160,6 +160,22 @@ class TermScores:
                 return QueryTerms(ids, counts.counts[entries], part.some_word_vectors(terms), tuple(self._texts(ids)))
         return None
 
+    def every_document(self, gamma: float) -> tuple[TermCounts, Statistics]:
+        """Return the counts of all words of the documents `ids`, with the words' vectors, and their statistics."""
+        counted, columns = self.counts(gamma, None), list[TermCounts]()
+        dim = self._parts[0].segment.vectors.shape[1] if self._parts else 0
+        vectors, known = np.zeros((len(counted.word_ids), dim), np.float32), np.zeros(len(counted.word_ids), bool)
+        starts = [np.zeros(1, np.int64)]
+        for part, segment in zip(self._parts, counted.segments, strict=True):
+            places, own, rows = np.searchsorted(counted.word_ids, segment.vocabulary), part.word_vectors, segment.rows
+            vectors[places[own.known]], known[places[own.known]] = own.vectors[own.known], True
+            starts.append(rows.starts[1:] + starts[-1][-1])
+            columns.append(TermCounts(rows.starts, places[rows.terms].astype(np.int32), rows.counts))
+        terms = np.concatenate([np.empty(0, np.int32), *(each.terms for each in columns)])
+        amounts = np.concatenate([np.empty(0), *(each.counts for each in columns)])
+        words = WordVectors(vectors, known)
+        return TermCounts(np.concatenate(starts), terms, amounts, words), counted.statistics
+
     def stems(self, language: str) -> Stems:
         """Return the stems of all words, which are read on first use."""
         if self._same:

@@ -7,12 +7,12 @@ of a bag pass the cascade, with the limit as the largest distance.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.nearest import nearest
@@ -21,6 +21,9 @@ from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts
 from moverank.rerank.runtime.look_ahead import map_ahead
 from moverank.rerank.runtime.threads import single_threaded_blas
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 _BLOCK = 128  # bags whose distances from all others are bounded by one matrix product
 _PER_PAIR = 2  # pairs solved for each pair wanted, to begin with a small limit
@@ -56,12 +59,24 @@ class Limit:
 
 
 class NearPairs:
-    """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it."""
+    """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it.
 
-    def __init__(self, bags: Bags, vectors: NDArray[np.float32]) -> None:
+    Words that are not `known` (v,), None: all are, have a vector of zeros. Each gets a vector that is orthogonal to all
+    others, and as long as those of the other words of the bags on average. So the ground cost stays Euclidean.
+    """
+
+    def __init__(self, bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None = None) -> None:
         self._bags, self._vectors, self._norms = bags, vectors, vector_norms(vectors)
         self._centroids = centroids(bags, vectors)
         self._lengths = np.linalg.norm(self._centroids, axis=1)
+        self._dim = self._centroids.shape[1]
+        self._known, self._others = known, None if known is None else _unknown_parts(bags, known)
+        if known is not None and self._others is not None:
+            used = np.unique(bags.words[known[bags.words]])
+            self._far = float(self._norms[used].mean()) if len(used) else 1.0
+            self._others = self._others * np.float32(self._far)
+            self._lengths = np.sqrt(np.square(self._lengths) + self._others.multiply(self._others).sum(axis=1))
+            self._dim += int(np.diff(self._others.indptr).max(initial=0))
 
     def smallest_distance_of(self, k: int) -> float:
         """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.
@@ -104,19 +119,52 @@ class NearPairs:
         for start in range(first, len(self._bags), _BLOCK):
             stop = min(start + _BLOCK, len(self._bags))
             products = self._centroids[start:stop] @ self._centroids[start:].T
+            if self._others is not None:
+                products += (self._others[start:stop] @ self._others[start:].T).toarray()
             for row in range(start, stop):
                 later = slice(row + 1, None)
                 lengths, own = self._lengths[later], self._lengths[row]
                 squares = np.square(lengths) + np.square(own) - 2 * products[row - start, row + 1 - start :]
-                yield row, wcd_from_squares(squares, lengths, own, self._centroids.shape[1])
+                yield row, wcd_from_squares(squares, lengths, own, self._dim)
 
     def _distances(self, item: tuple[int, _Rows], within: float) -> PairsOfRow:
         row, others = item
         if not len(others):
             return PairsOfRow(row, others, np.empty(0), StageCounts())
-        bag = self._bags[row]
-        query = QueryBag(bag, self._vectors[bag.words])
+        bag, bags, vectors, norms = self._bags[row], self._bags.take(others), self._vectors, self._norms
+        if self._known is not None:
+            bag, bags, vectors = self._with_unknown(bag, bags, self._known)
+            norms = vector_norms(vectors)
+        query = QueryBag(bag, vectors[bag.words])
         with single_threaded_blas():
-            found = nearest(query, self._bags.take(others), self._vectors, len(others), "wmd", within, self._norms)
+            found = nearest(query, bags, vectors, len(others), "wmd", within, norms)
         wanted = found.distances <= within
         return PairsOfRow(row, others[found.rows[wanted]], found.distances[wanted], found.counts)
+
+    def _with_unknown(self, bag: Bag, bags: Bags, known: NDArray[np.bool_]) -> tuple[Bag, Bags, NDArray[np.float32]]:
+        """Return `bag` and `bags` over the words that they have, and the vectors of these, unknown ones included.
+
+        Only the unknown words of `bag` need a direction each: the others are equally far from all of its words, so that
+        one direction serves them all.
+        """
+        words = np.unique(np.concatenate([bag.words, bags.words]))
+        own = np.searchsorted(words, bag.words)
+        unknown = own[~known[bag.words]]
+        dim = self._vectors.shape[1]
+        vectors = np.zeros((len(words), dim + len(unknown) + 1), np.float32)
+        vectors[:, :dim] = self._vectors[words]
+        vectors[~known[words], -1] = self._far
+        vectors[unknown, -1] = 0
+        vectors[unknown, dim + np.arange(len(unknown))] = self._far
+        places = np.searchsorted(words, bags.words).astype(np.int32)
+        return Bag(own.astype(np.int32), bag.weights), Bags(bags.starts, places, bags.weights), vectors
+
+
+def _unknown_parts(bags: Bags, known: NDArray[np.bool_]) -> "csr_array[np.float32, tuple[int, int]]":
+    """Return the weights (n, v) of the unknown words of bags."""
+    from scipy.sparse import csr_array
+
+    unknown = ~known[bags.words]
+    starts = np.concatenate([[0], np.cumsum(unknown)])[bags.starts]
+    weights = bags.weights[unknown].astype(np.float32)
+    return csr_array((weights, bags.words[unknown], starts), shape=(len(bags), len(known)))

@@ -276,6 +276,8 @@ def duplicates() -> Iterator[Case]:
     made = f"printf %s {quote(lines)} > e.jsonl; moverank index e.jsonl -i e --embedding vectors.txt"
     differ = "no vector: 0x80070005 in a; 0x57 in b"
     yield Case("texts that differ only in an error code", f"{made}; moverank pairs -i e --within 0", 0, differ)
+    far = f"{made}; moverank pairs -i e -k 1 --unknown far"
+    yield Case("words without a vector far from all others", far, 0, "0.7071")
 
 
 def usage() -> Iterator[Case]:

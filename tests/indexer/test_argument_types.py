@@ -43,7 +43,7 @@ QUERIES: Mapping[str, dict[str, Any]] = {
     "why_not": {"query": "ant bee", "key": "d1", "options": None, "vector": None},
     "rerank": {"query": "ant", "keys": ["d1"], "k": None, "scores": [1.0], "rank": "wmd+vector", "gamma": None},
     "rerank_many": {"queries": ["ant"], "keys": [["d1"]], "k": 1, "scores": [[1.0]], "rank": "vector", "gamma": None},
-    "pairs": {"within": 0.5, "k": 2, "rank": None, "gamma": None, "where": None},
+    "pairs": {"within": 0.5, "k": 2, "rank": None, "gamma": None, "where": None, "unknown": "far"},
     "neighbours": {"k": 2, "gamma": None},
     "get": {"key": "d1"},
     "keys": {"where": None},

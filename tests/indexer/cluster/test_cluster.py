@@ -655,7 +655,12 @@ def test_what_one_shard_committed_is_searched_though_another_failed(make_cluster
 
 def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
-    for options in ({"k": 7}, {"within": 0.4}, {"k": 5, "rank": "pwmd:gamma=0.5,weights=tfidf"}):
+    for options in (
+        {"k": 7},
+        {"within": 0.4},
+        {"k": 5, "rank": "pwmd:gamma=0.5,weights=tfidf"},
+        {"k": 9, "unknown": "far"},
+    ):
         mine, theirs = (each.pairs(**options) for each in (cluster, one))
         assert [pair.distance for pair in mine.pairs] == pytest.approx([pair.distance for pair in theirs.pairs])
         assert {frozenset(pair.keys) for pair in mine.pairs if pair.distance < mine.pairs[-1].distance - 1e-9} <= {

@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 from itertools import combinations
 
+import numpy as np
+import ot
 import pytest
 
 from moverank import Collection, Document, UsageError
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
-from tests.indexer.world import CollectionFactory, Twin, document, random_documents, snapshot_above
+from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
 
 
 def _documents() -> list[Document]:
@@ -56,6 +58,50 @@ def test_pairs_are_those_of_brute_force(filled: Collection, distances: dict[froz
     assert filled.pairs(k=1).pairs
     assert list(filled.path.glob("pairs-*")) == [recent]
     recent.unlink()
+
+
+@pytest.mark.parametrize("weights", ["tf", "tfidf"])
+@pytest.mark.parametrize("normalize", [False, True])
+def test_words_without_a_vector_are_far(factory: CollectionFactory, weights: str, *, normalize: bool) -> None:
+    """Costs by the manual's formula, transport by POT, all pairs; some documents have only unknown words."""
+    rng = np.random.default_rng(7)
+    texts = [" ".join(rng.choice([*WORDS[:7], "zorp", "quux", "2011", "2018"], 5)) for _ in range(22)]
+    texts += ["2011 zorp", "2018 zorp", "2011", "ant 2011", "ant 2018"]
+    with factory.empty(weights=weights, normalize=normalize) as collection:
+        collection.index([document(f"d{i}", text) for i, text in enumerate(texts)])
+        collection.index([document("gone", "quux hen")])
+        collection.remove(["gone"])
+        every = collection.pairs(k=9999, rank=f"wmd:weights={weights}", unknown="far")
+        expected = _far_distances(texts, weights, normalize=normalize)
+        found = {tuple(int(key[1:]) for key in pair.keys): pair.distance for pair in every.pairs}
+        assert found == pytest.approx(expected, abs=1e-6)
+        for within in np.quantile([*expected.values()], [0.05, 0.3]) + 1e-6:
+            some = collection.pairs(float(within), rank=f"wmd:weights={weights}", unknown="far")
+            assert len(some.pairs) == sum(distance <= within for distance in expected.values())
+        first = collection.pairs(k=9, rank=f"wmd:weights={weights}", unknown="far", where=["key^=d"])
+        assert [pair.distance for pair in first.pairs] == pytest.approx(sorted(expected.values())[:9], abs=1e-6)
+        with pytest.raises(UsageError, match="ignored or far, not 'near'"):
+            collection.pairs(1.0, unknown="near")
+
+
+def _far_distances(texts: list[str], weights: str, *, normalize: bool) -> dict[tuple[int, int], float]:
+    words = sorted({word for text in texts for word in text.split()})
+    table = {word: TABLE[word] / (np.linalg.norm(TABLE[word]) if normalize else 1) for word in words if word in TABLE}
+    length = np.mean([np.linalg.norm(vector) for vector in table.values()])
+
+    def cost(one: str, other: str) -> float:
+        if one == other:
+            return 0.0
+        if one in table and other in table:
+            return float(np.linalg.norm(table[one] - table[other]))
+        return float(np.linalg.norm([np.linalg.norm(table.get(word, [length])) for word in (one, other)]))
+
+    costs = np.array([[cost(one, other) for other in words] for one in words])
+    counts = np.array([[text.split().count(word) for word in words] for text in texts], float)
+    if weights == "tfidf":
+        counts *= np.log((1 + len(texts)) / (1 + (counts > 0).sum(axis=0))) + 1
+    bags = counts / counts.sum(axis=1, keepdims=True)
+    return {(i, j): float(ot.emd2(bags[i], bags[j], costs)) for i, j in combinations(range(len(texts)), 2)}
 
 
 def test_filters_and_clusters(filled: Collection) -> None:
