@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import finite_number, limit, whole_number
+from moverank.indexer.arguments import finite_number, limit, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
@@ -129,7 +129,7 @@ def pair_options(
 
 def far_words(unknown: str) -> bool:
     """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
-    if unknown not in ("ignored", "far"):
+    if text("unknown", unknown) not in ("ignored", "far"):
         raise UsageError(f"words without a vector are ignored or far, not {unknown!r}")
     return unknown == "far"
 
