@@ -503,7 +503,8 @@ class Collection(StoredDocuments):
     ) -> "Pairs":
         """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
 
-        `rank`: "wmd" or "pwmd" with options; by default with the collection's gamma and word weights. `gamma` and
+        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and word weights; or a sum, by the
+        larger of its totals with either document as the query, in as many searches as there are documents. `gamma` and
         `where` as in `SearchOptions`. `unknown`: words without a vector are "ignored", or "far" from all other words.
         `progress` is called after each document; an interrupted run continues at the
         next call with the same arguments. Raises UsageError for other rankings, and without `within` and `k`.

@@ -29,7 +29,7 @@ def pairs(
         typer.Option(
             "--rank",
             metavar="SPEC",
-            help="wmd or pwmd with options. [default: with the collection's weights]",
+            help="wmd or pwmd with options, or a sum, which is slower. [default: wmd with the collection's weights]",
             autocompletion=complete_rank,
         ),
     ] = None,

@@ -1,7 +1,7 @@
 """The nearest pairs of documents of a collection, and clusters of them."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -17,7 +17,9 @@ from moverank.indexer.files.checksums import checksum
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.progress import Progress
 from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.search.batch import answer_many
 from moverank.indexer.search.encoded_documents import whole_documents
+from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
@@ -26,6 +28,7 @@ from moverank.rerank.ranking import StageCounts
 
 _KEPT = 7 * 24 * 3600.0  # seconds for which an unfinished run can be continued
 _SAVE_SECONDS = 20.0
+_SOME = 10  # hits of each document by which the largest total of the nearest pairs is estimated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,8 +139,15 @@ def far_words(unknown: str) -> bool:
 
 def check_pair_ranking(ranking: RankingSpec) -> None:
     """Raise UsageError for a ranking that is not the same from both sides, or not exact."""
-    if ranking.plain not in ("wmd", "pwmd"):
-        raise UsageError(f"pairs are compared by wmd or pwmd, not by {ranking}: both sides count alike there")
+    if not is_wmd(ranking):
+        raise UsageError(f"such pairs are compared by wmd or pwmd, not by {ranking}: both sides count alike there")
+
+
+def is_wmd(ranking: RankingSpec) -> bool:
+    """Return whether a ranking is WMD itself; UsageError if it has no totals or distances."""
+    if ranking.single_scorer:
+        raise UsageError(f"pairs are compared by wmd or pwmd, or a sum, not by {ranking}: a score is no distance")
+    return ranking.plain in ("wmd", "pwmd")
 
 
 def find_pairs(
@@ -165,6 +175,54 @@ def find_pairs(
     )
     path = view.directory / f"pairs-{name}" if view.directory else None
     return pairs_of_bags(ids, bags, vectors, within, k, path, progress, known)
+
+
+def pairs_by_searches(
+    view: View,
+    ids: NDArray[np.int64],
+    query_of: Callable[[int, int, float], Query | str],
+    within: float,
+    k: int | None,
+    progress: Progress,
+) -> FoundPairs:
+    """Find the pairs of documents `ids` (n,), increasing, by the larger of both totals: with either as the query.
+
+    `query_of` returns the query for a document, its number of hits and the largest total, or why there is none. A pair
+    is within a limit if each document is a hit of the other within it, so that certified searches find all pairs.
+    """
+    if k is not None:
+        some = _mutual(view, ids, query_of, min(len(ids), _SOME + 2 * k // max(1, len(ids))), within, progress)
+        if len(some.distances) >= k:
+            last = float(some.distances[k - 1])
+            within = min(within, last + 1e-9 * abs(last) + 1e-12)
+    found = _mutual(view, ids, query_of, len(ids), within, progress)
+    return FoundPairs(found.first[:k], found.second[:k], found.distances[:k], found.compared, found.counts)
+
+
+def _mutual(
+    view: View,
+    ids: NDArray[np.int64],
+    query_of: Callable[[int, int, float], Query | str],
+    most: int,
+    within: float,
+    progress: Progress,
+) -> FoundPairs:
+    """Return the pairs of which each is among the `most` hits of the other within a total, nearest first."""
+    columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    counts, asked, queries = StageCounts(), 0, (query_of(id_, most, within) for id_ in ids.tolist())
+    for number, (_, outcome) in enumerate(answer_many(view, queries)):
+        if outcome is not None:
+            hits = outcome.ids[outcome.values <= within]
+            columns.append((np.full(len(hits), ids[number]), hits, outcome.values[outcome.values <= within]))
+            counts, asked = counts + outcome.counts, asked + 1
+        progress("Comparing", number + 1, len(ids), "documents")
+    one, other, values = map(np.concatenate, zip(*columns, strict=True))
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    order = np.lexsort((values, high, low))
+    low, high, values = low[order], high[order], values[order]
+    larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
+    best = larger[np.argsort(values[larger], kind="stable")]
+    return FoundPairs(low[best], high[best], values[best], asked * (asked - 1) // 2, counts)
 
 
 def pairs_of_bags(

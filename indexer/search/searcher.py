@@ -31,7 +31,15 @@ from moverank.indexer.search.explanations import (
 from moverank.indexer.search.grouping import check_not_grouped, grouped, one_by_one
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.neighbours import Neighbours, find_neighbours
-from moverank.indexer.search.pairs import Pair, Pairs, check_pair_ranking, find_pairs
+from moverank.indexer.search.pairs import (
+    FoundPairs,
+    Pair,
+    Pairs,
+    check_pair_ranking,
+    find_pairs,
+    is_wmd,
+    pairs_by_searches,
+)
 from moverank.indexer.search.peers import Peers
 from moverank.indexer.search.query import Outcome, PortableQuery, Query
 from moverank.indexer.search.query_parser import QueryParser, parsed_or_error
@@ -130,8 +138,11 @@ class Searcher:
         """Find the nearest pairs of documents; see `Collection.pairs`."""
         with self.database:
             query = self._parser.resolve(options)
-        check_pair_ranking(query.ranking)
-        found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress, far=far)
+        if is_wmd(query.ranking) or far:
+            check_pair_ranking(query.ranking)
+            found = find_pairs(self._view, query.ranking, within, k, query.allowed, progress, far=far)
+        else:
+            found = self._pairs_by_searches(query, within, k, progress)
         with self.database:
             documents = np.union1d(found.first, found.second).tolist()
             shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
@@ -147,6 +158,21 @@ class Searcher:
             for one, other, distance in ids
         )
         return Pairs(pairs, found.compared, found.counts, str(query.ranking), query.why_empty)
+
+    def _pairs_by_searches(self, query: Query, within: float, k: int | None, progress: Progress) -> FoundPairs:
+        """Find the nearest pairs by a sum; see `pairs_by_searches`."""
+        self._prepare(query.ranking, silent)  # as in `_answer_many`
+        ids = np.sort(self._view.scores.ids)
+        ids = ids if query.allowed is None else ids[np.isin(ids, query.allowed)]
+        with self.database:
+            keys = self._reader.keys(ids.tolist())
+
+        def query_of(id_: int, hits: int, limit: float) -> Query | str:
+            options = replace(query, k=max(1, hits), within=limit, depth=None, prove=True)
+            with self.database:
+                return parsed_or_error(lambda key: self._parser.similar(key, options), keys[id_])
+
+        return pairs_by_searches(self._view, ids, query_of, within, k, progress)
 
     def rerank(
         self, text: QueryText, keys: Sequence[str], k: int | None, scores: Scores | None, options: SearchOptions

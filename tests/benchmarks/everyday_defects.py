@@ -277,6 +277,8 @@ def duplicates() -> Iterator[Case]:
     differ = "no vector: 0x80070005 in a; 0x57 in b"
     yield Case("texts that differ only in an error code", f"{made}; moverank pairs -i e --within 0", 0, differ)
     far = f"{made}; moverank pairs -i e -k 1 --unknown far"
+    by_sum = f"{made}; moverank pairs -i e -k 1 --rank auto --json"
+    yield Case("pairs by the collection's own ranking", by_sum, 0, '"unknown_words": [["0x80070005"], ["0x57"]]')
     yield Case("words without a vector far from all others", far, 0, "0.7071")
 
 

@@ -95,7 +95,7 @@ def test_words_without_a_vector_in_which_pairs_differ_are_named(call: Call, code
     [
         ((), "give the largest distance of a pair"),
         (("--within", "-1"), "must be a number of 0 or more, not -1.0"),
-        (("-k", "2", "--rank", "bm25"), "compared by wmd or pwmd"),
+        (("-k", "2", "--rank", "bm25"), "compared by wmd or pwmd, or a sum"),
         (("-k", "2", "--json", "--format", "csv"), "--format csv goes without --json"),
     ],
 )

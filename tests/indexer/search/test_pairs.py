@@ -149,6 +149,35 @@ def test_invalid_arguments_are_refused(filled: Collection) -> None:
         filled.pairs(-1.0)
     with pytest.raises(UsageError, match="k must be a whole number of 1 or more"):
         filled.pairs(k=0)
-    for rank in ("bm25", "rwmd", "wmd+bm25", "wmd:mu=3"):
-        with pytest.raises(UsageError, match="compared by wmd or pwmd"):
-            filled.pairs(1.0, rank=rank)
+    with pytest.raises(UsageError, match="a score is no distance"):
+        filled.pairs(1.0, rank="bm25")
+    with pytest.raises(UsageError, match="compared by wmd or pwmd, not by"):
+        filled.pairs(1.0, rank="wmd+bm25", unknown="far")
+
+
+@pytest.mark.parametrize("rank", ["wmd:mu=20+0.5*cover+2*bm25", "rwmd", "wmd:mu=3+cosine"])
+def test_pairs_by_a_sum_have_the_larger_of_both_totals(filled: Collection, rank: str) -> None:
+    keys = [one.key for one in _documents() if one.key != "none"]
+    totals = {
+        (key, hit.key): hit.distance if hit.total is None else hit.total
+        for key in keys
+        for hit in filled.similar(key, k=99, exact=True, rank=rank).hits
+    }
+    expected = {
+        frozenset(pair): max(totals[pair], totals[pair[::-1]])
+        for pair in combinations(keys, 2)
+        if pair in totals and pair[::-1] in totals
+    }
+    assert len(expected) == len(keys) * (len(keys) - 1) // 2
+    ordered = sorted(expected.values())
+    for within, k in ((ordered[50] + 1e-9, None), (None, 7), (ordered[20] + 1e-9, 40), (None, 9999)):
+        found = filled.pairs(within, k, rank=rank)
+        limit = float("inf") if within is None else within
+        wanted = [value for value in ordered if value <= limit][:k]
+        assert [pair.distance for pair in found.pairs] == pytest.approx(wanted, abs=1e-7)
+        assert all(expected[frozenset(pair.keys)] == pytest.approx(pair.distance, abs=1e-7) for pair in found.pairs)
+        assert len({frozenset(pair.keys) for pair in found.pairs}) == len(found.pairs)
+    copies = filled.pairs(k=99, rank=rank, where=["label=copy"])
+    assert {frozenset(pair.keys) for pair in copies.pairs} == {
+        frozenset(pair) for pair in combinations(("same0", "same1", "same2"), 2)
+    }
