@@ -6,6 +6,7 @@ from pathlib import PurePath
 from moverank.indexer.documents import Document
 from moverank.indexer.files.gzip_limit import DAMAGED
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
+from moverank.indexer.readers.mail_body import own_text
 from moverank.indexer.readers.messages import Mail, mail_metadata, mails, parse_mail
 from moverank.indexer.readers.source_faults import results_of
 from moverank.indexer.readers.sources import Source
@@ -101,18 +102,7 @@ def _thread(numbered: list[tuple[int, Mail]], default_key: Callable[[int], str])
     if all(mail.date is not None for _, mail in numbered):
         numbered.sort(key=lambda item: item[1].date or 0.0)
     line, opening = next((item for item in numbered if not item[1].references), numbered[0])
-    replies = [Comment(_own_text(mail.body, quotes=False)) for _, mail in numbered if mail is not opening]
-    parts = thread_parts(opening.subject, _own_text(opening.body, quotes=True), replies)
+    replies = [Comment(own_text(mail.body, is_reply=True)) for _, mail in numbered if mail is not opening]
+    parts = thread_parts(opening.subject, own_text(opening.body, is_reply=False), replies)
     key = next(iter(opening.references), opening.id) or default_key(line)
     return line, Document(key, opening.subject, parts, opening.group, mail_metadata(opening))
-
-
-def _own_text(body: str, *, quotes: bool) -> str:
-    """Return the body without its signature, and without the quoted lines unless `quotes`."""
-    lines: list[str] = []
-    for line in body.splitlines():
-        if line == "-- ":
-            break
-        if quotes or not line.startswith(">"):
-            lines.append(line)
-    return "\n".join(lines).strip()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from moverank.indexer.documents import Document, Metadata
 from moverank.indexer.readers.bad_record import BadRecord, ReadResult
 from moverank.indexer.readers.dates import date_of_timestamp
+from moverank.indexer.readers.mail_body import own_text
 from moverank.indexer.readers.markup import text_of_html
 from moverank.indexer.readers.mbox import split_mbox
 from moverank.indexer.readers.message_parser import name_and_address, parsed_message
@@ -65,7 +66,9 @@ def read_mbox(stream: Stream) -> Iterator[ReadResult]:
 
 
 def _document(mail: Mail, default_key: str, label: str | None = None) -> Document:
-    return Document(mail.id or default_key, mail.subject, parts_of(mail.body), label or mail.group, mail_metadata(mail))
+    text = own_text(mail.body, is_reply=bool(mail.references))
+    parts = parts_of(mail.body if text in ("", mail.body.strip()) else text)
+    return Document(mail.id or default_key, mail.subject, parts, label or mail.group, mail_metadata(mail))
 
 
 def mail_metadata(mail: Mail) -> Metadata:

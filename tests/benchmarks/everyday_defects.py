@@ -331,6 +331,10 @@ def records() -> Iterator[Case]:
     kept = f"echo {code} > c.jsonl; moverank index c.jsonl -i old; moverank export -i old --where key=x"
     yield Case("code in a record", kept, 0, "cat < dog && bus > 3")
     line = quote(json.dumps({"query": "cat", "candidates": ["<p>cat &amp; dog</p>", "<br>bus"]}))
+    reply = "From: a@b.c\\nSubject: Re: cat\\nMessage-ID: <m>\\nReferences: <l>\\n\\n"
+    quoting = f"printf '{reply}On May 5, 2024 at 10:11, Ann wrote:\\n> cat?\\na dog\\n> bus?\\nno bus\\n' > m.eml"
+    mail = f"{quoting}; moverank index m.eml -i old; moverank export -i old --where key=m"
+    yield Case("answers between quotations of a mail", mail, 0, '"text": "a dog\\nno bus"')
     yield Case("HTML in candidates", f"echo {line} | moverank rerank -i old", 0, "its candidates are HTML")
 
 

@@ -128,7 +128,7 @@ def test_message_files_are_labelled_by_directory(write: Write, documents: Read) 
         Document(
             "1@example.org",
             "Fast modems",
-            (Part("Hello there.\n> quoted\n"),),
+            (Part("Hello there."),),
             "comp.sys.mac",
             {"date": "1992-12-31T23:00:00Z", "author": "Some One"},
         ),
