@@ -65,7 +65,7 @@ def summary_line(found: Pairs) -> str:
     if found.why_empty:
         return found.why_empty
     counts, differ = found.counts, sum(pair.differ for pair in found.pairs)
-    marked = f"; {differ:,} differ in words without a vector: `--unknown far` counts them" if differ else ""
+    marked = f"; {differ:,} differ in words without a vector" if differ else ""
     return (
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
         f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved{marked}"
