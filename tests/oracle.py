@@ -127,7 +127,7 @@ class Sample:
         """Index the lines as a user would, a part of them later, so that a large collection has a tail."""
         directory.mkdir()
         read = read_threads if self.name == "twinfilms" else read_documents
-        settings = Settings(embedding=str(VECTORS), rank="")
+        settings = Settings(embedding=str(VECTORS), title_weight=1, rank="")
         collection = Collection.create(directory / "collection", settings)
         most = 4 * len(self.lines) // 5
         for name, lines in (("most", self.lines[:most]), ("rest", self.lines[most:])):

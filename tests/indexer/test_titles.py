@@ -144,6 +144,7 @@ def test_a_document_may_have_a_title_only(collection: Collection) -> None:
 
 def test_a_changed_title_changes_the_counts_of_the_text(collection: Collection) -> None:
     """The words of the text that repeat the title at its beginning count as the title."""
+    collection.change_settings(title_weight=1)
     for title, counted in (("Elk", "elk elk ant"), ("Fox", "fox elk elk ant"), ("Elk elk", "elk elk ant")):
         collection.index([Document("a", title, (Part("elk elk ant"),))])
         expected = Twin.of([document("a", counted)]).distances("ant")

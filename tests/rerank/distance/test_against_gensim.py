@@ -16,7 +16,7 @@ PAIRS = 30
 def _compare(vectors: KeyedVectors, longest: int) -> None:
     """Compare pairs of texts of up to `longest` words that have vectors, some repeated, some unknown."""
     rng = np.random.default_rng(30)
-    reranker = Reranker(Embedding.of(vectors.index_to_key, vectors.vectors), frozenset())
+    reranker = Reranker(Embedding.of(vectors.index_to_key, vectors.vectors), "none", rank="wmd")
     known = [word for word in vectors.index_to_key if word.isascii() and word.isalnum() and word.islower()]
     compared = 0
     for _ in range(2 * PAIRS):
