@@ -35,6 +35,7 @@ QUERY = "ant bee cat"
 VECTOR = random_vectors(1, seed=9)[0].tolist()
 
 OPTIONS: dict[str, Any] = {
+    "group_by": "label",
     "k": 4,
     "depth": 5,
     "exact": True,
@@ -168,7 +169,7 @@ def test_explanations_take_the_same_options(name: str, options: Any, given: Sear
         assert {key: answer[key] for key in expected} == _nearly(expected)
 
 
-@pytest.mark.parametrize("name", [*OPTIONS, "vector"])
+@pytest.mark.parametrize("name", [*(name for name in OPTIONS if name != "group_by"), "vector"])
 def test_why_not_takes_the_options_of_a_search(name: str, given: Searchables) -> None:
     named = {"k": 3, name: {**OPTIONS, "vector": VECTOR}[name]}
     own = named if name == "vector" else {**named, "vector": VECTOR}
@@ -277,6 +278,12 @@ def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
         assert list(found) == list(expected), name
         different = {parameter for parameter in expected if found[parameter] != expected[parameter]}
         assert different <= {parameter for method, parameter in NOT_IN_SHARDS if method == name}, name
+
+
+def test_why_not_refuses_groups_everywhere(given: Searchables) -> None:
+    for each in (given.collection, given.shards):
+        with pytest.raises(UsageError, match="group_by goes with search and similar"):
+            each.why_not(QUERY, "d3", vector=VECTOR, group_by="label")
 
 
 def test_requests_have_the_options_of_a_search() -> None:
