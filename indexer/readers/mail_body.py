@@ -4,7 +4,7 @@ import re
 
 _SIGNATURE, _FOOTER = 20, 12  # lines of the longest signature after "-- ", and footer
 _BLANK = 4  # lines in which what introduces a quotation is followed by it
-_HEADERS = 3  # of another message, at least
+_HEADERS, _MOST_HEADERS = 3, 30  # of another message: reading more again from each line would take quadratic time
 
 _DAY = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{1,2}[:h.]\d\d|\b(?:19|20)\d\d\b|[\w.+-]+@[\w.-]+"
 _DATE = re.compile(_DAY)
@@ -101,7 +101,7 @@ def _length_of_headers(lines: list[str], place: int) -> int:
     if start > place:
         start = next((i for i in range(start, min(start + _BLANK, len(lines))) if lines[i].strip()), start)
     end = start
-    while end < len(lines) and _HEADER.match(lines[end]):
+    while end < min(start + _MOST_HEADERS, len(lines)) and _HEADER.match(lines[end]):
         end += 1
     if (
         end - start >= _HEADERS

@@ -1,5 +1,8 @@
 """What authors wrote in messages such as those of Outlook, Gmail, Thunderbird, newsreaders and Mailman."""
 
+import re
+from unittest.mock import Mock
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -133,3 +136,11 @@ def test_any_message_keeps_lines_of_its_own(blocks: list[str]) -> None:
         assert "\n".join(kept) == own_text(body, is_reply=False)  # it only quotes
     lines = iter(body.splitlines())
     assert all(line in lines for line in (one for one in kept if one.strip()))  # in their order
+
+
+def test_many_headers_are_read_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    header = Mock(wraps=re.compile("To:"))
+    monkeypatch.setattr("moverank.indexer.readers.mail_body._HEADER", header)
+    body = "\n".join(["To: a"] * 3000)
+    assert own_text(body, is_reply=True) == body
+    assert 3000 <= header.match.call_count <= 50 * 3000
