@@ -41,8 +41,10 @@ def default_rank(gamma: float, *, english: bool, embedding: str = "") -> str:
     bm25 = f"bm25:k1={DEFAULT_K1}" + (",stem=english" if english else "")
     if embedding == AUTO_EMBEDDING:
         return bm25
-    cover, words, cosine = ("cover", 3, "0.5*cosine") if embedding == "train" else ("0.5*cover", 2, "cosine")
-    return f"{'pwmd' if gamma else 'wmd'}:mu=20,weights=tfidf+{cover}+{words}*{bm25}+{cosine}"
+    distance = f"{'pwmd' if gamma else 'wmd'}:mu=20,weights=tfidf"
+    if embedding == "train":
+        return f"{distance}+2*cover+6*bm25{':stem=english' if english else ''}+cosine"
+    return f"{distance}+0.5*cover+2*{bm25}+cosine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,6 @@ def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
     assert ranks == {default_rank(0.0, english=True)}
     assert Settings().specification == "bm25:k1=1.6,stem=english"  # there is nothing else to rank by yet
     trained = Settings(embedding="train", gamma=0.5, stop_words="none")
-    assert trained.specification == "pwmd:mu=20,weights=tfidf+cover+3*bm25:k1=1.6+0.5*cosine"
+    assert trained.specification == "pwmd:mu=20,weights=tfidf+2*cover+6*bm25+cosine"
     assert str(trained.ranking) == trained.specification
     assert Settings("lsi", stop_words=["the"]).specification == default_rank(0.0, english=False)
