@@ -17,7 +17,7 @@ from moverank.rerank.errors import OptionError
 
 @component
 class MoverankRanker:
-    """Ranks documents by the exact distance of their contents from the query.
+    """Ranks documents by their contents, exactly, as a search would.
 
     `path` is that of word vectors or of a collection, which `warm_up`, or else the first run, loads. `top_k`: the
     number of documents returned, all of them if it is None. `keep_rest`: also return the others, after the first

@@ -19,7 +19,7 @@ _ENGINE = ("_distance", "_score")  # what LanceDB adds to the rows of a vector q
 
 
 class MoverankReranker(Reranker):
-    """Reranks results by the exact distance of a text column from the query: `.rerank(MoverankReranker(ranker))`.
+    """Reranks results by a text column, exactly, as a search would: `.rerank(MoverankReranker(ranker))`.
 
     `ranker` is a `moverank.Reranker`, or the path of word vectors or of a collection. `column` holds the texts.
     `top_n`: the number of rows returned, all of them by default. `rank`: specification of the ranking, by default the

@@ -15,7 +15,7 @@ from moverank.rerank.adapters.ranker import HeldRanker
 
 
 class MoverankPostprocessor(BaseNodePostprocessor):
-    """Reranks the nodes that a retriever returned, by the exact distance of their texts from the query.
+    """Reranks the nodes that a retriever returned, by their texts, exactly, as a search would.
 
     The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node of which a
     ranking cannot know the distance, as it has no known word, is last; if the query has none, the order is the old one.

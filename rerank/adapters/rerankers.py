@@ -24,7 +24,7 @@ class MoverankResult(Result):
 
 
 class MoverankRanker(BaseRanker):
-    """Ranks documents by their exact distance from the query.
+    """Ranks documents exactly, as a search would.
 
     `model_name_or_path` is a `moverank.Reranker`, or the path of word vectors or of a collection. `k`: the number of
     the first results that are exact, all of them by default; the others have bounds. `rank`: specification of the
