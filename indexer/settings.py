@@ -128,13 +128,15 @@ class Settings:
 
     @property
     def specification(self) -> str:
-        """Return the specification of the collection's own ranking.
-
-        Words are stemmed as English only with the English stop words.
-        """
+        """Return the specification of the collection's own ranking."""
         if self.rank == AUTO_RANK:
-            return default_rank(self.gamma, english=self._stop_list == ENGLISH, embedding=self.embedding)
+            return default_rank(self.gamma, english=self.stems_english, embedding=self.embedding)
         return self.rank or ("pwmd" if self.gamma else "wmd")
+
+    @property
+    def stems_english(self) -> bool:
+        """Return whether words are stemmed as English: with the English stop words only."""
+        return self._stop_list == ENGLISH
 
     @property
     def ranking(self) -> "RankingSpec":

@@ -45,14 +45,23 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
 def coverage_notes(collection: "Collection", coverage: float | None, *, trained_now: bool) -> Iterator[str]:
     """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
     from moverank.indexer.formatters.percentage import percentage
+    from moverank.indexer.settings import default_rank
     from moverank.indexer.snapshot.coverage import LOW
+    from moverank.rerank.ranking import AUTO_RANK
 
-    if coverage is not None and coverage < LOW:
-        yield (
-            f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
-            + _cased_words(collection)
-            + _remedy(collection, trained_now=trained_now)
-        )
+    if coverage is None or coverage >= LOW:
+        return
+    own, weak = collection.settings, "train"
+    cautious = ""
+    if own.rank == AUTO_RANK and own.embedding != weak:
+        rank = default_rank(own.gamma, english=own.stems_english, embedding=weak)
+        cautious = f"; until then --rank {quote(rank)} relies on words more"
+    yield (
+        f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "
+        + _cased_words(collection)
+        + _remedy(collection, trained_now=trained_now)
+        + cautious
+    )
 
 
 def _notes_of_texts(collection: "Collection") -> Iterator[str]:

@@ -186,7 +186,7 @@ def files() -> Iterator[Case]:
     for condition in ("price=3", "open=True"):
         yield Case(f"--where {condition}", f"{filtered}; moverank list -i old --where {condition}", 0, "price=3.0")
     grown = "mkdir few; echo cat dog bus > few/a.txt; echo dog bus cat bird > few/b.txt; moverank index few -i grown"
-    fitted = f"{grown}; moverank index {Path(__file__).parents[2]}/indexer/manual -i grown"
+    fitted = f"{grown}; moverank index docs.jsonl -i grown"
     yield Case("vectors trained on the first few texts", fitted, 0, "trained on them again")
     thread = 'echo \'{"id": "t", "title": "cat"}\' > t.jsonl; moverank threads t.jsonl -i old'
     yield Case("a thread without comments", thread, 0, "1 added")

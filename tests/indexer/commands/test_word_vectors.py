@@ -171,6 +171,10 @@ def test_the_cause_of_words_that_do_not_match_is_named(call: Call, tmp_path: Pat
     vectors.write_text("4 2\nHund 1 0\nKatze 1 1\nim 0 1\nund 0 2\n")
     german = call("index", texts, "-i", tmp_path / "german", "--embedding", vectors)
     assert f"2 of 4 words of {vectors} have capitals and match nothing" in german.err
+    partly = tmp_path / "partly.jsonl"
+    partly.write_text('{"id": "1", "text": "im im hund"}\n{"id": "2", "text": "im im katze"}\n')
+    cautious = "--rank 'wmd:mu=20,weights=tfidf+2*cover+6*bm25:stem=english+cosine' relies on words more"
+    assert cautious in call("index", partly, "-i", tmp_path / "partly", "--embedding", vectors).err
     chinese = tmp_path / "chinese.txt"
     chinese.write_text("\u6211\u4eec\u53bb\u5317\u4eac\u770b\u957f\u57ce\u3002 ok")
     found = call("index", chinese, "-i", tmp_path / "chinese", "--embedding", vectors)
