@@ -77,7 +77,7 @@ def searches() -> Iterator[Case]:
     yield Case("bad line in --queries", batch, 1, "queries.jsonl:2: broken JSON")
     yield Case("good lines in the same --queries", batch, 1, "c Q0 ")
     yield Case("budget below the time of loading", "moverank search cat -i old -k 1 --budget 0.3", 0, "ertified")
-    yield Case("None among the texts of Reranker", f'python -c "{RERANK}"', 1, "text 1 must be a string, a record or a Document, not None")
+    yield Case("None among the texts of Reranker", f'python -c "{RERANK}"', 1, "a record or a Document, not None")
 
 
 def rerankings() -> Iterator[Case]:
