@@ -98,10 +98,20 @@ def search(  # over 40 lines: most of them are its options
     if format == "trec" and queries is None:
         raise UsageError("--format trec needs --queries")
     output = _output(format, html, flows=explain, as_json=as_json)
-    options = search_options(
-        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
+    options = SearchOptions(
+        k=k,
+        depth=depth,
+        exact=exact,
+        rank=rank,
+        distance=distance,
+        gamma=gamma,
+        where=where,
+        max_distance=max_distance,
+        budget=budget,
+        explained=output.explained,
+        full=full,
+        group_by=group_by,
     )
-    options = replace(options, group_by=group_by)
     if query_vector == "-" and "-" in (file, thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
     batch, single = _queries(query, queries, file, thread, query_vector)
@@ -141,10 +151,20 @@ def similar(
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
     output = _output(format, html, flows=explain, as_json=as_json)
-    options = search_options(
-        k, depth, exact, (rank, distance), gamma, where, (max_distance, budget), explained=output.explained, full=full
+    options = SearchOptions(
+        k=k,
+        depth=depth,
+        exact=exact,
+        rank=rank,
+        distance=distance,
+        gamma=gamma,
+        where=where,
+        max_distance=max_distance,
+        budget=budget,
+        explained=output.explained,
+        full=full,
+        group_by=group_by,
     )
-    options = replace(options, group_by=group_by)
     with _opened(index, server, options) as collection:
         if len(keys) == 1 and not as_json:
             _print_ranking(keys[0], collection.similar(keys[0], options), output, collection)
@@ -311,37 +331,6 @@ def _prepare(collection: "Collection | Cluster", options: SearchOptions) -> None
 
     with Bars() as bars:
         collection.prepare(options, progress=bars)
-
-
-def search_options(
-    k: int,
-    depth: int | None,
-    exact: bool,
-    ranking: tuple[str | None, str | None],
-    gamma: float | None,
-    where: Sequence[str] | None,
-    limits: tuple[float | None, float | None],
-    *,
-    explained: bool,
-    full: bool,
-) -> SearchOptions:
-    """Return the options of a search; `ranking`: --rank and --distance; `where`: the conditions of --where.
-
-    For the others see `SearchOptions`.
-    """
-    return SearchOptions(
-        k=k,
-        depth=depth,
-        exact=exact,
-        rank=ranking[0],
-        distance=ranking[1],
-        gamma=gamma,
-        where=where,
-        explained=explained,
-        full=full,
-        max_distance=limits[0],
-        budget=limits[1],
-    )
 
 
 def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]") -> "Iterator[Ranking]":
