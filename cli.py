@@ -11,11 +11,10 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.failures import FAILED, INTERRUPTED, failure_of
+from moverank.indexer.commands.failures import FAILED, INTERRUPTED, ReaderGone, failure_of, open_standard_streams
 from moverank.indexer.commands.lazy_commands import LazyGroup
 from moverank.indexer.commands.logged_notes import NotesHandler
 from moverank.indexer.commands.shared_options import with_wait_limit
-from moverank.indexer.commands.standard_streams import ReaderGone, open_standard_streams
 
 app = typer.Typer(
     name="moverank",
@@ -65,7 +64,7 @@ def _options(
 
 
 def _terminate(number: int, _frame: object) -> None:
-    """Clean up at SIGTERM as at Ctrl-C; a second one, such as `timeout` sends at once, must not interrupt that."""
+    """Clean up at SIGTERM as at Ctrl-C; ignore a second SIGTERM, which `timeout` sends at once."""
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -73,8 +72,7 @@ def _terminate(number: int, _frame: object) -> None:
 def run() -> None:
     """Run the program and exit at once: an orderly shutdown of all imported libraries takes half a second."""
     open_standard_streams()
-    gc.set_threshold(300_000)  # imports leave no garbage cycles; one look for them takes 30 ms
-    sys.setswitchinterval(0.0005)  # seconds: threads that decompress or compute wait less for their turn
+    gc.set_threshold(300_000)  # a garbage collection during imports takes an eighth of a search and frees nothing
     signal.signal(signal.SIGTERM, _terminate)
     code: object = 0
     try:
@@ -82,7 +80,7 @@ def run() -> None:
     except SystemExit as exit_:
         code = exit_.code
     if "concurrent.futures.process" in sys.modules:
-        gc.collect()  # an interrupted pool of processes is part of a cycle, and releases its semaphores when collected
+        gc.collect()  # an interrupted process pool is in a reference cycle; collecting it releases its semaphores
     with suppress(OSError, ReaderGone):
         sys.stdout.flush()
         sys.stderr.flush()
@@ -102,7 +100,7 @@ def main() -> None:
             raise
         code = failure.exit_code
         if failure.sentence:
-            from moverank.indexer.formatters.output import note
+            from moverank.indexer.formatters.terminal import note
 
             note(failure.sentence)
     if code == INTERRUPTED:

@@ -1,4 +1,4 @@
-"""Checks of arguments where they enter the library: a value of a wrong type or out of range gets one sentence."""
+"""Checks of arguments at the library's entry: one sentence says what is wrong with a value's type or range."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -65,7 +65,7 @@ def items(name: str, value: object) -> Iterable[Any]:
     """Return a list or another iterable; UsageError for a single string, and for anything else."""
     if not isinstance(value, str | bytes):
         with suppress(TypeError):
-            iter(value)  # type: ignore[call-overload]  # what is tested: NumPy's arrays without dimensions have __iter__
+            iter(value)  # type: ignore[call-overload]  # the test itself: NumPy's arrays without dimensions have __iter__
             return value  # type: ignore[return-value]
     remedy = ": put it into a list" if isinstance(value, str) else ""
     raise UsageError(f"{name} must be a list, not {shown(value)}{remedy}")
@@ -81,7 +81,7 @@ def texts(name: str, value: object) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: short, and of a larger object only the type."""
+    """Return a value as a message shows it: shortened, and only the type of a larger object."""
     if value is None or isinstance(value, bool | int | float | str | bytes):
         found = repr(value)
         return found if len(found) <= 60 else f"{found[:57]}..."

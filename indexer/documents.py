@@ -1,10 +1,16 @@
-"""Documents and their ranked parts, where they were read, rejected records, and the changes of a run."""
+"""Documents with ranked parts, titles and metadata; their origins, rejected records, and the changes of a run.
 
+Metadata are JSON values: functions check that they can be stored, and return their texts and the fields of filters.
+"""
+
+import json
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from math import isfinite
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 Metadata = Mapping[str, Value]
@@ -17,9 +23,9 @@ STREAM = "-"
 class NamedSource(NamedTuple):
     """A file, a folder or a stream that documents were read from.
 
-    `place` is its canonical path, so that all spellings of a path are one source; of a stream it is `-`, or `-:PREFIX`.
-    `name` is the path as it was first given, with which the keys of files and of records without a key begin. `prefix`
-    and a slash are in front of all keys, unless it is empty.
+    `place` is its canonical path, so that all spellings of a path are one source; a stream has the place `-`, or
+    `-:PREFIX`. `name` is the path as it was first given: the keys of files and of records without a key begin with it.
+    All keys begin with the `prefix` and a slash, unless it is empty.
     """
 
     place: str
@@ -40,15 +46,11 @@ class NamedSource(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a record was read: a source, the file within it ("" if the source is a file), and the line (0: no line).
-
-    `notices` are sentences for the user about the file, which were found when the record was read.
-    """
+    """Where a record was read: a source, the file within it ("" if the source is a file), and the line (0: no line)."""
 
     source: NamedSource
     file: str = ""
     line: int = 0
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +66,24 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text, or a thread of ranked texts, identified by the user's key.
-
-    `title` is a single line. Its words count in addition to those of the `parts`, multiplied by the collection's title
-    weight; where the first part begins with the title, its words there are not counted again. With `title_counts` False
-    the title is only shown. `label` is one class; `metadata` holds the other fields to filter by. `vector` is one
-    for the first stage `given`: any sequence of numbers, which becomes a tuple of float32 values. Raises TypeError for
-    anything else.
-    """
+    """A text, or a thread of ranked texts, identified by the user's key."""
 
     key: str
     title: str = ""
+    """A single line. Its words count in addition to the words of the `parts`, multiplied by the collection's title
+    weight; where the first part begins with the title, its words there are not counted again."""
     parts: tuple[Part, ...] = ()
     label: str | None = None
+    """The class of the document."""
     metadata: Metadata = field(default_factory=dict)
+    """The other fields to filter by."""
     title_counts: bool = True
+    """False: the title is only shown."""
     vector: Iterable[float] | None = None
+    """The vector for the first stage `given`, converted to a tuple of float32; TypeError unless it is a sequence of
+    numbers."""
     origin: Origin | None = field(default=None, compare=False, repr=False)
-    is_checked: bool = field(default=False, init=False, compare=False, repr=False)
-    """Whether a reader has found that it can be stored; its metadata can have been changed since then."""
+    """Where the document was read."""
 
     def __post_init__(self) -> None:
         """Make the vector comparable and immutable, whatever sequence it is."""
@@ -125,26 +126,237 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The result of a run: numbers of documents, and the collection's revision after it.
-
-    `wordless` counts the documents of this run without any known word, which are stored but never ranked; `kept` those
-    which were not pruned since a rejected record may be one of them. Two figures that do not count in comparisons:
-    `coverage` is the share of the collection's running words that have a vector, None if there are no words, after a
-    removal or a dry run; `trained_seconds` is the time that training word vectors took, None if none were trained.
-    """
+    """The result of a run: numbers of documents, and the collection's revision after it."""
 
     added: int = 0
     updated: int = 0
     removed: int = 0
     unchanged: int = 0
     wordless: int = 0
+    """Documents of this run without any known word, which are stored but never ranked."""
     rejected: int = 0
     kept: int = 0
+    """Documents that were not pruned, since a rejected record may be one of them."""
     revision: int = 0
     coverage: float | None = field(default=None, compare=False)
+    """The share of the collection's running words that have a vector; None without words, after a removal or a dry
+    run."""
     trained_seconds: float | None = field(default=None, compare=False)
+    """The time that training word vectors took, None if none were trained."""
 
     @property
     def documents(self) -> int:
         """Return the number of documents that were added, updated or unchanged."""
         return self.added + self.updated + self.unchanged
+
+
+MAX_TITLE_WEIGHT = 100
+"""The largest title weight: with a larger weight, the rest of a text would hardly count."""
+
+
+TITLE_WEIGHT = 3
+"""The default title weight: see the figures in the manual's page `ranking`."""
+
+
+def begins_with_title(text: str, title: str) -> bool:
+    """Return whether the text begins with the title, case ignored, followed by no further letter or digit."""
+    return rest_after_title(text, title) is not None
+
+
+def rest_after_title(text: str, title: str) -> str | None:
+    """Return what follows the title at the beginning of the text; None if the text does not begin with the title.
+
+    Case and the amount of white space do not matter.
+    """
+    words = title.split()
+    if not words or text.lstrip()[:1].casefold()[:1] != words[0][0].casefold()[:1]:  # most texts: they are not split
+        return None
+    folded = " ".join(words)
+    *first, rest = [*text.split(None, len(words)), ""][: len(words) + 1]
+    start = " ".join(first)
+    begins = start[: len(folded)].casefold() == folded.casefold() and not start[len(folded) : len(folded) + 1].isalnum()
+    return f"{start[len(folded) :]} {rest}" if begins else None
+
+
+def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the texts of `parts` (rank, text) whose words are counted in addition to those of the title.
+
+    If the first part has rank 0 and begins with the title, the title is cut off there: it must not count twice.
+    """
+    texts = [text for _, text in parts]
+    rest = rest_after_title(texts[0], title) if title and parts and parts[0][0] == 0 else None
+    return texts if rest is None else [rest, *texts[1:]]
+
+
+def without_title(text: str, title: str) -> str:
+    """Return the text without the title at its beginning, even if the title is repeated."""
+    while (rest := rest_after_title(text, title)) is not None:
+        text = rest.strip()
+    return text
+
+
+MAX_DEPTH = 20
+"""How deeply lists and objects may be nested."""
+
+LONGEST_KEY, LONGEST_NAME, LONGEST_VALUE = 2000, 500, 2000
+"""The most bytes of a key, and of the name of a field; the most bytes of a value that filters compare as a whole.
+
+The index of PostgreSQL for a name and a value takes 2,704 bytes, and SQLite gets the same limits.
+"""
+
+_MOST_BITS = 10_000  # Python reads and writes no integer of more than 4300 digits
+
+
+def flattened(metadata: Metadata) -> Iterator[tuple[str, str]]:
+    """Yield name and value of every field: text as it is, numbers and Booleans as JSON.
+
+    The values of a list are values of its field; those of a nested object are fields with dotted names, as in
+    `author.name`. Null is no value.
+    """
+    for name, value in metadata.items():
+        yield from _values(name, value)
+
+
+def values_by_field(metadata: Metadata) -> dict[str, list[str]]:
+    """Return the values of every field by its name; see `flattened`."""
+    fields: dict[str, list[str]] = {}
+    for name, value in flattened(metadata):
+        fields.setdefault(name, []).append(value)
+    return fields
+
+
+def _values(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for inner, item in value.items():
+            yield from _values(f"{name}.{inner}", item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _values(name, item)
+    elif value is not None:
+        yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def filter_value(value: str) -> str:
+    """Return the text by which a filter finds a value: a long one is cut, and a digest distinguishes it.
+
+    The beginning has at least `LONGEST_VALUE` bytes, so that with the digest it is longer than any value that is not
+    cut.
+    """
+    if len(value) <= LONGEST_VALUE // 4:  # characters of four bytes at most
+        return value
+    encoded = value.encode(errors="surrogatepass")  # conditions may have lone surrogates, stored values have none
+    if len(encoded) <= LONGEST_VALUE:
+        return value
+    return f"{encoded[: LONGEST_VALUE + 3].decode(errors='ignore')}…{blake2b(encoded, digest_size=16).hexdigest()}"
+
+
+def texts_within(value: object) -> Iterator[str]:
+    """Yield every name and every text within metadata."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - a dict is recognised in less time
+        for name, item in value.items():
+            yield name
+            if isinstance(item, str):
+                yield item
+            else:
+                yield from texts_within(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_within(item)
+
+
+def content_fault(document: Document) -> str | None:
+    """Return the text of a document, or the name of a field, that cannot be stored, and the remedy; else None."""
+    texts = [document.key, document.title, document.label or "", *[part.text for part in document.parts]]
+    return text_fault(texts, document.metadata) or name_fault(document.metadata)
+
+
+def text_fault(texts: Sequence[str], metadata: Metadata) -> str | None:
+    """Return why one of `texts`, or a text within metadata, cannot be stored, and the remedy; None if all can."""
+    try:
+        joined = "".join([*texts, *metadata, *metadata.values()] if metadata else texts)  # type: ignore[list-item]
+    except TypeError:  # a value is no text
+        joined = "".join((*texts, *texts_within(metadata)))
+    if "\0" not in joined and (joined.isascii() or _lone_surrogate(joined) is None):
+        return None
+    # Two halves of a surrogate pair in neighbouring texts do not become a character: each is a fault in UTF-8.
+    for text in (*texts, *texts_within(metadata)):
+        if "\0" in text:
+            return "holds a NUL character: take it out"
+        half = _lone_surrogate(text)
+        if half:
+            return f"holds \\u{ord(half):04x}, half of a surrogate pair: take it out"
+    return None
+
+
+def _lone_surrogate(text: str) -> str | None:
+    """Return the first lone surrogate, half of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return None
+
+
+def key_fault(key: str) -> str | None:
+    """Return why a key is too long, and the remedy; None if it is not."""
+    size = 0 if len(key) <= LONGEST_KEY // 4 else _size(key)
+    return f"the key has {size:,} bytes, over the limit of {LONGEST_KEY:,}: shorten it" if size > LONGEST_KEY else None
+
+
+def name_fault(metadata: Metadata) -> str | None:
+    """Return why the name of a field is too long, and the remedy; None if no name is. Other faults are not checked."""
+    nested = any(isinstance(value, dict | list | tuple) for value in metadata.values())
+    names: Iterable[str] = (name for name, _ in flattened(metadata)) if nested else metadata
+    for name in names:
+        if len(name) > LONGEST_NAME // 4 and _size(name) > LONGEST_NAME:
+            size = f"{_size(name):,} bytes, over the limit of {LONGEST_NAME}"
+            return f"has a field whose name has {size}, {f'{name[:40]}...'!r}: shorten it"
+    return None
+
+
+def metadata_fault(metadata: Metadata) -> str | None:
+    """Return why metadata cannot be stored as JSON, and the remedy; None if they can."""
+    values: Mapping[Any, Any] = metadata  # from a program without type checks
+    try:
+        "".join([*values, *values.values()])
+    except TypeError:  # not all values are texts, as usual
+        return _first_fault(values)
+    return None
+
+
+def _size(text: str) -> int:
+    """Return the number of bytes; lone surrogates are reported elsewhere."""
+    return len(text.encode(errors="surrogatepass"))
+
+
+def _first_fault(values: Mapping[Any, object]) -> str | None:
+    for name, value in values.items():
+        if not isinstance(name, str):
+            return f"the name {name!r} must be a text"
+        fault = _fault(value, MAX_DEPTH)
+        if fault:
+            return f"{name!r} {fault}"
+    return None
+
+
+def _fault(value: object, depth: int) -> str | None:
+    """Return why a value, which may be nested up to `depth`, cannot be stored; None if it can."""
+    if value is None or isinstance(value, str | bool):
+        return None
+    if isinstance(value, float):
+        return None if isfinite(value) else "is no finite number: write it as a text, or leave it out"
+    if isinstance(value, int):
+        return None if value.bit_length() <= _MOST_BITS else "has too many digits: write it as a text"
+    if not isinstance(value, list | tuple | dict):
+        kind = type(value).__name__
+        return f"is of type {kind}: use text, numbers, Booleans, None, and lists and dicts of these"
+    if not depth:
+        return f"is nested more than {MAX_DEPTH} deep: flatten it"
+    if isinstance(value, dict):
+        wrong = next((name for name in value if not isinstance(name, str)), None)
+        if wrong is not None:
+            return f"has the name {wrong!r}, which must be a text"
+    items = value.values() if isinstance(value, dict) else value
+    return next((fault for item in items if (fault := _fault(item, depth - 1))), None)

@@ -13,6 +13,7 @@ IndexerError
     ├── NoCollection   there is none at the place
     ├── LockedError    another process is writing to the collection
     ├── ConnectionLost the connection to the database was lost
+    ├── NoPermission   the user of the database, or of the files, may not do this
     ├── DamagedFile    a file differs from what was written
     └── UnknownKey     no document has the given key
 """
@@ -80,6 +81,10 @@ class LockedError(CollectionError):
 
 class ConnectionLost(CollectionError):  # noqa: N818 - named after what happened
     """The connection to the database was lost: what was not committed was not changed."""
+
+
+class NoPermission(CollectionError):  # noqa: N818 - named after what is missing
+    """The user of the database, or of the files, may not do this."""
 
 
 class DamagedFile(CollectionError):  # noqa: N818 - named after what it is

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from moverank.indexer.errors import QueryVectorError
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Choice, check_options
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.rerank.words.embedding import unit_rows
 
 GIVEN = "given"
 """The first stage over given vectors."""
@@ -19,7 +19,7 @@ GIVEN = "given"
 Metric = Literal["cosine", "l2", "ip"]
 
 METRIC = Choice("metric", "cosine", get_args(Metric))
-"""The option of the first stage: most text encoders are trained for the cosine, which ignores the length of vectors."""
+"""The option of the first stage; most text encoders are trained for the cosine, which ignores the length of vectors."""
 
 LARGEST = 1e15
 """The largest number in a vector: squares of larger ones leave the range of float32."""
@@ -31,13 +31,13 @@ def check_metric(options: Mapping[str, str]) -> None:
 
 
 def metric_of(options: Mapping[str, str]) -> Metric:
-    """Return the metric that valid options choose."""
+    """Return the metric that valid options name."""
     chosen = METRIC.read(options)
     return next(metric for metric in get_args(Metric) if metric == chosen)
 
 
 def numbers_fault(vector: NDArray[np.float32]) -> str | None:
-    """Return what is wrong with the numbers of a vector (d,), None if it can be used."""
+    """Return the fault of the numbers of a vector (d,), None if the vector can be used."""
     if not len(vector):
         return "is empty: it needs at least one number"
     unusable = np.flatnonzero(~(np.abs(vector) <= LARGEST))  # a comparison with NaN is false
@@ -73,7 +73,7 @@ class Space(NamedTuple):
         return self.metric == "ip"
 
     def comparable(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-        """Return which vectors (n, dim) can be compared (n,), and those (m, dim) as they are compared.
+        """Return which of the vectors (n, dim) can be compared (n,), and the vectors (m, dim) in the compared form.
 
         The cosine compares vectors of unit length; zeros have no direction.
         """
@@ -83,7 +83,7 @@ class Space(NamedTuple):
         return usable, unit_rows(vectors[usable].astype(np.float64)).astype(np.float32)
 
     def of_query(self, vector: ArrayLike) -> NDArray[np.float32]:
-        """Return the vector (dim,) of a query as it is compared; QueryVectorError says what is wrong with it."""
+        """Return the vector (dim,) of a query in the compared form; QueryVectorError names its fault."""
         try:
             with np.errstate(over="ignore"):  # infinity is reported below
                 found = np.asarray(vector, np.float32)
@@ -107,9 +107,9 @@ class Space(NamedTuple):
     def costs(
         self, vectors: NDArray[np.float32], rows: NDArray[np.int64], query: NDArray[np.float32]
     ) -> NDArray[np.float64]:
-        """Return what orders `rows` (m,) of vectors (n, dim) by their nearness to a query (dim,), the nearest first.
+        """Return the costs (m,) of the `rows` (m,) of vectors (n, dim) for a query (dim,): nearer vectors cost less.
 
-        It is the squared Euclidean distance, or the negated inner product, in float64.
+        A cost is the squared Euclidean distance, or the negated inner product, in float64.
         """
         own, costs = query.astype(np.float64), np.empty(len(rows))
         size = max(1, _BLOCK // max(1, 8 * self.dim))
@@ -119,9 +119,9 @@ class Space(NamedTuple):
         return costs
 
     def distances(self, costs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the distances (n,) of `costs` (n,): Euclidean, or 1 minus the cosine; of products, the costs."""
+        """Return the distances (n,) of `costs` (n,): Euclidean, 1 minus the cosine, or the costs of products."""
         if self.metric == "cosine":
-            return costs / 2  # of unit vectors, the squared distance is 2 - 2 cos
+            return costs / 2  # the squared distance of unit vectors is 2 - 2 cos
         return np.sqrt(costs) if self.metric == "l2" else costs
 
 

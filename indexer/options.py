@@ -1,16 +1,16 @@
-"""The options of a search, for `Collection.search` and the command line."""
+"""The options of a search, for `Collection.search` and the command line, and the callback of long work's progress."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True)
 class OtherGroups:
-    """Of the documents that pass the filter `where`, those of other groups than a grouped search has found so far.
+    """The documents that pass the filter `where` and whose groups a grouped search has not found so far.
 
-    `seen` are the values of the `field`, sorted, of each such group, `keys` those of hits without the field.
+    `seen` are the values of the `field`, sorted, of each group found; `keys` are the keys of hits without the field.
     """
 
     where: "Where | None"
@@ -55,6 +55,9 @@ class SearchOptions:
     `budget`: time limit in seconds. A search that reaches it returns the hits found so far, and
     `Ranking.largest_error` is an upper bound of their error. None: no limit.
 
+    `most_characters`: the largest size of the hits' texts (`full`) and flows (`explained`), of which each word counts
+    100 characters; TooLarge for more. None: no limit.
+
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
     budget were used up.
     """
@@ -72,6 +75,7 @@ class SearchOptions:
     group_by: str | None = None
     budget: float | None = None
     stop: Callable[[], bool] | None = None
+    most_characters: int | None = None
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type or out of range; numbers become Python's own."""
@@ -117,13 +121,14 @@ _DEFAULTS: dict[str, Any] = {field.name: field.default for field in fields(Searc
 def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of options that are not the defaults, numbers as Python's own; UsageError for invalid ones.
 
-    Conditions are parsed, and rankings, where a search resolves them.
+    Conditions and rankings are parsed where a search resolves them.
     """
     from moverank.indexer import arguments  # here, since `moverank --help` imports this module
 
     checks: dict[str, Callable[[Any], Any]] = {
         "k": partial(arguments.whole_number, "k"),
         "depth": partial(arguments.whole_number, "depth"),
+        "most_characters": partial(arguments.whole_number, "most_characters"),
         "rank": partial(arguments.text, "rank"),
         "distance": partial(arguments.text, "distance"),
         "group_by": partial(arguments.text, "group_by"),
@@ -138,10 +143,21 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 EXACT_UP_TO = 2_000_000
-"""Number of documents up to which a search without `depth` compares all: that usually takes less than a second."""
+"""Number of documents up to which a search without `depth` compares all, usually in less than a second."""
 
 DEFAULT_DEPTH = 20_000
 """Number of candidates of a search without `depth` in a larger collection."""
 
 CONVERSION_SECONDS = 60.0
 """How long a command that converts a file to text may run, unless the user names another time."""
+
+
+class Progress(Protocol):
+    """A callback for tasks that may take more than a second."""
+
+    def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
+        """Report that `done` of `total` (None: unknown) items of a `task` are done; `unit` names the items."""
+
+
+def silent(task: str, done: int, total: int | None, unit: str) -> None:
+    """No-op `Progress` callback."""

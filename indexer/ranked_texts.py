@@ -3,14 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.documents import Document, Part, counted_texts
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.given_vectors import GIVEN
-from moverank.indexer.titles import counted_texts
-from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.bags.bag import TITLE
 
 QueryText = str | Document
-"""What is searched for: a text, or a document with a title and ranked parts, whose key does not matter."""
+"""A query: a text, or a document with a title and ranked parts, whose key does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ def with_vector(query: QueryText, vector: Iterable[float] | None, encoder: str) 
 
 
 def vector_numbers(vector: Iterable[float]) -> tuple[float, ...]:
-    """Return the numbers of a query's vector, each as the nearest float32; QueryVectorError if it is something else."""
+    """Return the numbers of a query's vector, each as the nearest float32; QueryVectorError for anything else."""
     try:
         return tuple(Document("", vector=vector).vector or ())
     except (TypeError, OverflowError) as error:

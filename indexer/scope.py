@@ -1,4 +1,4 @@
-"""What a run speaks for: regions of canonical paths, so that a folder is one source however it is spelled."""
+"""The sources that a run may replace and, with pruning, delete: regions of canonical paths."""
 
 import glob
 import os
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from moverank.indexer.documents import STREAM, NamedSource
 
 UNKNOWN_SOURCE = "unknown"
-"""The name of the source of documents that were stored before sources were."""
+"""The name of the source of documents that were stored before the schema had sources."""
 
 
 def place_of(path: str) -> str:
@@ -28,7 +28,7 @@ def place_of(path: str) -> str:
 
 
 def listed_place(named: str) -> str:
-    """Return the place of a source that is named as it is listed: a path, or `-` or `-:PREFIX` for standard input."""
+    """Return the place of a source by its listed name: a path, or `-` or `-:PREFIX` for standard input."""
     return named if named.startswith(STREAM) else place_of(named)
 
 
@@ -39,20 +39,18 @@ def as_text(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A file, a folder with all that is below it, or with a `pattern` the files below a folder that match it."""
+    """A file, a folder with everything below it, or, with a `pattern`, the files below a folder that match it."""
 
     place: str
     pattern: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, path: str) -> "tuple[str, Region]":
-        """Return the folder or file that a path of the command line names, as it is spelled, and its region."""
+        """Return the folder or file that a path of the command line names, as spelled, and its region."""
         if path == STREAM or not glob.has_magic(path) or os.path.exists(path):  # noqa: PTH110 - as with isdir
             return path, cls(place_of(path))
-        parts = PurePosixPath(path).parts
-        plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
-        base = PurePosixPath(*parts[:plain]).as_posix()
-        return base, cls(place_of(base), parts[plain:])
+        base, pattern = split_pattern(path)
+        return base, cls(place_of(base), pattern)
 
     def covers(self, path: str) -> bool:
         """Return whether a canonical path lies in the region."""
@@ -63,21 +61,32 @@ class Region:
 
 
 def _matches(parts: list[str], pattern: tuple[str, ...]) -> bool:
-    """Return whether a path, or a folder above it, matches a pattern as `glob` has it."""
+    """Return whether a path, or a folder above it, matches a pattern by the rules of `glob`."""
     if not pattern:
         return True
     first, rest = pattern[0], pattern[1:]
     if first == "**":
         return any(_matches(parts[i:], rest) for i in range(len(parts) + 1))
-    hidden = bool(parts) and parts[0].startswith(".") and not first.startswith(".")
-    return bool(parts) and not hidden and fnmatchcase(parts[0], first) and _matches(parts[1:], rest)
+    return bool(parts) and name_matches(parts[0], first) and _matches(parts[1:], rest)
+
+
+def split_pattern(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """Return the folder in which the search for a pattern begins, and the parts from the first wildcard on."""
+    parts = PurePosixPath(pattern).parts
+    plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    return PurePosixPath(*parts[:plain]).as_posix(), parts[plain:]
+
+
+def name_matches(name: str, pattern: str) -> bool:
+    """Return whether the name of a file or folder matches a part of a pattern; a wildcard matches no hidden name."""
+    return fnmatchcase(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
 
 
 class Scope:
-    """What a run speaks for: the documents of these regions may be replaced, and are removed if it prunes.
+    """The sources that a run may replace and, with pruning, delete.
 
-    `unknown`: also those whose source is unknown. `renamed` are known sources that get another prefix. There may be as
-    many regions as a shell expands a pattern to, so they are looked up by each folder of a path.
+    `unknown`: also documents whose source is unknown. `renamed` are known sources that get another prefix. A shell may
+    expand a pattern to very many regions, so they are looked up by each folder of a path.
     """
 
     def __init__(
@@ -92,7 +101,7 @@ class Scope:
 
     @classmethod
     def of_source(cls, named: str) -> "Scope":
-        """Return the scope of a source, or of a part of one, that is named as it is listed."""
+        """Return the scope of a source, or of a part of one, by its listed name."""
         return cls(unknown=True) if named == UNKNOWN_SOURCE else cls([Region(listed_place(named))])
 
     def covers(self, path: str) -> bool:

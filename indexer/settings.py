@@ -6,23 +6,23 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.arguments import finite_number, place, shown, switch, text, texts
+from moverank.indexer.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.indexer.errors import SettingsError, UsageError
-from moverank.indexer.titles import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
-from moverank.rerank.words.stop_words import ENGLISH, NO_STOP_WORDS, StopWords, stop_words
+from moverank.rerank.words.tokenizer import ENGLISH, NO_STOP_WORDS, StopWords, stop_words
 
-if TYPE_CHECKING:  # numpy is imported where settings are used: they are also read to be shown
+if TYPE_CHECKING:
     from moverank.indexer.given_vectors import Space
-    from moverank.indexer.ranking_spec import RankingSpec
-    from moverank.indexer.ranking_term import ScorerChoice, Weights
+    from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice, Weights
+
 
 _DERIVED = ("weights", "gamma", "title_weight", "first_stage", "first_stage_options", "faiss")
 CHANGEABLE = (*_DERIVED, "first_stage_in", "rank")
 """Settings that may change later: weights and derived files depend on them, the stored word counts do not."""
 
 FILES, DATABASE = "files", "database"
-"""Where the vectors of the first stage are: in files of each machine, or in a database that machines share."""
+"""The places of the first stage's vectors: files of each machine, or a database that machines share."""
 
 AUTO_EMBEDDING = "auto"
 """The source of word vectors while there are none, or too few texts to learn them from."""
@@ -35,8 +35,8 @@ def default_rank(gamma: float, *, english: bool, embedding: str = "") -> str:
     """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
 
     It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by skip-gram ("train")
-    are weaker evidence of the topic: words count more, the cosine less. From too few texts nothing can be learned
-    ("auto"): words alone rank. See the manual's page `ranking`.
+    are weaker evidence of the topic: words count more, the cosine less. Too few texts teach nothing ("auto"): words
+    alone rank. See the manual's page `ranking`.
     """
     bm25 = f"bm25:k1={DEFAULT_K1}" + (",stem=english" if english else "")
     if embedding == AUTO_EMBEDDING:
@@ -49,33 +49,35 @@ def default_rank(gamma: float, *, english: bool, embedding: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one collection.
-
-    `embedding`: source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training on
-    enough texts replaces by "train" or "lsi". `normalize`: scale word vectors to unit length; None: only trained ones.
-    `train_options`: options of training as "key=value". `stop_words`: words left out, "english", "none", or a list of
-    words; held as a sorted tuple, OptionError for anything else. `title_weight`: how many times
-    the words of a title count. `weights`: "tf", or "tfidf". `gamma`: default sensitivity to rank. `first_stage`: the
-    encoder of documents, or "given" for vectors that come with them; with a scorer after a plus, as in "fisher+bm25",
-    the scorer's best documents are candidates, too. `rank`: the default ranking, "auto" for the best known one; if it
-    is empty, P-WMD with a gamma, else WMD. `first_stage_options`: options of the encoder, or the metric of given
-    vectors, as "key=value". `faiss`: factory string of the first stage, or "auto": chosen by size whenever the index is
-    written. `first_stage_in`: where its vectors are, `FILES` or in PostgreSQL, `DATABASE`; `faiss` then chooses the
-    exact order or an HNSW index there, too.
-    """
+    """The settings of one collection."""
 
     embedding: str = AUTO_EMBEDDING
+    """Source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training on enough
+    texts replaces by "train" or "lsi"."""
     normalize: bool | None = None
+    """Scale word vectors to unit length; None: only trained ones."""
     train_options: tuple[str, ...] = ()
+    """Options of training as "key=value"."""
     stop_words: StopWords = ENGLISH
+    """Words left out: "english", "none", or a list of words, held as a sorted tuple; OptionError for anything else."""
     title_weight: int = TITLE_WEIGHT
+    """How many times the words of a title count."""
     weights: "Weights" = "tf"
+    """Weights of words: "tf" or "tfidf"."""
     gamma: float = 0.0
+    """Default sensitivity to rank."""
     rank: str = AUTO_RANK
+    """The default ranking, "auto" for the best known one; empty: P-WMD with a gamma, else WMD."""
     first_stage: str = "centroid"
+    """The encoder of documents, or "given" for vectors that come with them; with a scorer after a plus, as in
+    "fisher+bm25", the scorer's best documents are candidates, too."""
     first_stage_options: tuple[str, ...] = ()
+    """Options of the encoder, or the metric of given vectors, as "key=value"."""
     faiss: str = "auto"
+    """Factory string of the first stage's index, or "auto": chosen by size whenever the index is written."""
     first_stage_in: str = FILES
+    """The place of the first stage's vectors: `FILES`, or `DATABASE` for PostgreSQL, where `faiss` chooses the exact
+    order or an HNSW index."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
@@ -122,7 +124,7 @@ class Settings:
         return changed
 
     def derived_key(self) -> dict[str, Any]:
-        """Return the settings that derived files depend on."""
+        """Return the settings on which derived files depend."""
         values = {name: getattr(self, name) for name in _DERIVED} | {"first_stage": self.encoder}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -158,7 +160,7 @@ class Settings:
         return self.first_stage.partition("+")[0]
 
     def space(self, dim: int) -> "Space | None":
-        """Return the space of the given vectors, which have `dim` dimensions; None if there is an encoder instead."""
+        """Return the space of the given vectors, which have `dim` dimensions; None with an encoder."""
         from moverank.indexer.given_vectors import GIVEN, Space, metric_of
 
         return Space(metric_of(self.encoder_options()), dim) if self.encoder == GIVEN else None
@@ -186,7 +188,7 @@ class Settings:
         try:
             return key_values(self.first_stage_options)
         except OptionError as error:
-            raise UsageError(f"--first-stage-option {error}") from error
+            raise UsageError(f"first_stage_options: {error}") from error
 
     def tokens_digest(self) -> bytes:
         """Return a digest of the settings that determine the words of a text."""
@@ -213,13 +215,13 @@ def check_settings(settings: Settings) -> None:
 def check_first_stage(settings: Settings) -> None:
     """Raise UsageError for an encoder that does not exist, or is no longer installed, and for invalid options."""
     from moverank.indexer.given_vectors import GIVEN, check_metric
-    from moverank.rerank.encoders.encoder_registry import choose
+    from moverank.rerank.encoders.encoder_registry import choose_encoder
 
     try:
         if settings.encoder == GIVEN:
             check_metric(settings.encoder_options())
         else:
-            choose(settings.encoder, settings.encoder_options())
+            choose_encoder(settings.encoder, settings.encoder_options())
     except EncoderError as error:
         raise UsageError(f"the first stage: {error}") from error
 

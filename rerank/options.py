@@ -1,4 +1,4 @@
-"""Names and options as typed, such as `k=64`: their types, ranges and defaults, parsed and validated."""
+"""Options as typed, such as `k=64`: their types, ranges and defaults, parsing and validation."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from moverank.rerank.errors import EncoderError, OptionError, ScorerError
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is most like a misspelt one, as " (did you mean bm25?)"; "" if none is like it."""
+    """Return the known name most similar to a misspelt one, as " (did you mean bm25?)"; "" if none is similar."""
     close = get_close_matches(name.lower(), list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 

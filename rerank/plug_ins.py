@@ -21,8 +21,8 @@ class PlugIns(Generic[_Kind]):
     """The classes of one kind that other packages provide.
 
     `what` is the name of the kind, "encoder"; the group of its entry points is then `moverank.encoders`, and its
-    contract `moverank.testing.check_encoder`. A class has the `methods` and `attributes` named. `error` is raised for
-    one that cannot be used.
+    contract `moverank.testing.check_encoder`. A class must have the named `methods` and `attributes`. `error` is raised
+    for an unusable class.
     """
 
     def __init__(
@@ -38,8 +38,8 @@ class PlugIns(Generic[_Kind]):
     def named(self, name: str) -> type[_Kind] | None:
         """Load the class of that name; None if no package provides one.
 
-        Raises the error, which names the package, if it cannot be loaded or is of another kind, and if several provide
-        one.
+        Raises the error, which names the package, if the class cannot be loaded or is of another kind, or if several
+        packages provide one.
         """
         if name in self._loaded:
             return self._loaded[name]
@@ -80,7 +80,7 @@ class PlugIns(Generic[_Kind]):
 @cache
 def _entry_points(group: str, _path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
     """Return the entry points of a group; they are read again if the import path changes."""
-    from importlib.metadata import entry_points  # here: built-in classes do not need it
+    from importlib.metadata import entry_points  # imported here: built-in classes do not need it
 
     return tuple(entry_points(group=group))
 

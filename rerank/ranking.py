@@ -1,20 +1,20 @@
-"""Results of a search: hits, counts per stage, and how exact the list is; their JSON objects are a public interface."""
+"""Results of a search: hits, counts per stage, and the proven accuracy; their JSON objects are a public interface."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:  # a client of a server prints rankings without numpy, whose import takes a third of its time
+if TYPE_CHECKING:  # a client of a server prints rankings without numpy: the import takes a third of the client's time
     import numpy as np
     from numpy.typing import NDArray
 
 Distance = Literal["wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd"]
 DISTANCES: tuple[Distance, ...] = ("wmd", "pwmd", "rwmd", "chamfer", "cover", "wcd")
-"""Chamfer is the sum of both sides of RWMD, cover the query's side alone."""
+"""`chamfer` is the sum of both sides of RWMD, `cover` the query's side alone."""
 
 AUTO_RANK = "auto"
-"""The name of a collection's own ranking; as its setting, of the default ranking."""
+"""As a query's ranking, the collection's own ranking; as a collection's setting, the best known ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TermScale:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result: a document, what ranked it, and what is shown of it."""
+    """One result: a document, the values that ranked it, and the texts to show."""
 
     key: str
     """The key of the document; of a text without one, its index among the candidates."""
@@ -66,23 +66,23 @@ class Hit:
     flows: tuple[Flow, ...] = ()
     """Which words moved where, the costliest first; empty unless they were requested."""
     scored: float | None = None
-    """The value of the scorer that ranked the document, larger being better; of a reranked one, its score."""
+    """The value of the scorer that ranked the document, larger being better; of a reranked document, its score."""
     parts: tuple[tuple[str, float], ...] = ()
     """The value of each term of a sum, before it is scaled, by `TermScale.part`; nan: the document has none."""
     total: float | None = None
-    """The value of the sum that ranked the document, smaller being better; None: no sum did."""
+    """The value of the sum that ranked the document, smaller being better; None: no sum ranked it."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The metadata of the document."""
     candidate: int | None = None
     """The index of the document among the candidates that were reranked; None in a search."""
     exact: bool = True
-    """False if a candidate was pruned: what ranks it, `total` or else `distance`, is a lower bound."""
+    """False if a candidate was pruned: its `total`, or else its `distance`, is a lower bound."""
     wordless: bool = False
     """Whether a candidate has no known word, or is not in the collection: it comes last."""
     text: str | None = None
     """The whole text, its parts separated by empty lines; None unless it was requested."""
     costs: tuple[tuple[str, float], ...] = ()
-    """The share of each term in `total`, by `TermScale.part`: they add up to it."""
+    """The share of each term in `total`, by `TermScale.part`; the shares add up to `total`."""
 
     @property
     def score(self) -> float:
@@ -149,7 +149,7 @@ def numbers_by_name(values: Iterable[tuple[str, float]]) -> dict[str, float | No
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The number of candidates, of those that each bound pruned, and of the transport problems that were solved."""
+    """The number of candidates, the number that each bound pruned, and the number of transport problems solved."""
 
     candidates: int = 0
     rwmd: int = 0
@@ -168,22 +168,23 @@ class StageCounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """The `rows` (k,) of the nearest bags, nearest first, their `distances` (k,), and the `counts` per stage.
-
-    `unsolved_bounds` are the smallest lower bounds of other rows that are below the last distance, at most k,
-    increasing. There are none unless the search was stopped early. If a weighted sum ranks, the distances are its
-    totals, and `components` (k, 3) are the WMD, the document's and the query's side of RWMD, nan if not computed.
-
-    `lower` (n,) are lower bounds of what ranks each row, the value itself where it is `known` (n,).
-    """
+    """The nearest bags of a search."""
 
     rows: "NDArray[np.int64]"
+    """(k,) The rows of the bags, nearest first."""
     distances: "NDArray[np.float64]"
+    """(k,) Their distances, or totals if a weighted sum ranks."""
     counts: StageCounts
+    """The counts per stage."""
     unsolved_bounds: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0))
+    """The smallest lower bounds of other rows that are below the last distance, at most k, increasing; none unless the
+    search was stopped early."""
     components: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0, 3))
+    """(k, 3) The WMD, the document's and the query's side of RWMD if a weighted sum ranks; nan if not computed."""
     lower: "NDArray[np.float64]" = field(default_factory=lambda: _empty(0))
+    """(n,) Lower bounds of the distance or total of each row."""
     known: "NDArray[np.bool_]" = field(default_factory=lambda: _empty(0).astype(bool))
+    """(n,) Whether `lower` is exact."""
 
 
 def _empty(*shape: int) -> "NDArray[np.float64]":
@@ -194,15 +195,15 @@ def _empty(*shape: int) -> "NDArray[np.float64]":
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The answer to a query: hits, and what is proven of them."""
+    """The answer to a query: hits, and how accurate they are proven to be."""
 
     hits: tuple[Hit, ...]
     """The hits, best first."""
     certified: bool
     """Whether it is proven that no document outside the list that passes the filter is better than the last hit."""
     scope: Literal["collection", "candidates", "shards"]
-    """Among which documents the list is exact: those of the collection, the candidates of the first stage or of
-    `rerank`, or those of the shards that answered."""
+    """The documents among which the list is exact: the whole collection, the candidates of the first stage or of
+    `rerank`, or the shards that answered."""
     counts: StageCounts = field(default_factory=StageCounts)
     """How many documents were compared, and how many each bound excluded."""
     largest_error: float = 0.0
@@ -216,8 +217,8 @@ class Ranking:
     unknown_words: tuple[str, ...] | None = None
     """The words of the query without a vector; None if it is a stored document."""
     ignored_words: tuple[str, ...] | None = None
-    """Words of the query without effect: a distance ignores those without a vector, a scorer those in no document, a
-    sum with both only those that are both; None if the query is a stored document."""
+    """Words of the query without effect: a distance ignores words without a vector, a scorer words in no document, a
+    sum of both only words that are both; None if the query is a stored document."""
     missing_shards: tuple[str, ...] = ()
     """The shards that did not answer."""
     terms: tuple[TermScale, ...] = ()
@@ -273,8 +274,8 @@ class Ranking:
 def largest_error(distances: "NDArray[np.float64]", unsolved_bounds: "NDArray[np.float64]", k: int) -> float:
     """Return an upper bound of how much farther the last hit is than the true `k`-th nearest document.
 
-    `distances` are those of the hits, at most `k`, increasing; `unsolved_bounds` (u,) are lower bounds of the
-    distances of other documents. Fewer than `k` distances mean that all documents were found: the error is 0.
+    `distances` belong to the hits, at most `k`, increasing; `unsolved_bounds` (u,) are lower bounds of the distances of
+    other documents. Fewer than `k` distances mean that all documents were found: the error is 0.
     """
     import numpy as np
 

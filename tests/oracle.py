@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from moverank import Collection, Settings
-from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.reading import read_documents, read_threads
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 
 SHARED = Path(__file__).parents[2] / "shared"
 VECTORS = SHARED / "vectors" / "minilm-words-200d.bin"

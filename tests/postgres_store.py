@@ -6,6 +6,7 @@ Collections that other processes create are in `new_place`; those that are copie
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from hashlib import blake2b
@@ -14,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from moverank.indexer.files.location import URL_FILE, database_url
+from moverank.indexer.files.location import TRUSTED, URL_FILE, database_url
 from moverank.indexer.indexing import creation
-from moverank.indexer.maintenance.copying import copy
+from moverank.indexer.maintenance.backup import copy
+from moverank.indexer.pgvector.vector_table import drop_tables
 from moverank.indexer.store import Store
 from tests.engines.postgres_server import postgres_server
 
@@ -74,6 +76,7 @@ def removed(directory: Path) -> None:
     if url := database_url(directory):
         with closing(Store(url)) as store, store.writing() as writer:
             writer.clear()
+            drop_tables(writer.rows)
     shutil.rmtree(directory)
 
 
@@ -84,7 +87,7 @@ def collections_in(store: str) -> Iterator[None]:
         yield
         return
     with postgres_server() as variables:
-        os.environ |= variables | {_VARIABLE: store}
+        os.environ |= variables | {_VARIABLE: store, TRUSTED: tempfile.gettempdir()}
         yield
 
 
@@ -109,4 +112,5 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("moverank.indexer.indexing.creation.create", create_there)
         patch.setenv(_VARIABLE, "postgresql")
+        patch.setenv(TRUSTED, str(request.getfixturevalue("tmp_path_factory").getbasetemp()))
         yield

@@ -1,12 +1,19 @@
 """The public face: importing it is fast, and every name in it exists and is documented."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from importlib.util import resolve_name
+from types import ModuleType
+
+import pytest
 
 import moverank
 from moverank import IndexerError, RerankError
+from moverank.indexer import store
 
+EXPORTED: list[str] = vars(moverank)["__all__"]  # which type checkers do not compute
 HEAVY = ("faiss", "gensim", "numba", "ot", "scipy", "sklearn", "sqlalchemy", "torch", "typer")
 
 
@@ -18,19 +25,29 @@ def _loaded_by(statement: str) -> set[str]:
 
 
 def test_every_exported_name_exists_and_is_documented() -> None:
-    for name in moverank.__all__:
+    for name in EXPORTED:
         member = getattr(moverank, name)
         assert not inspect.isclass(member) or inspect.getdoc(member)
 
 
-def test_every_exported_name_has_a_module() -> None:
-    names = [name for names in moverank._HOMES.values() for name in names]  # noqa: SLF001 - the two lists must agree
-    assert sorted(names) == sorted(moverank.__all__)
-    assert set(moverank.__all__) <= set(dir(moverank))
+@pytest.mark.parametrize("package", [moverank, store])
+def test_type_checkers_import_every_exported_name_from_its_module(package: ModuleType) -> None:
+    """For them, a package imports under `if TYPE_CHECKING` what it imports on first use."""
+    imports = [node for node in ast.walk(ast.parse(inspect.getsource(package))) if isinstance(node, ast.ImportFrom)]
+    typed = sorted((name.asname, node.module) for node in imports for name in node.names if name.asname == name.name)
+    homes = {resolve_name(home, package.__name__): names for home, names in package._HOMES.items()}  # noqa: SLF001
+    assert typed == sorted((name, home) for home, names in homes.items() for name in names.split())
+    assert {name for name, _ in typed} <= set(dir(package))
+
+
+def test_a_star_import_has_every_exported_name() -> None:
+    names = dict[str, object]()
+    exec("from moverank import *", names)  # noqa: S102 - a star import is allowed at the top of a module only
+    assert set(EXPORTED) == names.keys() - {"__builtins__"}
 
 
 def test_every_error_has_one_of_the_two_base_classes() -> None:
-    errors = [getattr(moverank, name) for name in moverank.__all__ if name.endswith("Error")]
+    errors = [getattr(moverank, name) for name in EXPORTED if name.endswith("Error")]
     assert len(errors) >= 4
     assert all(issubclass(error, RerankError | IndexerError) for error in [*errors, moverank.NoKnownWords])
 

@@ -10,7 +10,7 @@ import pytest
 _INIT = """
 from moverank.lazy_names import lazy_names
 
-__getattr__, __dir__ = lazy_names(globals(), {".circles": ("area", "PI"), "fractions": ("Fraction",)})
+__getattr__, __dir__ = lazy_names(globals(), {".circles": "area PI", "fractions": "Fraction"})
 """
 
 

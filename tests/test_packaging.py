@@ -15,8 +15,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.demo.examples import DOCSTRING_QUERIES, Example
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.golden.unpacking import unpack
 
 ROOT = Path(__file__).parents[1]
@@ -25,11 +24,16 @@ SHIPPED = (
     "*.py",
     "indexer/demo/*.jsonl",
     "indexer/manual/*.md",
+    "indexer/server/deploy/Dockerfile",
+    "indexer/server/deploy/compose.yaml",
+    "indexer/server/deploy/moverank.service",
     "indexer/server/pages/static/*",
     "indexer/server/pages/templates/*.html",
     "migrations/*.mako",
     "rerank/words/*.txt",
 )
+SECRETS = ("indexer/server/deploy/tokens", "indexer/server/deploy/.env")
+"""Files of those who follow the manual's page `deploy` in a checkout, which no wheel must hold."""
 FOREIGN_MODULE = "raise ImportError('a module of the user was imported instead')\n"
 
 
@@ -54,6 +58,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, source / name, symlinks=True, ignore=ignored)
     for name in ("cli.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source / name)
+    for name in SECRETS:
+        (source / name).write_text("secret\n")
+    metadata = source / ".src" / "moverank.egg-info"
+    metadata.mkdir(exist_ok=True)  # as an older build left it: setuptools takes all files of its list
+    (metadata / "SOURCES.txt").write_text("".join(f"{name}\n.src/moverank/{name}\n" for name in SECRETS))
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
     run(*pip, "--wheel-dir", directory / "dist", source, cwd=directory)
     (built,) = (directory / "dist").glob("*.whl")
@@ -113,6 +122,7 @@ def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         members = [member for member in archive.infolist() if ".dist-info/" not in member.filename]
     assert {member.filename for member in members} == expected
+    assert not {f"moverank/{name}" for name in SECRETS} & expected
     assert all(stat.S_ISREG(member.external_attr >> 16) for member in members)
     for pattern in SHIPPED:
         assert any(Path(name).match(f"moverank/{pattern}") or Path(name).match(pattern) for name in expected)

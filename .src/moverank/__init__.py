@@ -5,151 +5,77 @@ The public names are imported on first use (PEP 562): `import moverank` itself l
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.documents import Changes, Document, Part, Rejection
-    from moverank.indexer.errors import (
-        CollectionError,
-        IndexerError,
-        LockedError,
-        PruneRefused,
-        QueryVectorError,
-        ReadError,
-        RecordError,
-        SettingsError,
-        UnknownKey,
-        UsageError,
-        VectorsError,
-    )
-    from moverank.indexer.options import SearchOptions
-    from moverank.indexer.reranking.reranker import Reranker
-    from moverank.indexer.search.document_frequencies import DocumentFrequencies
-    from moverank.indexer.settings import Settings
-    from moverank.rerank.bags.bag import Bag, Bags
-    from moverank.rerank.distance.explain import Explanation
-    from moverank.rerank.distance.rank_vectors import VectorWeights, rank_vectors
-    from moverank.rerank.distance.why_not import WhyNot
-    from moverank.rerank.errors import (
-        BagError,
-        EmbeddingError,
-        EncoderError,
-        NoKnownWords,
-        OptionError,
-        RerankError,
-        ScorerError,
-        TransportError,
-    )
-    from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, StageCounts, TermScale
-    from moverank.rerank.words.embedding import Embedding
-    from moverank.rerank.words.stop_words import stop_words
+from moverank.lazy_names import lazy_names as _lazy_names
 
-__all__ = [
-    "DISTANCES",
-    "Bag",
-    "BagError",
-    "Bags",
-    "Changes",
-    "Collection",
-    "CollectionError",
-    "Distance",
-    "Document",
-    "DocumentFrequencies",
-    "Embedding",
-    "EmbeddingError",
-    "EncoderError",
-    "Explanation",
-    "Flow",
-    "Hit",
-    "IndexerError",
-    "LockedError",
-    "NoKnownWords",
-    "OptionError",
-    "Part",
-    "PruneRefused",
-    "QueryVectorError",
-    "Ranking",
-    "ReadError",
-    "RecordError",
-    "Rejection",
-    "RerankError",
-    "Reranker",
-    "ScorerError",
-    "SearchOptions",
-    "Settings",
-    "SettingsError",
-    "StageCounts",
-    "TermScale",
-    "TransportError",
-    "UnknownKey",
-    "UsageError",
-    "VectorWeights",
-    "VectorsError",
-    "WhyNot",
-    "rank_vectors",
-    "stop_words",
-]
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection as Collection
+    from moverank.indexer.documents import Changes as Changes
+    from moverank.indexer.documents import Document as Document
+    from moverank.indexer.documents import Part as Part
+    from moverank.indexer.documents import Rejection as Rejection
+    from moverank.indexer.errors import CollectionError as CollectionError
+    from moverank.indexer.errors import IndexerError as IndexerError
+    from moverank.indexer.errors import LockedError as LockedError
+    from moverank.indexer.errors import PruneRefused as PruneRefused
+    from moverank.indexer.errors import QueryVectorError as QueryVectorError
+    from moverank.indexer.errors import ReadError as ReadError
+    from moverank.indexer.errors import RecordError as RecordError
+    from moverank.indexer.errors import SettingsError as SettingsError
+    from moverank.indexer.errors import UnknownKey as UnknownKey
+    from moverank.indexer.errors import UsageError as UsageError
+    from moverank.indexer.errors import VectorsError as VectorsError
+    from moverank.indexer.options import SearchOptions as SearchOptions
+    from moverank.indexer.reranking.reranker import Reranker as Reranker
+    from moverank.indexer.search.document_frequencies import DocumentFrequencies as DocumentFrequencies
+    from moverank.indexer.settings import Settings as Settings
+    from moverank.rerank.bags.bag import Bag as Bag
+    from moverank.rerank.bags.bag import Bags as Bags
+    from moverank.rerank.distance.cell_limit import limit_cells as limit_cells
+    from moverank.rerank.distance.explain import Explanation as Explanation
+    from moverank.rerank.distance.explain import WhyNot as WhyNot
+    from moverank.rerank.distance.rank_vectors import VectorWeights as VectorWeights
+    from moverank.rerank.distance.rank_vectors import rank_vectors as rank_vectors
+    from moverank.rerank.errors import BagError as BagError
+    from moverank.rerank.errors import EmbeddingError as EmbeddingError
+    from moverank.rerank.errors import EncoderError as EncoderError
+    from moverank.rerank.errors import NoKnownWords as NoKnownWords
+    from moverank.rerank.errors import OptionError as OptionError
+    from moverank.rerank.errors import OutOfTime as OutOfTime
+    from moverank.rerank.errors import RerankError as RerankError
+    from moverank.rerank.errors import ScorerError as ScorerError
+    from moverank.rerank.errors import TooLarge as TooLarge
+    from moverank.rerank.errors import TransportError as TransportError
+    from moverank.rerank.ranking import DISTANCES as DISTANCES
+    from moverank.rerank.ranking import Distance as Distance
+    from moverank.rerank.ranking import Flow as Flow
+    from moverank.rerank.ranking import Hit as Hit
+    from moverank.rerank.ranking import Ranking as Ranking
+    from moverank.rerank.ranking import StageCounts as StageCounts
+    from moverank.rerank.ranking import TermScale as TermScale
+    from moverank.rerank.words.embedding import Embedding as Embedding
+    from moverank.rerank.words.tokenizer import stop_words as stop_words
 
 _HOMES = {
-    "moverank.indexer.collection": ("Collection",),
-    "moverank.indexer.documents": (
-        "Changes",
-        "Document",
-        "Part",
-        "Rejection",
-    ),
-    "moverank.indexer.errors": (
-        "CollectionError",
-        "IndexerError",
-        "LockedError",
-        "PruneRefused",
-        "QueryVectorError",
-        "ReadError",
-        "RecordError",
-        "SettingsError",
-        "UnknownKey",
-        "UsageError",
-        "VectorsError",
-    ),
-    "moverank.indexer.options": ("SearchOptions",),
-    "moverank.indexer.reranking.reranker": ("Reranker",),
-    "moverank.indexer.search.document_frequencies": ("DocumentFrequencies",),
-    "moverank.indexer.settings": ("Settings",),
-    "moverank.rerank.bags.bag": (
-        "Bag",
-        "Bags",
-    ),
-    "moverank.rerank.distance.explain": ("Explanation",),
-    "moverank.rerank.distance.rank_vectors": (
-        "VectorWeights",
-        "rank_vectors",
-    ),
-    "moverank.rerank.distance.why_not": ("WhyNot",),
-    "moverank.rerank.errors": (
-        "BagError",
-        "EmbeddingError",
-        "EncoderError",
-        "NoKnownWords",
-        "OptionError",
-        "RerankError",
-        "ScorerError",
-        "TransportError",
-    ),
-    "moverank.rerank.ranking": (
-        "DISTANCES",
-        "Distance",
-        "Flow",
-        "Hit",
-        "Ranking",
-        "StageCounts",
-        "TermScale",
-    ),
-    "moverank.rerank.words.embedding": ("Embedding",),
-    "moverank.rerank.words.stop_words": ("stop_words",),
+    "moverank.indexer.collection": "Collection",
+    "moverank.indexer.documents": "Changes Document Part Rejection",
+    "moverank.indexer.errors": "CollectionError IndexerError LockedError PruneRefused QueryVectorError ReadError "
+    "RecordError SettingsError UnknownKey UsageError VectorsError",
+    "moverank.indexer.options": "SearchOptions",
+    "moverank.indexer.reranking.reranker": "Reranker",
+    "moverank.indexer.search.document_frequencies": "DocumentFrequencies",
+    "moverank.indexer.settings": "Settings",
+    "moverank.rerank.bags.bag": "Bag Bags",
+    "moverank.rerank.distance.cell_limit": "limit_cells",
+    "moverank.rerank.distance.explain": "Explanation WhyNot",
+    "moverank.rerank.distance.rank_vectors": "VectorWeights rank_vectors",
+    "moverank.rerank.errors": "BagError EmbeddingError EncoderError NoKnownWords OptionError OutOfTime RerankError "
+    "ScorerError TooLarge TransportError",
+    "moverank.rerank.ranking": "DISTANCES Distance Flow Hit Ranking StageCounts TermScale",
+    "moverank.rerank.words.embedding": "Embedding",
+    "moverank.rerank.words.tokenizer": "stop_words",
 }
 """The public names, by the module that defines them."""
 
-if not TYPE_CHECKING:  # type checkers would accept any name
-    from moverank.lazy_names import lazy_names
-
-    __getattr__, __dir__ = lazy_names(globals(), _HOMES)
-    del lazy_names  # no public name
+if not TYPE_CHECKING:  # type checkers would accept any name, and do not compute `__all__`
+    __all__ = [name for names in _HOMES.values() for name in names.split()]
+    __getattr__, __dir__ = _lazy_names(globals(), _HOMES)

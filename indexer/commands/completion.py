@@ -9,12 +9,12 @@ import typer
 if TYPE_CHECKING:
     from moverank.indexer.store import Reader
 
-_MANY = 200  # keys; a shell asks before it lists more
+_MANY = 200  # keys; shells show a prompt before listing more
 
 
 def complete_rank(incomplete: str) -> list[str]:
     """Return the rankings whose last term begins as typed: `wmd+0.5*b` becomes `wmd+0.5*bm25`."""
-    from moverank.indexer.ranking_term import NAMES
+    from moverank.indexer.ranking_spec import NAMES
 
     begun = max(incomplete.rfind("+"), incomplete.rfind("*")) + 1
     return [incomplete[:begun] + name for name in NAMES if name.startswith(incomplete[begun:])]
@@ -22,7 +22,7 @@ def complete_rank(incomplete: str) -> list[str]:
 
 def complete_format(context: typer.Context, incomplete: str) -> list[str]:
     """Return the formats that the command `index` or `threads` reads."""
-    from moverank.indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS
+    from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS
 
     formats = THREAD_FORMATS if context.command.name == "threads" else DOCUMENT_FORMATS
     return [name for name in formats if name.startswith(incomplete)]

@@ -26,12 +26,12 @@ def list_documents(
     as_json: Json = False,
 ) -> None:
     """List the documents, one a line: key, title, label and metadata; cut to the width of a terminal, else whole."""
-    from moverank.indexer.cluster.opening import open_listing
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.csv_tables import entry_table, fields_of
-    from moverank.indexer.formatters.document_views import entry_line
+    from moverank.indexer.formatters.document_lines import entry_line
     from moverank.indexer.formatters.json_objects import entry_object
-    from moverank.indexer.formatters.output import note, print_lines, print_object
+    from moverank.indexer.formatters.terminal import note, print_lines, print_object
+    from moverank.indexer.shards.opening import open_listing
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")
@@ -66,9 +66,9 @@ def show(
 ) -> None:
     """Show documents as they are stored: metadata, words without a vector, and the whole text with its ranks."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.document_views import document_lines
+    from moverank.indexer.formatters.document_lines import document_lines
     from moverank.indexer.formatters.json_objects import description_object
-    from moverank.indexer.formatters.output import print_object, print_text
+    from moverank.indexer.formatters.terminal import print_object, print_text
 
     with Collection.open(index) as collection, collection.contents() as contents:
         descriptions = [contents.describe(key) for key in keys]
@@ -98,10 +98,10 @@ def export(
     """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
     from moverank.indexer.collection import Collection
     from moverank.indexer.formatters.csv_tables import document_table, fields_of
-    from moverank.indexer.formatters.exported_lines import write_lines
-    from moverank.indexer.formatters.output import json_line, note, print_lines
-    from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.readers.stored_record import record_of
+    from moverank.indexer.formatters.lines import write_lines
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import json_line, note, print_lines
+    from moverank.indexer.reading.formats.threads import record_of
 
     as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
     with Collection.open(index) as collection, collection.contents(where) as contents:

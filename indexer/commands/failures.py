@@ -1,17 +1,75 @@
-"""Failures of commands: the message and the exit code of each error, and of an interruption."""
+"""Failures of commands: the message and the exit code of each error, and of an interruption.
 
+Other failures are standard streams that are closed, or whose reader is gone.
+"""
+
+import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from moverank.indexer.commands.standard_streams import ReaderGone
-
 if TYPE_CHECKING:
-    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
+    from moverank.indexer.shards.cluster import Cluster
+
+
+class ReaderGone(Exception):  # noqa: N818 - named after what happened
+    """The program that reads our standard output has closed it, as `head` does: there is nothing left to do."""
+
+
+class _Output(io.FileIO):
+    """A descriptor to write to; raises ReaderGone, not BrokenPipeError, which rich and Typer take for a failure."""
+
+    def write(self, data: Any, /) -> int:
+        """Write bytes, and return their number."""
+        try:
+            return super().write(data)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+
+class _Closed(io.RawIOBase):
+    """Standard output that was closed before the program started."""
+
+    def writable(self) -> bool:
+        """Return True, so that writers call `write`, which raises the error."""
+        return True
+
+    def write(self, _data: Any, /) -> int:
+        """Raise OSError, which names the stream."""
+        raise OSError(None, "it is closed: there is no place for the result", "standard output")
+
+
+def open_standard_streams() -> None:
+    """Prepare the standard streams of a new process.
+
+    A closed stream is replaced: otherwise the next file would get its descriptor, and C libraries would write to that
+    file. `sys.stdin` stays None, which is reported where it is read; notes to a closed standard error are lost.
+    """
+    for number, mode in enumerate((os.O_RDONLY, os.O_WRONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(os.open(os.devnull, mode), number)
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed(), "utf-8")
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout = _piped(sys.stdout)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - open while the process runs
+
+
+def _piped(stream: io.TextIOWrapper) -> io.TextIOWrapper:
+    """Return a stream to the same descriptor that raises ReaderGone."""
+    raw = _Output(stream.fileno(), "wb", closefd=False)
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), stream.encoding, stream.errors, line_buffering=stream.line_buffering
+    )
+
 
 DONE = 0
 FAILED = 1
@@ -80,7 +138,7 @@ def interruptible(consequence: str) -> Iterator[None]:
 
 @contextmanager
 def committing(collection: "Collection | Cluster") -> Iterator[None]:
-    """Raise Interrupted at Ctrl-C or SIGTERM, which says whether this block committed anything to the collection."""
+    """At Ctrl-C or SIGTERM, raise Interrupted, which says whether this block committed anything to the collection."""
     before = collection.revision
     try:
         yield

@@ -48,7 +48,7 @@ def _is_command(context: typer.Context, words: list[str]) -> bool:
 
 
 def _show_page(topic: str, commands: list[str]) -> None:
-    """Show a page of the manual; UsageError if there is none on this topic, which is no command either."""
+    """Show a page of the manual; UsageError for a topic that is neither a page nor a command."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.manual import page
     from moverank.rerank.options import did_you_mean

@@ -2,280 +2,251 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from moverank.indexer.commands.completion import complete_format, complete_source
 from moverank.indexer.commands.failures import FAILED, NOTHING_CHANGED, interruptible
-from moverank.indexer.commands.shared_options import (
-    DEFAULT_INDEX,
-    CollectionGamma,
-    DryRun,
-    Embedding,
-    Encoding,
-    Exclude,
-    Faiss,
-    FirstStage,
-    FirstStageIn,
-    FirstStageOption,
-    Format,
-    Include,
-    Index,
-    Json,
-    KeyField,
-    Keys,
-    LabelField,
-    MarkupIn,
-    NoIgnore,
-    Normalize,
-    OwnRank,
-    Paths,
-    Pre,
-    Prefix,
-    PreGlob,
-    PreTimeout,
-    Prune,
-    Replaces,
-    SetFields,
-    StopWords,
-    Strict,
-    TextField,
-    TitleField,
-    TitleWeight,
-    TrainOption,
-    TrustPickle,
-    Vectors,
-    Wait,
-    Weights,
-    Yes,
-)
+from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, MarkupIn, SettingChoices, Wait
 from moverank.indexer.options import CONVERSION_SECONDS
 
 if TYPE_CHECKING:
     from moverank.indexer.commands.update import RunSources
-    from moverank.indexer.readers.reading_process import Read
-    from moverank.indexer.readers.vectors_by_key import VectorsByKey
+    from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
+    from moverank.indexer.reading.reading import Read
 
 app = typer.Typer()
+
+Paths = Annotated[list[str], typer.Argument(help="Files, directories, glob patterns, or - for standard input.")]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingChoices:
+    """Which files are read, and how."""
+
+    PANEL: ClassVar = "What is read"
+
+    format: Annotated[
+        str | None, typer.Option(help="Format of the files. [default: detected]", autocompletion=complete_format)
+    ] = None
+    key_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of a record's key.")] = None
+    title_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its title.")] = None
+    text_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its text.")] = None
+    label_field: Annotated[str | None, typer.Option(metavar="NAME", help="Field of its label.")] = None
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="In directories, read only files which match, such as *.md; repeatable."),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Leave out files and directories which match, such as drafts/; repeatable."
+        ),
+    ] = None
+    no_ignore: Annotated[bool, typer.Option("--no-ignore", help="Read also what a .gitignore leaves out.")] = False
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Encoding of the texts, such as latin-1. [default: utf-8]")
+    ] = None
+    markup: MarkupIn = None
+
+    def options(self, *more_fields: str | None) -> dict[str, Any]:
+        """Return options of `read_documents` and `read_threads`; `more_fields` follow the label in `Fields`."""
+        from moverank.indexer.reading import Fields, Selection
+
+        return {
+            "fields": Fields(self.key_field, self.title_field, self.text_field, self.label_field, *more_fields),
+            "format": self.format,
+            "selection": Selection(tuple(self.include or ()), tuple(self.exclude or ()), not self.no_ignore),
+            "encoding": self.encoding,
+            "markup": self.markup,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionChoices:
+    """The program that extracts the text of other files."""
+
+    PANEL: ClassVar = ReadingChoices.PANEL
+
+    pre: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Extract the text of other files: 'pdftotext {} -'; {} is the file."),
+    ] = None
+    pre_glob: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Files for --pre, such as *.pdf; repeatable. [default: all which are no text]"
+        ),
+    ] = None
+    pre_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Stop --pre when it takes longer for one file.")
+    ] = CONVERSION_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChoices:
+    """What a run does with the documents of its sources, and what it adds to them."""
+
+    PANEL: ClassVar = "Sources and changes"
+
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.npy",
+            help="Vectors of the documents for --first-stage given: a matrix, whose row i belongs to line i of --keys. "
+            "[default: the field `vector` of records]",
+        ),
+    ] = None
+    keys: Annotated[
+        str | None, typer.Option(metavar="FILE", help="With --vectors: the keys of its rows, one on each line.")
+    ] = None
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Put NAME/ in front of the keys of these sources, also in later runs. All runs from standard input "
+            "with one NAME are one source.",
+        ),
+    ] = None
+    set_fields: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="Metadata of every record of this run, such as site=bikes, instead of its own field; repeatable.",
+        ),
+    ] = None
+    replaces: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="The path was moved: the documents of SOURCE, as `info --source` prints it, belong to it from now on.",
+            autocompletion=complete_source,
+        ),
+    ] = None
+    prune: Annotated[
+        bool,
+        typer.Option("--prune", help="Remove the documents that came from these sources and are no longer there."),
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", help="With --prune, remove even more than half of these documents.")] = (
+        False
+    )
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be added, updated and removed; change nothing.")
+    ] = False
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")] = False
+
+    def run(self, paths: list[str]) -> "RunSources":
+        """Return what a run does with `paths`."""
+        from moverank.indexer.commands.update import RunSources
+        from moverank.indexer.reading.finding.origins import chosen_metadata
+
+        more = chosen_metadata(self.set_fields or ())
+        how: dict[str, Any] = {"prune": self.prune, "confirmed": self.yes, "dry_run": self.dry_run}
+        return RunSources(paths, self.prefix, self.replaces, metadata=more, **how)
+
+    def given_vectors(self) -> "VectorsByKey | None":
+        """Return the vectors of --vectors and --keys, None without them; UsageError for one without the other."""
+        from moverank.indexer.errors import UsageError
+        from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
+
+        if self.vectors is not None and self.keys is not None:
+            return VectorsByKey.read(self.vectors, self.keys)
+        if self.vectors is not None:
+            raise UsageError("--vectors needs --keys FILE, the key of each row")
+        if self.keys is not None:
+            raise UsageError("--keys needs --vectors FILE.npy, the rows of these keys")
+        return None
 
 
 @app.command(
     epilog="Examples: `moverank index notes/`  `moverank index docs.jsonl.gz -i news --embedding glove.txt.gz`"
 )
+@with_records
 def index(
     paths: Paths,
+    *,
     index: Index = DEFAULT_INDEX,
-    format: Format = None,  # noqa: A002 - the option's name
-    key_field: KeyField = None,
-    title_field: TitleField = None,
-    text_field: TextField = None,
-    label_field: LabelField = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    no_ignore: NoIgnore = False,
-    encoding: Encoding = None,
-    markup: MarkupIn = None,
-    pre: Pre = None,
-    pre_glob: PreGlob = None,
-    pre_timeout: PreTimeout = CONVERSION_SECONDS,
-    embedding: Embedding = None,
-    train_option: TrainOption = None,
-    normalize: Normalize = None,
-    weights: Weights = None,
-    gamma: CollectionGamma = None,
-    first_stage: FirstStage = None,
-    first_stage_option: FirstStageOption = None,
-    first_stage_in: FirstStageIn = None,
-    vectors: Vectors = None,
-    keys: Keys = None,
-    faiss: Faiss = None,
-    stop_words: StopWords = None,
-    title_weight: TitleWeight = None,
-    rank: OwnRank = None,
-    trust_pickle: TrustPickle = False,
-    prefix: Prefix = None,
-    set_fields: SetFields = None,
-    replaces: Replaces = None,
-    prune: Prune = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    strict: Strict = False,
+    reading: ReadingChoices,
+    conversion: ConversionChoices,
+    settings: SettingChoices,
+    sources: SourceChoices,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update documents: text, Markdown, HTML, notebooks, JSON, CSV/TSV, mbox, Maildir; .gz too."""
-    from moverank.indexer.commands.update import RunSources
-    from moverank.indexer.readers import Conversion, Fields, Selection, read_documents
-    from moverank.indexer.readers.origins import chosen_metadata
+    from moverank.indexer.reading import Conversion, read_documents
 
-    encoder = (first_stage, first_stage_option, first_stage_in)
-    words = (stop_words, title_weight)
-    choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
-    fields = Fields(key_field, title_field, text_field, label_field)
-    selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
-    conversion = Conversion(pre or "", tuple(pre_glob or ()), pre_timeout) if pre is not None or pre_glob else None
-    read = partial(
-        read_documents,
-        paths,
-        fields=fields,
-        format=format,
-        selection=selection,
-        encoding=encoding,
-        conversion=conversion,
-        markup=markup,
-    )
-    more = chosen_metadata(set_fields or ())
-    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)
-    how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
-    _run(read, sources, index, choices, {}, vectors=_vectors(vectors, keys), as_json=as_json, **how)
+    pre, globs = conversion.pre, tuple(conversion.pre_glob or ())
+    converted = Conversion(pre or "", globs, conversion.pre_timeout) if pre is not None or globs else None
+    read = partial(read_documents, paths, conversion=converted, **reading.options())
+    _run(read, paths, sources, settings, {}, index, wait=wait, as_json=as_json)
 
 
 @app.command(epilog="Examples: `moverank threads Posts.xml -i forum`  `moverank threads threads.jsonl.gz --gamma 0.5`")
-def threads(  # over 40 lines: most of them are its options
+@with_records
+def threads(
     paths: Paths,
+    *,
     index: Index = DEFAULT_INDEX,
-    format: Format = None,  # noqa: A002 - the option's name
-    key_field: KeyField = None,
-    title_field: TitleField = None,
-    text_field: TextField = None,
-    label_field: LabelField = None,
+    reading: ReadingChoices,
     comments_field: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Field of the list of posts after the first.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Field of the list of posts after the first.", rich_help_panel=ReadingChoices.PANEL
+        ),
     ] = None,
-    include: Include = None,
-    exclude: Exclude = None,
-    no_ignore: NoIgnore = False,
-    encoding: Encoding = None,
-    markup: MarkupIn = None,
-    embedding: Embedding = None,
-    train_option: TrainOption = None,
-    normalize: Normalize = None,
-    weights: Weights = None,
-    gamma: CollectionGamma = None,
-    first_stage: FirstStage = None,
-    first_stage_option: FirstStageOption = None,
-    first_stage_in: FirstStageIn = None,
-    vectors: Vectors = None,
-    keys: Keys = None,
-    faiss: Faiss = None,
-    stop_words: StopWords = None,
-    title_weight: TitleWeight = None,
-    rank: OwnRank = None,
-    trust_pickle: TrustPickle = False,
-    prefix: Prefix = None,
-    set_fields: SetFields = None,
-    replaces: Replaces = None,
-    prune: Prune = False,
-    yes: Yes = False,
-    dry_run: DryRun = False,
-    strict: Strict = False,
+    settings: SettingChoices,
+    sources: SourceChoices,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Add or update forum threads: JSON, Discourse, Posts.xml of Stack Exchange, mbox, Maildir; weighted by rank."""
-    from moverank.indexer.commands.update import RunSources
     from moverank.indexer.ranking_spec import PAPER_GAMMA
-    from moverank.indexer.readers import Fields, Selection, read_threads
-    from moverank.indexer.readers.origins import chosen_metadata
+    from moverank.indexer.reading import read_threads
 
-    encoder = (first_stage, first_stage_option, first_stage_in)
-    words = (stop_words, title_weight)
-    choices = settings_chosen(embedding, train_option, normalize, weights, gamma, encoder, faiss, words, rank)
-    selection = Selection(tuple(include or ()), tuple(exclude or ()), not no_ignore)
-    fields = Fields(key_field, title_field, text_field, label_field, comments_field)
-    read = partial(
-        read_threads, paths, fields=fields, format=format, selection=selection, encoding=encoding, markup=markup
-    )
-    defaults = {"gamma": PAPER_GAMMA}
-    more = chosen_metadata(set_fields or ())
-    sources = RunSources(paths, prefix, replaces, prune=prune, confirmed=yes, dry_run=dry_run, metadata=more)
-    how: dict[str, Any] = {"trust_pickle": trust_pickle, "strict": strict, "wait": wait}
-    _run(read, sources, index, choices, defaults, vectors=_vectors(vectors, keys), as_json=as_json, **how)
-
-
-def settings_chosen(
-    embedding: str | None,
-    train_option: list[str] | None,
-    normalize: bool | None,
-    weights: str | None,
-    gamma: float | None,
-    encoder: tuple[str | None, list[str] | None, str | None],
-    faiss: str | None,
-    words: tuple[str | None, int | None],
-    rank: str | None,
-) -> dict[str, Any]:
-    """Return the settings given by options, by name.
-
-    `encoder`: first stage, its options and place; `words`: --stop-words and --title-weight; the others are the options.
-    """
-    from moverank.indexer.readers.stop_word_file import read_stop_words
-    from moverank.rerank.words.stop_words import LISTS
-
-    stop_words, title_weight = words
-    choices = {
-        "embedding": embedding,
-        "train_options": tuple(train_option) if train_option else None,
-        "normalize": normalize,
-        "weights": weights,
-        "gamma": gamma,
-        "first_stage": encoder[0],
-        # Options belong to an encoder: a new choice discards the old ones.
-        "first_stage_options": tuple(encoder[1] or ()) if any(encoder[:2]) else None,
-        "first_stage_in": encoder[2],
-        "faiss": faiss,
-        "stop_words": stop_words if stop_words is None or stop_words in LISTS else read_stop_words(stop_words),
-        "title_weight": title_weight,
-        "rank": rank,
-    }
-    return {name: value for name, value in choices.items() if value is not None}
-
-
-def _vectors(vectors: str | None, keys: str | None) -> "VectorsByKey | None":
-    """Return the vectors of --vectors and --keys, None without them; UsageError for one without the other."""
-    from moverank.indexer.errors import UsageError
-    from moverank.indexer.readers.vectors_by_key import VectorsByKey
-
-    if vectors is None and keys is None:
-        return None
-    if keys is None or vectors is None:
-        missing = "--keys FILE, the key of each row" if keys is None else "--vectors FILE.npy, the rows of these keys"
-        raise UsageError(f"{'--vectors' if keys is None else '--keys'} needs {missing}")
-    return VectorsByKey.read(vectors, keys)
+    read = partial(read_threads, paths, **reading.options(comments_field))
+    _run(read, paths, sources, settings, {"gamma": PAPER_GAMMA}, index, wait=wait, as_json=as_json)
 
 
 def _run(
     read: "Read",
-    sources: "RunSources",
-    path: Path,
-    choices: Mapping[str, Any],
+    paths: list[str],
+    sources: SourceChoices,
+    settings: SettingChoices,
     defaults: Mapping[str, Any],
+    index: Path,
     *,
-    vectors: "VectorsByKey | None",
-    trust_pickle: bool,
-    strict: bool,
     wait: float,
     as_json: bool,
 ) -> None:
-    """Update the collection at `path` with the records of `read`, and print the changes; for the rest see `update`."""
-    from moverank.indexer.commands.update import update
-    from moverank.indexer.formatters.dry_run import Planned
-    from moverank.indexer.formatters.output import note, print_changes
-    from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.formatters.rejection_notes import RejectionNotes
+    """Update the collection `index` with the records that `read` returns for `paths`, and print the changes.
 
+    `defaults`: settings of a new collection that the user need not choose.
+    """
+    from moverank.indexer.commands.update import update
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.rejection_notes import RejectionNotes
+    from moverank.indexer.formatters.sentences import Planned
+    from moverank.indexer.formatters.terminal import note, print_changes
+
+    choices, run, vectors = settings.chosen(), sources.run(paths), sources.given_vectors()
     planned = Planned() if sources.dry_run else None
     with interruptible(NOTHING_CHANGED), Bars() as bars, RejectionNotes() as rejected:
         updated = update(
-            path,
+            index,
             read,
-            sources,
+            run,
             choices,
             defaults=defaults,
             vectors=vectors,
-            trust_pickle=trust_pickle,
-            strict=strict,
+            trust_pickle=settings.trust_pickle,
+            strict=sources.strict,
             rejected=rejected,
             changed=planned.add if planned else lambda _, __: None,
             wait=wait,

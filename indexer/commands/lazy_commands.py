@@ -1,6 +1,7 @@
 """The commands by name, whose modules are imported on first use: a process runs one command, and needs no other."""
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Sequence
 from importlib import import_module
 from shlex import quote
 from typing import Any
@@ -23,15 +24,44 @@ MODULES = {
     "evaluating": ("evaluate",),
     "sharding": ("shards",),
 }
-"""The names of the commands in each module, in the order of the help."""
+"""The names of the commands in each module."""
+
+PANELS = {
+    "Everyday": ("index", "threads", "search", "similar", "explain", "remove", "demo", "help"),
+    "Look": ("list", "show", "export", "info", "pairs"),
+    "Other engines and programs": ("rerank", "serve"),
+    "Measure": ("evaluate", "tune"),
+    "Maintain": ("check", "backup", "copy", "refit", "shards"),
+}
+"""The panels of the help, and the commands in each, in its order."""
 
 GROUPS = ("evaluate", "shards")
-"""The names of those which are groups of commands, each the whole app of its module."""
+"""The names of the groups of commands; each is the whole app of its module."""
+
+REMOVED = {
+    f"shards {name}": f"{name} ... -i FILE.toml"
+    for name in ("index", "threads", "search", "similar", "explain", "remove")
+}
+"""The command that replaces each removed command."""
+
+RENAMED = {
+    "--train-option": "train_options=KEY=VALUE",
+    "--normalize": "normalize=yes",
+    "--no-normalize": "normalize=no",
+    "--stop-words": "stop_words=FILE|english|none",
+    "--title-weight": "title_weight=N",
+    "--weights": "weights=tf|tfidf",
+    "--first-stage-option": "first_stage_options=KEY=VALUE",
+    "--first-stage-in": "first_stage_in=files|database",
+    "--faiss": "faiss=FACTORY",
+}
+"""The value of `--setting` that replaces each renamed option."""
 
 _VALUES = {"bool": "", "int": "N", "int range": "N", "float": "NUMBER", "float range": "NUMBER", "str": "TEXT"}
-"""How the help shows the values of options by Python's names of their types: those of switches not at all."""
+"""The placeholder for an option's value in the help, by Python's name of its type; switches have none."""
 
 _HOMES = {name: module for module, names in MODULES.items() for name in names}
+_PANELS = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 def _plain(parameters: Sequence[Any], context: Any) -> list[Any]:
@@ -62,7 +92,12 @@ class Command(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            message = getattr(error, "message", None)  # the parser's class of errors depends on the version of Typer
+            # The parser's class of errors depends on the version of Typer.
+            message, option = getattr(error, "message", None), getattr(error, "option_name", None)
+            if option in RENAMED and any("--setting" in each.opts for each in self.params):
+                from moverank.indexer.errors import UsageError
+
+                raise UsageError(f"`{option}` was renamed: write `--setting {RENAMED[option]}`") from error
             names = [each.name for each in self.params if isinstance(each, TyperArgument)]
             if message is not None and "extra argument" in message and names[:1] == ["query"]:
                 named, extra, _ = self.make_parser(ctx).parse_args(args=given)
@@ -85,40 +120,40 @@ class Group(TyperGroup):
         """Return the parameters, also that of `--help`."""
         return _plain(super().get_params(ctx), ctx)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that arguments name; UsageError for a removed one, which names the new one."""
+        name = f"{ctx.info_name} {args[0]}"
+        if name in REMOVED:
+            from moverank.indexer.errors import UsageError
 
-class LazyCommands(MutableMapping[str, Any]):
+            raise UsageError(f"`moverank {name}` was removed: write `moverank {REMOVED[name]}`")
+        return super().resolve_command(ctx, args)
+
+
+class LazyCommands(UserDict[str, Any]):
     """Click's commands by name, built on first use from the module of each; others may be added."""
 
-    def __init__(self, rich_markup_mode: Any) -> None:
-        self._mode = rich_markup_mode
-        self._commands: dict[str, Any] = dict.fromkeys(_HOMES)
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(_PANELS))
 
     def __getitem__(self, name: str) -> Any:
-        if self._commands[name] is None:
-            self._commands |= self._built(_HOMES[name])
-        return self._commands[name]
+        if self.data[name] is None:
+            self.data |= _built(_HOMES[name])
+        return self.data[name]
 
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._commands[name] = command
 
-    def __delitem__(self, name: str) -> None:
-        del self._commands[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._commands)
-
-    def __len__(self) -> int:
-        return len(self._commands)
-
-    def _built(self, module: str) -> dict[str, Any]:
-        """Return the commands of a module."""
-        (first, *_) = MODULES[module]
-        parent = typer.Typer(rich_markup_mode=self._mode)
-        app = import_module(f"moverank.indexer.commands.{module}").app
-        for each in app.registered_commands:
-            each.cls = Command
-        parent.add_typer(app, name=first if first in GROUPS else None, cls=Group)
-        return dict(get_group(parent).commands)
+def _built(module: str) -> dict[str, Any]:
+    """Return the commands of a module."""
+    (first, *_) = MODULES[module]
+    parent = typer.Typer(rich_markup_mode="markdown")
+    app = import_module(f"moverank.indexer.commands.{module}").app
+    for each in app.registered_commands:
+        each.cls = Command
+    parent.add_typer(app, name=first if first in GROUPS else None, cls=Group)
+    built = dict(get_group(parent).commands)
+    for name, command in built.items():
+        command.rich_help_panel = _PANELS[name]  # type: ignore[attr-defined]  # both of Typer's classes have it
+    return built
 
 
 class LazyGroup(Group):
@@ -126,4 +161,4 @@ class LazyGroup(Group):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = LazyCommands(self.rich_markup_mode)
+        self.commands = LazyCommands()

@@ -8,6 +8,6 @@ class NotesHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print a record; the level is not shown."""
-        from moverank.indexer.formatters.output import note
+        from moverank.indexer.formatters.terminal import note
 
         note(record.getMessage())

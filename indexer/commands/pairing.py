@@ -47,11 +47,11 @@ def pairs(
     as_json: Json = False,
 ) -> None:
     """Find the documents that are near each other: all pairs within a distance, or the nearest ones; exact."""
-    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import note, print_lines, print_object
-    from moverank.indexer.formatters.pair_lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import note, print_lines, print_object
+    from moverank.indexer.shards.opening import open_index
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")

@@ -46,11 +46,11 @@ def rerank(
     """Rank the candidates of another engine, each query's as it is read; the result has the same form."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.escaping import printable, printable_json
-    from moverank.indexer.formatters.output import note, print_object
-    from moverank.indexer.formatters.reranked_lines import reranked_lines
-    from moverank.indexer.readers.candidate_lists import read_candidate_lists
-    from moverank.indexer.readers.queries import read_batch
-    from moverank.indexer.reranking.reranked_lists import ListReranker, RerankOptions
+    from moverank.indexer.formatters.lines import reranked_lines
+    from moverank.indexer.formatters.terminal import note, print_object
+    from moverank.indexer.reading.inputs.candidate_lists import read_candidate_lists
+    from moverank.indexer.reading.inputs.queries import read_batch
+    from moverank.indexer.reranking.lists import ListReranker, RerankOptions
 
     if run == queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")

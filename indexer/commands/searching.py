@@ -4,169 +4,227 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import typer
 
-from moverank.indexer.commands.completion import complete_key
+from moverank.indexer.commands.completion import complete_field, complete_key, complete_rank
 from moverank.indexer.commands.failures import FAILED
-from moverank.indexer.commands.shared_options import (
-    DEFAULT_INDEX,
-    SEARCH_DEFAULTS,
-    Budget,
-    Depth,
-    Distance,
-    Exact,
-    Flows,
-    Full,
-    Gamma,
-    GroupBy,
-    HtmlPage,
-    Index,
-    Json,
-    K,
-    MaxDistance,
-    QueryFile,
-    QueryThread,
-    QueryVector,
-    Rank,
-    Server,
-    TableFormat,
-    Where,
-)
-from moverank.indexer.options import SearchOptions
+from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, Where
+from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 if TYPE_CHECKING:
-    from moverank.indexer.cluster.cluster import Cluster
     from moverank.indexer.collection import Collection
     from moverank.indexer.ranked_texts import QueryText
-    from moverank.indexer.readers.queries import BatchQuery
+    from moverank.indexer.reading.inputs.queries import BatchQuery
     from moverank.indexer.server.client import RemoteCollection
+    from moverank.indexer.shards.cluster import Cluster
     from moverank.rerank.ranking import Ranking
 
     _Searchable = Collection | Cluster | RemoteCollection
 
 app = typer.Typer()
 
+_DEFAULTS = SearchOptions()
 _NAME = 200  # characters of a file's text that name it
+
+
+@dataclass(frozen=True, slots=True)
+class QueryChoices:
+    """A query that is no text on the command line."""
+
+    PANEL: ClassVar = "Query"
+
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The query is this whole file; - is standard input.")
+    ] = None
+    thread: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The query is the thread in this file, with its ranks; - is standard input."),
+    ] = None
+    query_vector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST|FILE",
+            help="The query's vector where the first stage is `given`: a JSON list, a file of one, a .npy file, or - "
+            "for standard input; with --queries a matrix, a row for each query.",
+        ),
+    ] = None
+
+    def vector(self) -> Iterable[float] | None:
+        """Return the vector of a single query, if one is given."""
+        if self.query_vector is None:
+            return None
+        from moverank.indexer.reading.inputs.queries import read_query_vector
+
+        return read_query_vector(self.query_vector)
+
+
+@dataclass(frozen=True, slots=True)
+class RankingChoices:
+    """The ranking of a search, and the hits that it shows; the defaults are those of `SearchOptions`."""
+
+    PANEL: ClassVar = "Ranking"
+
+    k: Annotated[int, typer.Option("-k", min=1, help="Number of hits.")] = _DEFAULTS.k
+    depth: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of candidates from the first stage. "
+            f"[default: all; {DEFAULT_DEPTH} in collections of over {EXACT_UP_TO:,} documents]",
+            show_default=False,
+        ),
+    ] = _DEFAULTS.depth
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Compare every document; with --depth, after the candidates of the first stage."),
+    ] = _DEFAULTS.exact
+    rank: Rank = _DEFAULTS.rank
+    distance: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="The same as --rank.", autocompletion=complete_rank)
+    ] = _DEFAULTS.distance
+    gamma: Gamma = _DEFAULTS.gamma
+    max_distance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D", help="Leave out hits with a larger distance, or a larger total of a sum. [default: no limit]"
+        ),
+    ] = _DEFAULTS.max_distance
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Stop after SECONDS and report how far the result may be off. [default: no limit]"
+        ),
+    ] = _DEFAULTS.budget
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Only the best hit of each value of this field, label or metadata, such as the page of a chunk.",
+            autocompletion=complete_field,
+        ),
+    ] = _DEFAULTS.group_by
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChoices:
+    """How rankings are printed, and how much of each hit."""
+
+    PANEL: ClassVar = "Output"
+
+    explain: Annotated[bool, typer.Option("--explain", help="Show every word that moved.")] = False
+    full: Annotated[bool, typer.Option("--full", help="Show the whole text of each hit instead of an extract.")] = (
+        _DEFAULTS.full
+    )
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the hits, with their flows, as an HTML page.")
+    ] = None
+    format: Annotated[
+        Literal["text", "csv", "trec"],
+        typer.Option(help="csv: a table with a header; trec: the hits of --queries as a TREC run."),
+    ] = "text"
+    as_json: Json = False
+
+    @property
+    def explained(self) -> bool:
+        """Return whether the flows of hits are needed: text and pages show them in any case."""
+        return self.html is not None or (self.explain if self.as_json else self.format == "text")
+
+    def check(self) -> None:
+        """Raise UsageError for choices that do not go together, and an error for a page that cannot be written."""
+        from moverank.indexer.errors import UsageError
+
+        if self.as_json and self.format != "text":
+            raise UsageError(f"--format {self.format} goes without --json")
+        if self.html is not None:
+            from moverank.indexer.files.atomic_write import check_writable
+
+            check_writable(self.html)
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarOutputChoices(OutputChoices):
+    """The output choices of `similar`, whose queries cannot form a TREC run."""
+
+    format: TableFormat = "text"
+
+
+Server = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        envvar="MOVERANK_SERVER",
+        help="Search by a running `moverank serve`, in its collection of this name; $MOVERANK_TOKEN is its token.",
+        rich_help_panel=QueryChoices.PANEL,
+    ),
+]
 
 
 @app.command(
     epilog='Examples: `moverank search "mains plug gets hot"`  `moverank search --queries list.txt --json -k 3`  '
     '`moverank search "late train" --where label=travel --exact`  `moverank search --file notes.txt`'
 )
-def search(  # over 40 lines: most of them are its options
+@with_records
+def search(
     query: Annotated[str | None, typer.Argument(help="The text to search for.")] = None,
+    *,
     index: Index = DEFAULT_INDEX,
-    k: K = SEARCH_DEFAULTS.k,
-    depth: Depth = SEARCH_DEFAULTS.depth,
-    exact: Exact = SEARCH_DEFAULTS.exact,
-    rank: Rank = SEARCH_DEFAULTS.rank,
-    distance: Distance = SEARCH_DEFAULTS.distance,
-    gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
-    max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
-    budget: Budget = SEARCH_DEFAULTS.budget,
-    explain: Flows = False,
-    full: Full = False,
-    group_by: GroupBy = None,
-    html: HtmlPage = None,
     queries: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             help="Many queries: one a line, or JSONL records as `index` and `threads` read them; - is standard input.",
+            rich_help_panel=QueryChoices.PANEL,
         ),
     ] = None,
-    file: QueryFile = None,
-    thread: QueryThread = None,
-    query_vector: QueryVector = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        Literal["text", "csv", "trec"],
-        typer.Option("--format", help="csv: a table with a header; trec: the hits of --queries as a TREC run."),
-    ] = "text",
+    given: QueryChoices,
     server: Server = None,
-    as_json: Json = False,
+    ranked: RankingChoices,
+    output: OutputChoices,
 ) -> None:
     """Find the documents nearest to a text, a file or a thread."""
     from moverank.indexer.errors import UsageError
 
-    if sum(given is not None for given in (query, queries, file, thread)) != 1:
+    if sum(one is not None for one in (query, queries, given.file, given.thread)) != 1:
         raise UsageError("give one of these: a query, --file FILE, --thread FILE, or --queries FILE")
-    if format == "trec" and queries is None:
+    if output.format == "trec" and queries is None:
         raise UsageError("--format trec needs --queries")
-    output = _output(format, html, flows=explain, as_json=as_json)
-    options = SearchOptions(
-        k=k,
-        depth=depth,
-        exact=exact,
-        rank=rank,
-        distance=distance,
-        gamma=gamma,
-        where=where,
-        max_distance=max_distance,
-        budget=budget,
-        explained=output.explained,
-        full=full,
-        group_by=group_by,
-    )
-    if query_vector == "-" and "-" in (file, thread, queries):
+    options = _options(ranked, where, output)
+    if given.query_vector == "-" and "-" in (given.file, given.thread, queries):
         raise UsageError("standard input is either the query or its vector: write one of them to a file")
-    batch, single = _queries(query, queries, file, thread, query_vector)
+    batch, single = _queries(query, queries, given)
     with _opened(index, server, options) as collection:
         if single is not None:
-            ranking = collection.search(single, options, vector=_vector(query_vector))
+            ranking = collection.search(single, options, vector=given.vector())
             _print_ranking(_named(single), ranking, output, collection)
         else:
             rankings = collection.search_many([each.document for each in batch if not each.problem], options)
             named = [(each.id, each.text) for each in batch]
-            answers = _with_bad_lines(batch, rankings)
-            _print_rankings(named, answers, output, collection)
+            _print_rankings(named, _with_bad_lines(batch, rankings), output, collection)
 
 
 @app.command(epilog="Examples: `moverank similar thread-17`  `moverank similar thread-17 thread-18 --gamma 0.5 --json`")
+@with_records
 def similar(
     keys: Annotated[
         list[str], typer.Argument(help="Keys of documents in the collection.", autocompletion=complete_key)
     ],
+    *,
     index: Index = DEFAULT_INDEX,
-    k: K = SEARCH_DEFAULTS.k,
-    depth: Depth = SEARCH_DEFAULTS.depth,
-    exact: Exact = SEARCH_DEFAULTS.exact,
-    rank: Rank = SEARCH_DEFAULTS.rank,
-    distance: Distance = SEARCH_DEFAULTS.distance,
-    gamma: Gamma = SEARCH_DEFAULTS.gamma,
     where: Where = None,
-    max_distance: MaxDistance = SEARCH_DEFAULTS.max_distance,
-    budget: Budget = SEARCH_DEFAULTS.budget,
-    explain: Flows = False,
-    full: Full = False,
-    group_by: GroupBy = None,
-    html: HtmlPage = None,
-    format: TableFormat = "text",  # noqa: A002 - the option's name
     server: Server = None,
-    as_json: Json = False,
+    ranked: RankingChoices,
+    output: SimilarOutputChoices,
 ) -> None:
     """Find the documents nearest to one in the collection, which is excluded."""
-    output = _output(format, html, flows=explain, as_json=as_json)
-    options = SearchOptions(
-        k=k,
-        depth=depth,
-        exact=exact,
-        rank=rank,
-        distance=distance,
-        gamma=gamma,
-        where=where,
-        max_distance=max_distance,
-        budget=budget,
-        explained=output.explained,
-        full=full,
-        group_by=group_by,
-    )
+    options = _options(ranked, where, output)
     with _opened(index, server, options) as collection:
-        if len(keys) == 1 and not as_json:
+        if len(keys) == 1 and not output.as_json:
             _print_ranking(keys[0], collection.similar(keys[0], options), output, collection)
         else:
             rankings = collection.similar_many(keys, options)
@@ -177,6 +235,7 @@ def similar(
     epilog='Examples: `moverank explain "mains plug gets hot" thread-17`  `moverank explain thread-17 thread-18`  '
     "`moverank explain --thread new.jsonl thread-17 --html why.html`"
 )
+@with_records
 def explain(  # over 40 lines: most of them are its options
     query: Annotated[
         str,
@@ -195,44 +254,40 @@ def explain(  # over 40 lines: most of them are its options
             autocompletion=complete_key,
         ),
     ] = None,
+    *,
     index: Index = DEFAULT_INDEX,
     text: Annotated[
         bool, typer.Option("--text", help="The first argument is a text, even if it is also the key of a document.")
     ] = False,
-    file: QueryFile = None,
-    thread: QueryThread = None,
+    given: QueryChoices,
     rank: Rank = None,
     gamma: Gamma = None,
     why_not: Annotated[
         bool, typer.Option("--why-not", help="Show which bound excludes the document from the hits of a search.")
     ] = False,
-    k: Annotated[
-        int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")
-    ] = SEARCH_DEFAULTS.k,
+    k: Annotated[int, typer.Option("-k", min=1, help="With --why-not: number of hits of that search.")] = _DEFAULTS.k,
     depth: Annotated[
         int | None,
         typer.Option(min=1, help="With --why-not: number of candidates of that search. [default: all]"),
     ] = None,
-    query_vector: QueryVector = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the flows as an HTML page.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
-    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import why_not_object
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.terminal import explanation_view, print_view, why_not_view
+    from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
+    from moverank.indexer.shards.opening import open_index
 
-    first, key = _compared(query, key, file, thread, text=text)
+    first, key = _compared(query, key, given, text=text)
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
     with open_index(index) as collection:
         _prepare(collection, options)
         similar = first if isinstance(first, str) and not text and first in collection else None
         asked: dict[str, Any] = {"query": first} if similar is None else {"similar": similar}
-        if query_vector is not None:
-            asked["vector"] = _vector(query_vector)
+        if (vector := given.vector()) is not None:
+            asked["vector"] = vector
         with _key_or_text(first, similar):
             explanation = collection.explain(**asked, key=key, gamma=gamma, rank=rank)
         why = collection.why_not(**asked, key=key, options=options) if why_not else None
@@ -247,25 +302,23 @@ def explain(  # over 40 lines: most of them are its options
         print_view(why_not_view(why))
 
 
-def _compared(
-    query: str, key: str | None, file: str | None, thread: str | None, *, text: bool
-) -> "tuple[QueryText, str]":
+def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":
     """Return the two sides of `explain`: a text, a key or a document of a file, and a key. Raises UsageError."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.readers.queries import single_query
+    from moverank.indexer.reading.inputs.queries import single_query
 
-    if file is None and thread is None:
+    if given.file is None and given.thread is None:
         if key is None:
             raise UsageError("give two: a text or the key of a document, then the key of the document to compare with")
         return query, key
-    if key is not None or text or (file is not None and thread is not None):
+    if key is not None or text or (given.file is not None and given.thread is not None):
         raise UsageError("give one of these: a text or key, --file FILE or --thread FILE; then the key of a document")
-    return single_query(file, thread) or "", query
+    return single_query(given.file, given.thread) or "", query
 
 
 @contextmanager
 def _key_or_text(query: "QueryText", similar: str | None) -> Iterator[None]:
-    """Add to the error of a text without known words that it is no key either: it may be a mistyped one."""
+    """Extend the error for a text without known words: the text is no key either, but may be a mistyped one."""
     from moverank.rerank.errors import NoKnownWords
 
     try:
@@ -284,33 +337,27 @@ def _named(query: "QueryText") -> str:
     return next((" ".join(text.split())[:_NAME] for text in texts if text.strip()), "")
 
 
-def _queries(
-    text: str | None, queries: str | None, file: str | None, thread: str | None, query_vector: str | None
-) -> "tuple[list[BatchQuery], QueryText | None]":
+def _options(ranked: RankingChoices, where: list[str] | None, output: OutputChoices) -> SearchOptions:
+    """Return the options of a search, whose output is checked first."""
+    output.check()
+    return SearchOptions(**asdict(ranked), where=where, explained=output.explained, full=output.full)
+
+
+def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tuple[list[BatchQuery], QueryText | None]":
     """Return the queries of a file of many, and the single one, None if there are many."""
     if text is not None:
         return [], text
-    from moverank.indexer.readers.queries import read_batch, single_query
-    from moverank.indexer.readers.query_vectors import with_vectors
+    from moverank.indexer.reading.inputs.queries import read_batch, single_query, with_vectors
 
     batch = read_batch(queries) if queries is not None else []
-    if query_vector is not None and queries is not None:
-        batch = with_vectors(batch, query_vector)
-    return batch, single_query(file, thread)
-
-
-def _vector(query_vector: str | None) -> Iterable[float] | None:
-    """Return the vector of a single query in a file, if one is given."""
-    if query_vector is None:
-        return None
-    from moverank.indexer.readers.query_vectors import read_query_vector
-
-    return read_query_vector(query_vector)
+    if given.query_vector is not None and queries is not None:
+        batch = with_vectors(batch, given.query_vector)
+    return batch, single_query(given.file, given.thread)
 
 
 @contextmanager
 def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterator[_Searchable]":
-    """Open a collection, or that of the same name which a server has."""
+    """Open a collection, or a server's collection of the same name."""
     if server:
         from moverank.indexer.files.location import collection_name
         from moverank.indexer.server.client import RemoteCollection
@@ -318,7 +365,7 @@ def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterato
         name = None if index == DEFAULT_INDEX else collection_name(index)
         yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
-    from moverank.indexer.cluster.opening import open_index
+    from moverank.indexer.shards.opening import open_index
 
     with open_index(index) as collection:
         _prepare(collection, options)
@@ -326,8 +373,8 @@ def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterato
 
 
 def _prepare(collection: "Collection | Cluster", options: SearchOptions) -> None:
-    """Compute with a progress bar what the first search by some rankings needs."""
-    from moverank.indexer.formatters.progress_bars import Bars
+    """Compute the data that the first search by some rankings needs, with a progress bar."""
+    from moverank.indexer.formatters.progress import Bars
 
     with Bars() as bars:
         collection.prepare(options, progress=bars)
@@ -344,35 +391,8 @@ def _with_bad_lines(batch: "Sequence[BatchQuery]", rankings: "Iterator[Ranking]"
             yield next(rankings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Output:
-    """How rankings are printed: text, json, csv or trec, perhaps with all `flows`; `html`: the file of a page."""
-
-    format: str
-    html: Path | None
-    flows: bool
-
-    @property
-    def explained(self) -> bool:
-        """Return whether the flows of hits are needed: text and pages show them in any case."""
-        return self.format == "text" or self.html is not None or (self.flows and self.format == "json")
-
-
-def _output(chosen: str, html: Path | None, *, flows: bool, as_json: bool) -> _Output:
-    """Return the output that --format, --html, --explain and --json request; UsageError if they do not go together."""
-    from moverank.indexer.errors import UsageError
-
-    if as_json and chosen != "text":
-        raise UsageError(f"--format {chosen} goes without --json")
-    if html is not None:
-        from moverank.indexer.files.atomic_write import check_writable
-
-        check_writable(html)
-    return _Output("json" if as_json else chosen, html, flows)
-
-
 def _with_page(
-    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output, collection: "_Searchable"
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices, collection: "_Searchable"
 ) -> "Iterator[Ranking]":
     """Yield the rankings of queries (id, text or key) as they are printed, and write them as a page after the last."""
     if output.html is None:
@@ -384,31 +404,31 @@ def _with_page(
     answers = []
     for (id_, text), ranking in zip(queries, rankings, strict=True):
         answers.append((text or id_, ranking))
-        plain = output.format == "json" and not output.flows
+        plain = output.as_json and not output.explain
         yield replace(ranking, hits=tuple(replace(hit, flows=()) for hit in ranking.hits)) if plain else ranking
-    settings = getattr(collection, "settings", None)  # those of a server are not known here
+    settings = getattr(collection, "settings", None)  # a server's settings are not known here
     write_text(output.html, ranking_page(answers, settings.stop_words if settings else ()))
 
 
-def _print_ranking(name: str, ranking: "Ranking", output: _Output, collection: "_Searchable") -> None:
+def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices, collection: "_Searchable") -> None:
     """Print the ranking of a single query, which a page calls `name`."""
-    from moverank.indexer.formatters.output import print_hit_table, print_ranking
-    from moverank.indexer.progress import silent
+    from moverank.indexer.formatters.terminal import print_hit_table, print_ranking
+    from moverank.indexer.options import silent
 
     for shown in _with_page([("", name)], [ranking], output, collection):
         if output.format == "csv":
             print_hit_table([("", "")], [shown], several=False, progress=silent)
         else:
-            print_ranking(shown, shown.seconds, flows=output.flows, as_json=output.format == "json")
+            print_ranking(shown, shown.seconds, flows=output.explain, as_json=output.as_json)
 
 
 def _print_rankings(
-    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: _Output, collection: "_Searchable"
+    queries: Sequence[tuple[str, str]], rankings: "Iterable[Ranking]", output: OutputChoices, collection: "_Searchable"
 ) -> None:
     """Print the rankings of queries (id, text or key) as they are found; exit code 1 if one of them has a problem."""
-    from moverank.indexer.formatters.output import print_hit_table, print_rankings, print_run
-    from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.progress import silent
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_hit_table, print_rankings, print_run
+    from moverank.indexer.options import silent
 
     rankings = _with_page(queries, rankings, output, collection)
     # Rankings on the same terminal would be interleaved with the bar.
@@ -418,7 +438,6 @@ def _print_rankings(
         elif output.format == "csv":
             complete = print_hit_table(queries, rankings, several=True, progress=bars)
         else:
-            as_json = output.format == "json"
-            complete = print_rankings(queries, rankings, flows=output.flows, as_json=as_json, progress=bars)
+            complete = print_rankings(queries, rankings, flows=output.explain, as_json=output.as_json, progress=bars)
     if not complete:
         sys.exit(FAILED)

@@ -1,8 +1,9 @@
 """The command `serve`."""
 
+import logging
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,13 +31,11 @@ def serve(  # over 40 lines: most of them are its options
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen at; 0: any free one.")] = 8080,
     token_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The token that clients must send is in this file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Clients must send a token of this file, which has one on each line."),
     ] = None,
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="No token is needed, even if other machines can reach the server.")
-    ] = False,
-    open_ready: Annotated[
-        bool, typer.Option("--open-ready", help="Answer /ready without a token, as for a load balancer.")
     ] = False,
     open_metrics: Annotated[
         bool, typer.Option("--open-metrics", help="Answer /metrics without a token, as for Prometheus.")
@@ -49,6 +48,19 @@ def serve(  # over 40 lines: most of them are its options
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Another name of this server, as in URLs; repeatable.")
     ] = None,
+    allow_rank: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RANK", help="Allow a ranking that must be fitted to all documents first; repeatable."),
+    ] = None,
+    root_path: Annotated[
+        str, typer.Option(metavar="PREFIX", help="What a proxy puts in front of all paths, such as /moverank.")
+    ] = "",
+    proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS", help="A proxy, or a network of them, whose X-Forwarded-For names the client; repeatable."
+        ),
+    ] = None,
     reports: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Show what `evaluate` wrote there (--json, --csv) on a page of measurements."),
@@ -60,9 +72,11 @@ def serve(  # over 40 lines: most of them are its options
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="Pages of this web origin may use the server; repeatable."),
     ] = None,
+    log: Annotated[
+        Literal["text", "json"], typer.Option(help="The log on standard error: lines, or JSON objects.")
+    ] = "text",
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    from moverank.indexer.formatters.output import note
     from moverank.indexer.server.requirements import serve_with
 
     places = [*(_demo(context) if demo else []), *(index or [])]
@@ -77,15 +91,19 @@ def serve(  # over 40 lines: most of them are its options
             "read_only": read_only,
             "hosts": allow_host or (),
             "origins": cors or (),
-            "open_paths": [path for path, given in (("/ready", open_ready), ("/metrics", open_metrics)) if given],
+            "open_paths": ["/metrics"] if open_metrics else [],
+            "root_path": root_path,
+            "proxies": proxy or (),
             "reports": reports,
+            "rankings": allow_rank or (),
+            "log": log,
         },
-        lambda url: note(f"serving at {url}"),
+        lambda url: logging.getLogger("moverank").info("serving at %s", url),
     )
 
 
 def _demo(context: typer.Context) -> list[str]:
-    """Index the texts of the demo, unless they are, and return its collections as `NAME=DIR`."""
+    """Index the texts of the demo, unless they are indexed already, and return its collections as `NAME=DIR`."""
     from moverank.indexer.demo.steps import indexing, prepare
 
     directory, program = Path("moverank-demo"), context.find_root()

@@ -7,34 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moverank.indexer.commands import indexing, searching, upkeep
 from moverank.indexer.commands.failures import NOTHING_CHANGED, interruptible
-from moverank.indexer.commands.shared_options import (
-    CollectionGamma,
-    Embedding,
-    Faiss,
-    FirstStage,
-    FirstStageOption,
-    Json,
-    Normalize,
-    OwnRank,
-    StopWords,
-    TitleWeight,
-    TrustPickle,
-    Wait,
-    Weights,
-)
+from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.shared_options import SETTINGS, Json, SettingChoices, Wait
 
 if TYPE_CHECKING:
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.progress import Progress
+    from moverank.indexer.options import Progress
+    from moverank.indexer.shards.cluster import Cluster
 
 app = typer.Typer(help="A collection in shards, on one machine or several.", no_args_is_help=True)
-SAME = (indexing.index, indexing.threads, searching.search, searching.similar, searching.explain, upkeep.remove)
-"""Commands that take a file of shards as they take a collection."""
-
-for _command in SAME:
-    app.command()(_command)
 
 File = Annotated[
     Path,
@@ -48,7 +29,9 @@ _INTERRUPTED = "documents that were moved are in their new shards; `moverank sha
 
 
 @app.command(epilog="Example: `moverank shards create -i forum.toml --shards 4 --embedding glove.6B.300d.txt.gz`")
+@with_records
 def create(
+    *,
     file: File = DEFAULT_FILE,
     shards: Annotated[int, typer.Option(min=1, max=1000, help="Number of shards.")] = 2,
     place: Annotated[
@@ -62,33 +45,24 @@ def create(
         list[str] | None,
         typer.Option(metavar="ADDRESS", help="Machine in the Ray cluster of each place; repeatable."),
     ] = None,
-    embedding: Embedding = None,
-    normalize: Normalize = None,
-    weights: Weights = None,
-    gamma: CollectionGamma = None,
-    first_stage: FirstStage = None,
-    first_stage_option: FirstStageOption = None,
-    faiss: Faiss = None,
-    stop_words: StopWords = None,
-    title_weight: TitleWeight = None,
-    rank: OwnRank = None,
-    trust_pickle: TrustPickle = False,
+    settings: SettingChoices,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
     """Create empty shards with the same settings and word vectors, and the file that describes them."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards, typed_place
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.settings import Settings
+    from moverank.indexer.shards.cluster import Cluster
+    from moverank.indexer.shards.cluster_file import ClusterFile, new_shards, typed_place
 
-    encoder, words = (first_stage, first_stage_option, None), (stop_words, title_weight)
-    choices = indexing.settings_chosen(embedding, None, normalize, weights, gamma, encoder, faiss, words, rank)
+    choices = settings.chosen([name for name in SETTINGS if name not in ("train_options", "first_stage_in")])
     places = new_shards(file, shards, [typed_place(one) for one in place or ()], node or ())
     described = ClusterFile(file, places, address)
     with interruptible("there are no shards yet: remove their places"), Bars() as bars:
-        Cluster.create(described, Settings(**choices), trust_pickle=trust_pickle, wait=wait, progress=bars).close()
+        Cluster.create(
+            described, Settings(**choices), trust_pickle=settings.trust_pickle, wait=wait, progress=bars
+        ).close()
     if as_json:
         print_object({"file": str(file), "shards": list(described.names)})
     else:
@@ -98,9 +72,8 @@ def create(
 @app.command(epilog="Example: `moverank shards info -i forum.toml`")
 def info(file: File = DEFAULT_FILE, as_json: Json = False) -> None:
     """Show the shards, with their places, documents and processes, and sums of all."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.terminal import info_view, print_view, shards_view
+    from moverank.indexer.formatters.terminal import info_view, print_object, print_view, shards_view
+    from moverank.indexer.shards.cluster import Cluster
 
     with Cluster.open(file) as cluster:
         found = cluster.info()
@@ -123,7 +96,7 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a shard, and move the documents that belong there to it; searches go on."""
-    from moverank.indexer.cluster.cluster_file import ShardPlace, default_place, typed_place
+    from moverank.indexer.shards.cluster_file import ShardPlace, default_place, typed_place
 
     shard = ShardPlace(name, typed_place(place) if place else default_place(file, name), node)
     _move_documents(lambda cluster, bars: cluster.add_shard(shard, progress=bars), file, wait, as_json=as_json)
@@ -144,8 +117,8 @@ def move(
     wait: Wait = 0.0,
 ) -> None:
     """Let a shard be at another place, where a copy of it is; searches go on."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.cluster.cluster_file import ShardPlace, typed_place
+    from moverank.indexer.shards.cluster import Cluster
+    from moverank.indexer.shards.cluster_file import ShardPlace, typed_place
 
     with Cluster.open(file, wait=wait) as cluster, interruptible(NOTHING_CHANGED):
         cluster.move_shard(ShardPlace(name, typed_place(place), node))
@@ -161,7 +134,7 @@ def balance(file: File = DEFAULT_FILE, wait: Wait = 0.0, as_json: Json = False) 
 @app.command(epilog="Example: `moverank shards stop -i forum.toml`")
 def stop(file: File = DEFAULT_FILE) -> None:
     """End the processes of the shards in a running Ray cluster; the next command starts them again."""
-    from moverank.indexer.cluster.cluster import Cluster
+    from moverank.indexer.shards.cluster import Cluster
 
     with Cluster.open(file) as cluster:
         cluster.stop()
@@ -169,9 +142,9 @@ def stop(file: File = DEFAULT_FILE) -> None:
 
 def _move_documents(change: "Callable[[Cluster, Progress], int]", file: Path, wait: float, *, as_json: bool) -> None:
     """Print how many documents `change` moved."""
-    from moverank.indexer.cluster.cluster import Cluster
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.shards.cluster import Cluster
 
     began = perf_counter()
     with Cluster.open(file, wait=wait) as cluster, interruptible(_INTERRUPTED), Bars() as bars:

@@ -1,22 +1,15 @@
 """The command that finds the best ranking for a user's judgments: `tune`."""
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.evaluating import run_experiment
-from moverank.indexer.commands.shared_options import (
-    DEFAULT_INDEX,
-    Candidates,
-    Csv,
-    Index,
-    Json,
-    KeyPrefix,
-    QueryTexts,
-    WithoutSelf,
-)
+from moverank.indexer.commands.evaluating import QueryChoices, ResultChoices, run_experiment
+from moverank.indexer.commands.option_records import with_records
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index
 
 app = typer.Typer()
 
@@ -25,7 +18,9 @@ app = typer.Typer()
     epilog="Examples: `moverank tune -i forum --links PostLinks.xml --save`  "
     "`moverank tune -i docs.index --qrels qrels.tsv --queries queries.jsonl`"
 )
+@with_records
 def tune(  # over 40 lines: most of them are its options
+    *,
     index: Index = DEFAULT_INDEX,
     qrels: Annotated[
         str | None, typer.Option(metavar="FILE", help="TREC judgments, one a line: `query 0 document grade`.")
@@ -37,26 +32,21 @@ def tune(  # over 40 lines: most of them are its options
     links: Annotated[
         str | None, typer.Option(metavar="FILE", help="The PostLinks.xml of a Stack Exchange data dump.")
     ] = None,
-    queries: QueryTexts = None,
-    candidates: Candidates = None,
-    prefix: KeyPrefix = None,
     measure: Annotated[str, typer.Option(metavar="NAME", help="What to maximise, as in `evaluate retrieval`.")] = "map",
-    without_self: WithoutSelf = False,
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
     cutoff: Annotated[int, typer.Option(min=1, help="Number of documents that are ranked for a query.")] = 100,
     language: Annotated[
         str, typer.Option(metavar="LANGUAGE|none", help="Language of the stems to try, such as german.")
     ] = "english",
     save: Annotated[bool, typer.Option("--save", help="Store the result as the ranking of the collection.")] = False,
-    csv: Csv = None,
-    as_json: Json = False,
+    judged: QueryChoices,
+    result: ResultChoices,
 ) -> None:
     """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.evaluation.tuned_ranking import tune as find_ranking
-    from moverank.indexer.readers.judgments import read_qrels
-    from moverank.indexer.readers.relevant_pairs import read_pairs, read_post_links
-    from moverank.rerank.words.stems import LANGUAGES
+    from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
+    from moverank.rerank.words.tokenizer import LANGUAGES
 
     if language not in ("none", *LANGUAGES):
         raise UsageError(f"there are no stems for {language!r}: choose none, {', '.join(LANGUAGES)}")
@@ -70,14 +60,11 @@ def tune(  # over 40 lines: most of them are its options
         find_ranking,
         Path(index),
         read(path),
-        queries=queries,
-        candidates=candidates,
-        prefix=prefix,
         measure_name=measure,
-        without_self=without_self,
         folds=folds,
         cutoff=cutoff,
         language=None if language == "none" else language,
         save=save,
+        **asdict(judged),
     )
-    run_experiment(experiment, csv, as_json=as_json)
+    run_experiment(experiment, result)

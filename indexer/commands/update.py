@@ -5,23 +5,23 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
-from moverank.indexer.files.location import is_cluster
-from moverank.indexer.indexing.counting_ahead import CountAhead
-from moverank.indexer.progress import Progress
-from moverank.indexer.readers.origins import Origins
-from moverank.indexer.readers.reading_process import Read, read_ahead
-from moverank.indexer.readers.vectors_by_key import VectorsByKey
+from moverank.indexer.options import Progress
+from moverank.indexer.reading.finding.origins import Origins
+from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
+from moverank.indexer.reading.reading import Read
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.first_stage import FLAT
-from moverank.indexer.snapshot.index_choice import AUTO
-from moverank.indexer.snapshot.loaded_ahead import STEPS
+from moverank.indexer.shards.opening import open_index
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT
+
+if TYPE_CHECKING:
+    from moverank.indexer.shards.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Updated:
         return self.refused or self.changes.kept > 0 or self.changes.rejected > self.changes.documents
 
     def sentences(self) -> Iterator[str]:
-        """Yield the notes, last that most records were rejected, if they were."""
+        """Yield the notes; the last one reports that most records were rejected, if so."""
         yield from self.notes
         changes = self.changes
         if changes.documents and changes.rejected > changes.documents:
@@ -82,22 +82,17 @@ def update(
     wait: float = 0.0,
     progress: Progress,
 ) -> Updated:
-    """Update the collection in the directory `path` with the records that `read` returns for `sources`.
+    """Update the collection, or its shards, at `path` with the records that `read` returns for `sources`.
 
-    `choices`: settings given by the user. `defaults`: other settings of a new collection. `vectors`: those of documents
-    that the records do not have. `trust_pickle` and `wait`: as
-    in `Collection.create`. `strict`, `rejected`, `changed` and `progress`: as in `Collection.index`. A missing
-    file is reported before vectors are imported. A new collection that stays empty is removed again, so that the next
-    run can choose other settings.
+    `choices`: settings given by the user. `defaults`: other settings of a new collection. `vectors`: vectors of
+    documents whose records have none. `trust_pickle` and `wait`: as in `Collection.create`. `strict`, `rejected`,
+    `changed` and `progress`: as in `Collection.index`. A missing file is reported before vectors are imported. A new
+    collection that stays empty is removed again, so that the next run can choose other settings.
     """
-    if is_cluster(path):
-        return _update_shards(path, read, sources, choices, vectors, strict, rejected, changed, wait, progress)
     existing = _existing(path, wait)
     with nullcontext() if existing is None else existing:
         origins = sources.origins(_known_sources(existing))
-        new = existing is None and not sources.dry_run
-        counting = CountAhead(STEPS if new else ())
-        records: Iterable[Document | Rejection] = read_ahead(read, origins, progress, counting, at_once=new)
+        records = read(origins=origins, progress=progress)
         if vectors:
             records = vectors.attached(records)
         if sources.dry_run and existing is None:
@@ -112,76 +107,50 @@ def update(
 
 
 def _updated(
-    collection: Collection, records: Iterable[Document | Rejection], vectors: VectorsByKey | None, **options: Any
+    collection: "Collection | Cluster",
+    records: Iterable[Document | Rejection],
+    vectors: VectorsByKey | None,
+    **options: Any,
 ) -> Updated:
     """Update an open collection with the `options` of `Collection.index`."""
-    refusal: tuple[str, ...] = ()
-    source, factory, began = collection.settings.embedding, _index_factory(collection), perf_counter()
-    words = len(collection.embedding.words) if collection.has_vectors else 0
+    notes_after = _notes_after(collection) if isinstance(collection, Collection) else lambda _, given: given
+    began = perf_counter()
     try:
         with committing(collection):
             changes = collection.index(records, **options)
     except PruneRefused as error:
-        changes, refusal = error.changes, (str(error),)
+        return Updated(error.changes, perf_counter() - began, (str(error),), refused=True)
     seconds = perf_counter() - began
-    notes: tuple[str, ...] = refusal
-    if not (refusal or options["dry_run"]):
-        notes = (
-            *notes_of_run(collection, source, words, changes),
-            *(vectors.notes() if vectors else ()),
-            *given_vectors_notes(collection),
-            *_index_note(collection, factory),
-        )
-    return Updated(changes, seconds, notes, refused=bool(refusal))
+    notes = () if options["dry_run"] else notes_after(changes, vectors.notes() if vectors else ())
+    return Updated(changes, seconds, tuple(notes))
 
 
-def _existing(path: Path, wait: float) -> Collection | None:
+def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], Iterable[str]]:
+    """Return a function of a run's changes that returns its notes, those on given vectors among them."""
+    source, factory = collection.settings.embedding, _index_factory(collection)
+    words = len(collection.embedding.words) if collection.has_vectors else 0
+
+    def notes(changes: Changes, given: Iterable[str]) -> Iterator[str]:
+        yield from notes_of_run(collection, source, words, changes)
+        yield from given
+        yield from given_vectors_notes(collection)
+        yield from _index_note(collection, factory)
+
+    return notes
+
+
+def _existing(path: Path, wait: float) -> "Collection | Cluster | None":
     """Open a collection; None if it does not exist."""
     try:
-        return Collection.open(path, wait=wait)
+        return open_index(path, wait=wait)
     except NoCollection:
         return None
 
 
-def _known_sources(collection: Collection | None) -> list[NamedSource]:
+def _known_sources(collection: "Collection | Cluster | None") -> list[NamedSource]:
     """Return the sources of a collection, none if it does not exist."""
     stored = [] if collection is None else collection.sources()
     return [one.source for one in stored if one.source is not None]
-
-
-def _update_shards(
-    path: Path,
-    read: Read,
-    sources: RunSources,
-    choices: Mapping[str, Any],
-    vectors: VectorsByKey | None,
-    strict: bool,
-    rejected: Callable[[Rejection], None],
-    changed: Callable[[str, str], None],
-    wait: float,
-    progress: Progress,
-) -> Updated:
-    """Update the collection in shards that the file at `path` describes; see `update`."""
-    from moverank.indexer.cluster.cluster import Cluster
-
-    notes: tuple[str, ...] = ()
-    refused = False
-    with Cluster.open(path, wait=wait) as cluster:
-        if choices and not sources.dry_run:
-            cluster.change_settings(**choices)
-        origins = sources.origins(stored.source for stored in cluster.sources() if stored.source)
-        records, began = read_ahead(read, origins, progress), perf_counter()
-        callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
-        how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
-        try:
-            with committing(cluster):
-                changes = cluster.index(
-                    records, vectors=vectors, scope=origins.scope, strict=strict, **how, **callbacks
-                )
-            notes = tuple(vectors.notes()) if vectors and not sources.dry_run else ()
-        except PruneRefused as error:
-            changes, notes, refused = error.changes, (str(error),), True
-    return Updated(changes, perf_counter() - began, notes, refused=refused)
 
 
 def _preview(

@@ -13,11 +13,11 @@ from moverank.indexer.commands.shared_options import (
     DEFAULT_INDEX,
     Index,
     Json,
-    Normalize,
-    TrainOption,
+    Setting,
     TrustPickle,
     Wait,
     Where,
+    chosen_settings,
 )
 
 app = typer.Typer()
@@ -46,10 +46,10 @@ def remove(
     as_json: Json = False,
 ) -> None:
     """Remove documents by key, or those of --source that pass --where; if any key is unknown, nothing is removed."""
-    from moverank.indexer.cluster.opening import open_index
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.output import print_changes, print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_changes, print_object
+    from moverank.indexer.shards.opening import open_index
 
     if bool(keys) == bool(where or source):
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
@@ -81,8 +81,7 @@ def refit(
             help="Replace the word vectors: by those of a file, a model of gensim's downloader, or trained ones.",
         ),
     ] = None,
-    train_option: TrainOption = None,
-    normalize: Normalize = None,
+    setting: Setting = None,
     trust_pickle: TrustPickle = False,
     wait: Wait = 0.0,
     as_json: Json = False,
@@ -93,25 +92,19 @@ def refit(
     """
     from moverank.indexer.collection import Collection
     from moverank.indexer.commands.vector_notes import coverage_notes
-    from moverank.indexer.formatters.change_lines import refit_lines
-    from moverank.indexer.formatters.output import note, print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.sentences import refit_lines
+    from moverank.indexer.formatters.terminal import note, print_object
 
     began, changed = perf_counter(), vectors or embedding is not None
+    settings = chosen_settings(setting, ("train_options", "normalize"))
     with (
         Collection.open(index, wait=wait) as collection,
         interruptible(NOTHING_CHANGED),
         committing(collection),
         Bars() as bars,
     ):
-        collection.refit(
-            embedding=embedding,
-            vectors=vectors,
-            train_options=train_option,
-            normalize=normalize,
-            trust_pickle=trust_pickle,
-            progress=bars,
-        )
+        collection.refit(embedding=embedding, vectors=vectors, trust_pickle=trust_pickle, progress=bars, **settings)
         info = collection.info()
     for sentence in coverage_notes(collection, info["coverage"], trained_now=changed) if changed else ():
         note(sentence)
@@ -131,9 +124,9 @@ def info(
     as_json: Json = False,
 ) -> None:
     """Show sizes, settings and revision."""
-    from moverank.indexer.cluster.opening import index_info, open_index
     from moverank.indexer.formatters.json_objects import sources_object
-    from moverank.indexer.formatters.output import print_object
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.shards.opening import index_info, open_index
 
     if source:
         with open_index(index) as collection:
@@ -156,8 +149,8 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Verify the database, the word vectors, and that all derived files agree with them."""
-    from moverank.indexer.formatters.output import print_check
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_check
     from moverank.indexer.maintenance.check import check as check_collection
     from moverank.indexer.maintenance.repair import repair as repair_collection
 
@@ -176,8 +169,8 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy one consistent state of the collection, even while other processes write to it."""
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.progress_bars import Bars
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_object
     from moverank.indexer.maintenance.backup import backup as copy
 
     with interruptible("there is no backup"), Bars() as bars:
@@ -197,9 +190,9 @@ def copy(
 ) -> None:
     """Copy one consistent state of a collection to a directory or into a database: both kinds answer alike."""
     from moverank.indexer.files.location import collection_directory, shown
-    from moverank.indexer.formatters.output import print_object
-    from moverank.indexer.formatters.progress_bars import Bars
-    from moverank.indexer.maintenance.copying import copy as copy_collection
+    from moverank.indexer.formatters.progress import Bars
+    from moverank.indexer.formatters.terminal import print_object
+    from moverank.indexer.maintenance.backup import copy as copy_collection
 
     with interruptible("there is no copy"), Bars() as bars:
         revision = copy_collection(source, target, wait=wait, progress=bars)

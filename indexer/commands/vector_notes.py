@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from moverank.indexer.documents import Changes
 
 _SAMPLE, _BEGINNING = 100, 2000
-"""How many texts are looked at for their script, and characters of each."""
+"""Number of texts whose script is determined, and of characters of each."""
 
 _FIRST_WORDS = 20_000
-"""How many words of a vector file are looked at for capitals; they are sorted by frequency."""
+"""Number of first words of a vector file that are searched for capitals; the file is sorted by frequency."""
 
 _MANY = 0.2
-"""From which share it is reported."""
+"""Share of such letters, or of words with capitals, from which a note is printed."""
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
@@ -44,9 +44,9 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
 
 def coverage_notes(collection: "Collection", coverage: float | None, *, trained_now: bool) -> Iterator[str]:
     """Report a `coverage` that is too low, with the remedy; `trained_now`: the vectors have just been trained."""
-    from moverank.indexer.formatters.percentage import percentage
+    from moverank.indexer.formatters.sentences import percentage
+    from moverank.indexer.indexing.coverage import LOW
     from moverank.indexer.settings import default_rank
-    from moverank.indexer.snapshot.coverage import LOW
     from moverank.rerank.ranking import AUTO_RANK
 
     if coverage is None or coverage >= LOW:
@@ -68,7 +68,7 @@ def _notes_of_texts(collection: "Collection") -> Iterator[str]:
     """Report texts without spaces between words: each run of letters counts as one word there."""
     from itertools import islice
 
-    from moverank.indexer.formatters.percentage import percentage
+    from moverank.indexer.formatters.sentences import percentage
 
     with collection.reading() as reader:
         some = reader.texts(list(islice(reader.ids(), _SAMPLE)))
@@ -115,7 +115,7 @@ def given_vectors_notes(collection: "Collection") -> Iterator[str]:
 
 
 def _training_notes(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
-    from moverank.indexer.indexing.train_vectors import FEW_TEXTS
+    from moverank.indexer.indexing.training import FEW_TEXTS
     from moverank.indexer.settings import AUTO_EMBEDDING
 
     if changes.documents and collection.has_vectors and collection.settings.embedding == AUTO_EMBEDDING:
@@ -145,7 +145,7 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
 def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     """Return how to get word vectors that fit the texts."""
     from moverank.indexer.files.location import shown
-    from moverank.indexer.indexing.settings_check import TRAINED
+    from moverank.indexer.indexing.creation import TRAINED
 
     refit = f"`moverank refit -i {quote(shown(collection.path))} "
     if collection.settings.embedding in TRAINED and not trained_now:

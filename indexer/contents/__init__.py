@@ -1,1 +1,1 @@
-"""What a collection holds: documents by key, in order, and by filter; each reading sees one consistent state."""
+"""The documents of a collection by key, in order, and by filter; each reading sees one consistent state."""

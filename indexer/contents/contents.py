@@ -1,41 +1,80 @@
-"""The documents of one state of a collection that pass a filter, read in batches."""
+"""The documents of a collection by key, in order, and by filter, read in batches from one state.
+
+A list of documents without their texts needs neither numpy nor filters, which are imported where they are used.
+"""
 
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from struct import unpack
 
 from moverank.indexer.arguments import text
-from moverank.indexer.contents.description import Description, describe
-from moverank.indexer.contents.listing import Listing
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Document, Origin
 from moverank.indexer.errors import UnknownKey
-from moverank.indexer.filters import matching_ids, why_none_passes
-from moverank.indexer.indexing.stored_form import restored
 from moverank.indexer.options import Where
-from moverank.indexer.store import Reader, StoredDocument
+from moverank.indexer.store import Entry, Reader, StoredDocument
 
-_KEYS = 5000
+_BATCH, _KEYS = 200, 5000  # documents, some of which may be threads of thousands of posts, and keys
 
 
-class Contents(Listing):
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A document, the revision that last changed it, the number of its different words, and its unknown words.
+
+    Stop words are not counted. A document all of whose words are unknown is never compared by a distance. `origin` is
+    the place where it was read last, None if unknown.
+    """
+
+    document: Document
+    revision: int
+    words: int
+    unknown_words: tuple[str, ...]
+    origin: Origin | None
+
+
+def _restored(found: StoredDocument) -> Document:
+    from moverank.indexer.indexing.stored_form import restored
+
+    return restored(found)
+
+
+class Contents:
     """The documents that `reader` sees and that pass the filter `where`, in the order in which they were first added.
 
     Only their ids are held in memory. All methods but `get` and `describe` raise UsageError for an invalid filter.
-    Documents in other shards have the fields `elsewhere`.
+    `elsewhere` are fields of documents in other shards.
     """
 
     def __init__(self, reader: Reader, where: Where | None = None, elsewhere: Iterable[str] = ()) -> None:
-        super().__init__(reader)
         self._reader, self._where, self._elsewhere = reader, where, elsewhere
 
     def why_empty(self) -> str | None:
         """Return why no document passes the filter; None if any does, or there is no filter."""
-        return None if len(self) or not self._where else why_none_passes(self._reader, self._where, self._elsewhere)
+        if len(self) or not self._where:
+            return None
+        from moverank.indexer.filters import why_none_passes
+
+        return why_none_passes(self._reader, self._where, self._elsewhere)
+
+    @property
+    def total(self) -> int:
+        """Return the number of all documents."""
+        return self._reader.document_count()
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self._ids)
+
+    def entries(self, limit: int | None = None, first: int = 0) -> Iterator[Entry]:
+        """Iterate over `limit` documents, None for all, after the `first` ones, without their texts."""
+        for ids in self._batches(_BATCH, limit, first):
+            yield from self._reader.entries(ids)
 
     def documents(self) -> Iterator[Document]:
         """Iterate over the documents."""
-        for ids in self._batches():
-            yield from map(restored, self._reader.documents(ids))
+        for ids in self._batches(_BATCH):
+            yield from map(_restored, self._reader.documents(ids))
 
     def keys(self) -> Iterator[str]:
         """Iterate over the keys."""
@@ -44,11 +83,16 @@ class Contents(Listing):
             yield from (keys[id_] for id_ in ids)
 
     def describe(self, key: str) -> Description:
-        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
+        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key.
+
+        Unknown words are in alphabetical order.
+        """
         found = self._found(key)
         if found is None:
             raise UnknownKey(f"the collection has no document with the key {key!r}")
-        return describe(self._reader, found)
+        words = {id_ for part in found.parts for id_ in unpack(f"<{len(part.words) // 4}i", part.words)}
+        unknown, origins = self._reader.unknown_words([found.id]), self._reader.origins([found.id])
+        return Description(_restored(found), found.revision, len(words), unknown[found.id], origins.get(found.id))
 
     def has(self, key: str) -> bool:
         """Return whether there is a document with a key, whether it passes the filter or not."""
@@ -57,7 +101,7 @@ class Contents(Listing):
     def get(self, key: str) -> Document | None:
         """Return the document with a key, whether it passes the filter or not; None if there is none."""
         found = self._found(key)
-        return None if found is None else restored(found)
+        return None if found is None else _restored(found)
 
     def _found(self, key: str) -> StoredDocument | None:
         known = self._reader.known([text("a key", key)])
@@ -65,4 +109,12 @@ class Contents(Listing):
 
     @cached_property
     def _ids(self) -> "array[int]":
+        if self._where is None:
+            return array("q", self._reader.ids())
+        from moverank.indexer.filters import matching_ids
+
         return array("q", matching_ids(self._reader, self._where, self._elsewhere).tobytes())
+
+    def _batches(self, size: int, limit: int | None = None, first: int = 0) -> Iterator[list[int]]:
+        ids = self._ids[first : None if limit is None else first + limit]
+        return (ids[start : start + size].tolist() for start in range(0, len(ids), size))

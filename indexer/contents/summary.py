@@ -1,22 +1,26 @@
-"""The summary of a collection: what `moverank info` shows."""
+"""The summary of a collection, which `moverank info` shows, and its documents as a container."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
+from moverank.indexer.contents.contents import Contents
+from moverank.indexer.documents import Document
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_names
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
+from moverank.indexer.options import Where
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import read_coverage
-from moverank.indexer.snapshot.snapshot_layout import META
-from moverank.indexer.snapshot.snapshot_meta import derived_from, newest_of, valid_for
-from moverank.indexer.store.size_reader import SizeReader
-from moverank.indexer.vectors.manifest import check_files, read_manifest
+from moverank.indexer.snapshot.snapshot_layout import META, derived_from, newest_of, valid_for
+from moverank.indexer.store import Reader
+from moverank.indexer.vectors.manifest import FINGERPRINT, check_files, read_manifest, vectors_folder
 
 
 def summary(
-    reader: SizeReader,
+    reader: Reader,
     directory: Path,
     settings: Settings,
     vectors: tuple[int, int],
@@ -26,7 +30,7 @@ def summary(
     """Return sizes, revision and settings by name.
 
     `reader`, `directory` and `settings` are the collection's, `vectors` the number of its word vectors and their
-    dimension, `coverage` the share of running words that have one. `in_use` says what the first stage uses.
+    dimension, `coverage` the share of running words with a vector. `in_use` describes the first stage's index.
     """
     count, dim = vectors
     sizes = {
@@ -48,8 +52,8 @@ def summary(
     return sizes | choices | in_use
 
 
-def stored_summary(reader: SizeReader, directory: Path) -> dict[str, Any] | None:
-    """Return the summary of a collection in a SQLite file from what is stored about it, without reading any array.
+def stored_summary(reader: Reader, directory: Path) -> dict[str, Any] | None:
+    """Return the summary of a collection in a SQLite file from stored values alone, without reading any array.
 
     None unless there are word vectors, and the coverage of this state is cached.
     """
@@ -63,7 +67,7 @@ def stored_summary(reader: SizeReader, directory: Path) -> dict[str, Any] | None
         manifest = read_manifest(folder)
         check_files(folder, manifest)
     except (VectorsError, DamagedFile, OSError, KeyError):
-        return None  # opening the collection has the error
+        return None  # opening the collection raises the error
     if manifest["fingerprint"] != fingerprint:
         return None
     settings = Settings.restored(stored)
@@ -73,7 +77,7 @@ def stored_summary(reader: SizeReader, directory: Path) -> dict[str, Any] | None
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file in bytes, 0 of a folder, and of a file that another process has removed by now."""
+    """Return the size of a file in bytes; 0 for a folder, and for a file that another process has just removed."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -82,6 +86,44 @@ def _size(path: Path) -> int:
 
 
 def _factory(path: Path, meta: dict[str, Any]) -> str:
-    """Return the factory string of a snapshot's index; DamagedFile if files are missing or of another size."""
+    """Return the factory string of a snapshot's index; DamagedFile if files are missing or have another size."""
     check_names(path, meta["files"], META)
     return str(meta["factory"])
+
+
+class StoredDocuments(ABC):
+    """The container methods of `Collection`: its documents in order, and `in`, `get` and `keys` by their keys.
+
+    Every call sees the last committed state, and every iteration one state from its beginning to its end, also while
+    another process writes. Documents are read in batches.
+    """
+
+    @abstractmethod
+    def contents(self, where: Where | None = None) -> AbstractContextManager[Contents]:
+        """Open one state of the documents that pass a filter, as in `SearchOptions.where`."""
+
+    def documents(self, where: Where | None = None) -> Iterator[Document]:
+        """Iterate over the documents that pass a filter, in the order in which they were first added."""
+        with self.contents(where) as contents:
+            yield from contents.documents()
+
+    def keys(self, where: Where | None = None) -> Iterator[str]:
+        """Iterate over the keys of the documents that pass a filter, in the same order."""
+        with self.contents(where) as contents:
+            yield from contents.keys()
+
+    def get(self, key: str) -> Document | None:
+        """Return the document with a key, None if there is none."""
+        with self.contents() as contents:
+            return contents.get(key)
+
+    def __iter__(self) -> Iterator[Document]:
+        return self.documents()
+
+    def __len__(self) -> int:
+        with self.contents() as contents:
+            return contents.total
+
+    def __contains__(self, key: object) -> bool:
+        with self.contents() as contents:
+            return isinstance(key, str) and contents.has(key)

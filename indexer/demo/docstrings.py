@@ -25,9 +25,9 @@ def docstring_documents(library: Path | None = None) -> Iterator[Document]:
 
     The source files are parsed in the order of their names, not imported. The key is the dotted name
     (`urllib.parse.urljoin`), the title the signature, which is only shown, the text the docstring, the label the
-    top-level package, and the metadata's `kind` one of module, class, function and method. Of several definitions of a
-    name the first is read; unreadable and invalid files are skipped. If Python was installed without its source files,
-    there are no documents.
+    top-level package, and the metadata's `kind` one of module, class, function and method. Only the first definition of
+    a name is read; unreadable and invalid files are skipped. If Python was installed without its source files, there
+    are no documents.
     """
     root = Path(sysconfig.get_path("stdlib")) if library is None else library
     seen: set[str] = set()

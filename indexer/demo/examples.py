@@ -9,10 +9,7 @@ from typing import Literal, NamedTuple
 
 DOCSTRING_TRAINING = ("dim=100",)
 THREAD_TRAINING = ("dim=25",)
-"""As many dimensions of LSI as the threads have topics, about, so that each topic gets a direction."""
-
-THREAD_GAMMA = 0.75
-"""Sensitivity to rank of the threads' collection, as in Trapp et al. 2017, section 5."""
+"""Options for LSI with about as many dimensions as the threads have topics, so that each topic gets a direction."""
 
 
 class Example(NamedTuple):

@@ -66,8 +66,8 @@ def indexing(directory: Path) -> Iterator[tuple[list[str], str, Path]]:
 
 
 def _index_arguments(command: str, directory: Path, name: str, training: tuple[str, ...]) -> list[str]:
-    options = [argument for option in training for argument in ("--train-option", option)]
-    options += ["--title-weight", "1"] if command == "threads" else []  # the examples are about posts
+    options = ["--setting", f"train_options={','.join(training)}"]
+    options += ["--setting", "title_weight=1"] if command == "threads" else []  # the examples are about posts
     source, target = str(directory / f"{name}.jsonl"), str(directory / f"{name}.index")
     return [command, source, "-i", target, "--embedding", "lsi", *options]
 

@@ -1,5 +1,9 @@
-"""`evaluate bounds`: the tightness of each bound, and the loss by ranking with it, or among fewer candidates."""
+"""`evaluate bounds`: the tightness of each bound, and the loss from ranking by it, or among fewer candidates.
 
+`note_workload` reports the number of distances before an experiment starts.
+"""
+
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.distance_ranker import DistanceRanker
-from moverank.indexer.evaluation.result_table import Table, Value
-from moverank.indexer.progress import Progress
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.rerank.distance.every_bound import every_bound
+from moverank.indexer.evaluation.distances import RowCache
+from moverank.indexer.evaluation.method import Figure, Method, Table
+from moverank.indexer.evaluation.trial import Trial
+from moverank.indexer.options import Progress
+from moverank.indexer.ranking_spec import own_ranking
+from moverank.indexer.reranking.texts import Texts
+from moverank.rerank.distance.bounds import every_bound
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.evaluation.knn import error_rate
+from moverank.rerank.evaluation.knn import FIT_SHARE, Split, error_rate
 from moverank.rerank.evaluation.tightness import BOUNDS, kept_neighbours, prefetched, tightness
 from moverank.rerank.runtime.threads import single_threaded_blas
 
 K = 10
-"""Number of nearest neighbours by which bounds are compared."""
+"""Number of nearest neighbours that compare the bounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +40,7 @@ class BoundSample:
 
 
 def sample_bounds(
-    texts: Texts, count: int, gamma: float, cache: DistanceCache, progress: Progress, seed: int = 0
+    texts: Texts, count: int, gamma: float, cache: RowCache, progress: Progress, seed: int = 0
 ) -> BoundSample:
     """Compute all distances and bounds of a random sample of the documents that have a bag.
 
@@ -47,8 +52,8 @@ def sample_bounds(
         raise UsageError(f"bounds are compared over more than {K} documents with a known word: there are {len(rows)}")
     pool = texts.take(rows)
     sample = np.sort(np.random.default_rng(seed).permutation(len(pool))[:count])
-    ranker = DistanceRanker("pwmd" if gamma else "wmd", pool, gamma, None, cache)
-    exact = np.array(list(ranker.distances(pool.take(sample), progress)))
+    trial = Trial(pool, pool.take(sample), sample, cache, progress)
+    exact = trial.distances(own_ranking("", gamma, "tf"), trial.queries)
     bounds: dict[str, list[NDArray[np.float64]]] = {name: [] for name in BOUNDS}
     vectors = texts.vocabulary.vectors
     for done, row in enumerate(sample.tolist(), start=1):
@@ -69,10 +74,10 @@ def bounds_table(texts: Texts, sample: BoundSample, gamma: float) -> Table:
 
     `texts` are all documents, `sample` their bounds at `gamma`.
     """
-    rows: list[dict[str, Value]] = []
+    rows: list[dict[str, Figure]] = []
     true = _first(sample.exact, K)
     for name, table in [*sample.bounds.items(), ("wmd", sample.exact)]:
-        row: dict[str, Value] = {"bound": name, "tightness": tightness(table, sample.exact)}
+        row: dict[str, Figure] = {"bound": name, "tightness": tightness(table, sample.exact)}
         row |= {f"true {K} in {m}": kept_neighbours(_first(table, m), true) for m in (K, 10 * K)}
         rows.append(row | _vote_error(texts, sample, _first(table, K)))
     facts = {"documents": sample.exact.shape[1], "queries": len(sample.rows), "gamma": gamma}
@@ -83,10 +88,10 @@ def bounds_table(texts: Texts, sample: BoundSample, gamma: float) -> Table:
 def depth_table(texts: Texts, sample: BoundSample, depths: Sequence[int]) -> Table:
     """Return the recall of prefetch and prune with m candidates by WCD, and how many distances it computes.
 
-    `texts` are all documents, `sample` their bounds, and `depths` the values of m, besides all documents.
+    `texts` are all documents, `sample` their bounds, and `depths` the values of m; a last row has all documents.
     """
     n = sample.exact.shape[1]
-    rows: list[dict[str, Value]] = []
+    rows: list[dict[str, Figure]] = []
     true = _first(sample.exact, K)
     for m in sorted({min(depth, n - 1) for depth in [*depths, n]}):
         nearest = np.full((len(sample.rows), K), -1, np.int64)
@@ -96,7 +101,7 @@ def depth_table(texts: Texts, sample: BoundSample, depths: Sequence[int]) -> Tab
             found, count = prefetched(wcd, rwmd, sample.exact[query], m, K)
             nearest[query, : len(found)] = found
             solved.append(count)
-        row: dict[str, Value] = {"m": m, "recall": kept_neighbours(nearest, true), "solved": float(np.mean(solved))}
+        row: dict[str, Figure] = {"m": m, "recall": kept_neighbours(nearest, true), "solved": float(np.mean(solved))}
         rows.append(row | _vote_error(texts, sample, nearest))
     facts = {"documents": n, "queries": len(sample.rows), "k": K}
     return Table("prefetch and prune", tuple(rows), facts, higher=("recall",), lower=("error",))
@@ -107,8 +112,8 @@ def _first(distances: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     return np.argsort(distances, axis=1, kind="stable")[:, : min(k, distances.shape[1] - 1)]
 
 
-def _vote_error(texts: Texts, sample: BoundSample, nearest: NDArray[np.int64]) -> dict[str, Value]:
-    """Return the leave-one-out error of the nearest (q, k), if all documents have a label."""
+def _vote_error(texts: Texts, sample: BoundSample, nearest: NDArray[np.int64]) -> dict[str, Figure]:
+    """Return the leave-one-out error by the `nearest` documents (q, k), if all documents have a label."""
     if not texts.labels or None in texts.labels:
         return {}
     rows, _ = texts.bags(0.0, None)
@@ -116,3 +121,28 @@ def _vote_error(texts: Texts, sample: BoundSample, nearest: NDArray[np.int64]) -
     labels = np.array([names.index(label) for label in texts.labels if label is not None])
     votes = np.where(nearest >= 0, labels[rows][nearest], -1)
     return {"error": error_rate(votes, labels[sample.rows], nearest.shape[1], len(names))}
+
+
+LONG_EXPERIMENT = 500_000
+"""Number of distances that take a minute or more, although bounds exclude most of them."""
+
+_log = logging.getLogger("moverank")
+
+
+def note_workload(methods: Sequence[Method], pairs: int, described: str) -> None:
+    """Report the number of `pairs` of a query and a document, `described` in words, if ranking all of them takes long.
+
+    Only distances with transport count, most of which bounds exclude. Distances for mutual proximity are reported where
+    they are computed.
+    """
+    count = sum(bool(method.ranking and method.ranking.has_transport) for method in methods)
+    if count * pairs >= LONG_EXPERIMENT:
+        by = f"by each of {count} methods" if count > 1 else "by one method"
+        _log.warning("%s distances %s (%s): bounds exclude most of them", f"{pairs:,}", by, described)
+
+
+def pairs_of(splits: Sequence[Split], k: int | None) -> int:
+    """Return the number of pairs of a test and a training document; without `k`, also of the pairs that choose it."""
+    pairs = sum(len(split.test) * len(split.train) for split in splits)
+    share = 0.0 if k else FIT_SHARE * (1 - FIT_SHARE)
+    return pairs + round(sum(share * len(split.train) ** 2 for split in splits))

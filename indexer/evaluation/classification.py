@@ -1,8 +1,12 @@
-"""`evaluate knn`: how often each method's nearest neighbours predict the wrong label of a document."""
+"""`evaluate knn`: how often each method's nearest neighbours predict the wrong label of a document.
+
+`evaluate multilabel`: how well neighbours predict several labels of a document, leave-one-out (Trapp et al. 2017).
+"""
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,19 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.method import Method, reference_row
-from moverank.indexer.evaluation.near_duplicates import find_duplicates
-from moverank.indexer.evaluation.rankers import nearest_of
-from moverank.indexer.evaluation.result_table import Table, Value
-from moverank.indexer.evaluation.trial import Trial, distances_of
+from moverank.indexer.evaluation.distances import RowCache
+from moverank.indexer.evaluation.duplicates import find_duplicates
+from moverank.indexer.evaluation.method import Figure, Method, Table, reference_row
+from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.files.atomic_write import write_text
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.rerank.evaluation.knn import KS, KnnError, choose_k, predict
-from moverank.rerank.evaluation.significance import p_values
-from moverank.rerank.evaluation.splits import Split
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.reranking.texts import Texts
+from moverank.rerank.evaluation.knn import (
+    KS,
+    KnnError,
+    Split,
+    choose_k,
+    improvement,
+    macro_f1,
+    predict,
+    predict_labels,
+)
+from moverank.rerank.evaluation.measures import p_values
+from moverank.rerank.runtime.parallel import map_ahead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +66,16 @@ def check_labels(labels: Sequence[str | None]) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classified:
-    """The indices (m,) of the labels predicted for the test documents of a split, -1 without neighbours, and the k."""
+    """The indices (m,) of the labels predicted for a split's test documents, -1 without neighbours, and k."""
 
     predictions: NDArray[np.int64]
     k: int
 
 
-def classification(  # over 40 lines: its parameters are described
+def classification(
     methods: Sequence[Method],
     data: LabelledTexts,
-    cache: DistanceCache,
+    cache: RowCache,
     progress: Progress,
     k: int | None = None,
     reference: str | None = None,
@@ -73,13 +83,13 @@ def classification(  # over 40 lines: its parameters are described
 ) -> Table:
     """Classify the test part of every split by the neighbours in its training part.
 
-    `methods` are the rows, `data` the documents with their splits. `cache` stores distances; `progress` is
-    called after each step. `k` neighbours vote; by default the k with the smallest error when 80 % of the training part
-    classify the rest (Kusner et al. 2015, section 5.2), chosen for each method and split. Documents without a neighbour
-    count as errors. `reference` is the label of the method that the others are tested against, None: as in `retrieval`.
-    The column p is that of Fisher's randomisation test, over test documents, of the share of splits in which a document
-    is classified wrongly, adjusted by Holm's method. `predictions` is a CSV file to write. Raises UsageError if the
-    reference is not a row.
+    `methods` are the rows, `data` the documents with their splits. `cache` stores distances; `progress` is called after
+    each step. `k` neighbours vote; by default the k with the smallest error when 80 % of the training part classify the
+    rest (Kusner et al. 2015, section 5.2), chosen for each method and split. Documents without a neighbour count as
+    errors. `reference` is the label of the method that the others are tested against, None: as in `retrieval`. The
+    column p has the p values of Fisher's randomisation test, over test documents, of the share of splits in which a
+    document is classified wrongly, adjusted by Holm's method. `predictions` is a CSV file to write. Raises UsageError
+    if the reference is not a row.
     """
     labels = [method.label for method in methods]
     chosen = reference_row(reference, methods, labels)
@@ -87,14 +97,14 @@ def classification(  # over 40 lines: its parameters are described
     p = p_values({label: _wrong(of_splits, data) for label, of_splits in results.items()}, chosen)
     if predictions is not None:
         write_text(predictions, _csv(results, data))
-    rows: list[dict[str, Value]] = []
+    rows: list[dict[str, Figure]] = []
     for label, of_splits in results.items():
         errors = [
             float(np.mean(one.predictions != data.labels[split.test]))
             for one, split in zip(of_splits, data.splits, strict=True)
         ]
         knn = KnnError(tuple(errors), tuple(one.k for one in of_splits))
-        row: dict[str, Value] = {"method": label, "error": knn.mean, "deviation": knn.deviation, "p": p.get(label)}
+        row: dict[str, Figure] = {"method": label, "error": knn.mean, "deviation": knn.deviation, "p": p.get(label)}
         rows.append(row | {"k": " ".join(map(str, knn.ks))})
     duplicates = find_duplicates(data.texts)
     facts = {
@@ -119,7 +129,7 @@ def _wrong(of_splits: Sequence[Classified], data: LabelledTexts) -> NDArray[np.f
 
 
 def _csv(results: Mapping[str, Sequence[Classified]], data: LabelledTexts) -> str:
-    """Return a row for each test document of each split, with the prediction of each method, empty for none."""
+    """Return a row for each test document of each split, with each method's prediction, empty without neighbours."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(["split", "key", "label", *results])
@@ -133,7 +143,7 @@ def _csv(results: Mapping[str, Sequence[Classified]], data: LabelledTexts) -> st
 
 
 def _all_splits(
-    methods: Sequence[Method], data: LabelledTexts, cache: DistanceCache, progress: Progress, k: int | None
+    methods: Sequence[Method], data: LabelledTexts, cache: RowCache, progress: Progress, k: int | None
 ) -> list[list[Classified]]:
     """Return the result of every method on every split; methods that use one core run in parallel."""
     splits = range(len(data.splits))
@@ -153,7 +163,7 @@ def _all_splits(
 
 
 def _classified(
-    method: Method, data: LabelledTexts, split: Split, cache: DistanceCache, progress: Progress, k: int | None
+    method: Method, data: LabelledTexts, split: Split, cache: RowCache, progress: Progress, k: int | None
 ) -> Classified:
     """Return the predictions for the test part of a split."""
     labels = len(data.names)
@@ -165,14 +175,44 @@ def _classified(
 
 
 def _votes(
-    method: Method, data: LabelledTexts, split: Split, cache: DistanceCache, progress: Progress, most: int
+    method: Method, data: LabelledTexts, split: Split, cache: RowCache, progress: Progress, most: int
 ) -> NDArray[np.int64]:
     """Return the labels (m, k <= most) of each test document's neighbours, nearest first; -1 where there is none."""
     pool, queries = data.texts.take(split.train), data.texts.take(split.test)
     k = min(most, len(pool))
-    if method.proximity:
-        trial = Trial(pool, queries, np.full(len(queries), -1, np.int64), cache, progress)
-        nearest = nearest_of(distances_of(method, trial), len(queries), k)
-    else:
-        nearest = method.ranker(pool, cache).nearest(queries, k, progress)
+    nearest = Trial(pool, queries, np.full(len(queries), -1, np.int64), cache, progress).nearest(method, k)
     return np.where(nearest >= 0, data.labels[split.train][nearest], -1)
+
+
+def multilabel(
+    methods: Sequence[Method],
+    texts: Texts,
+    labels: Mapping[str, AbstractSet[str]],
+    ks: Sequence[int],
+    cache: RowCache,
+    progress: Progress,
+) -> Table:
+    """Predict each document's labels by its k nearest others; return macro F1 and the improvement over the first row.
+
+    `methods` are the rows and `texts` the documents; only documents with `labels`, by key, take part. `ks` are the
+    numbers of neighbours. `cache` stores distances; `progress` is called after each step. Raises UsageError if there
+    are not more labelled documents than the largest k.
+    """
+    pool = texts.take([row for row, key in enumerate(texts.keys) if labels.get(key)])
+    if len(pool) <= max(ks):
+        raise UsageError(f"{len(pool)} documents have a label: there must be more than k, which is {max(ks)}")
+    names = sorted({label for key in pool.keys for label in labels[key]})
+    truth = np.array([[name in labels[key] for name in names] for key in pool.keys])
+    rows: list[dict[str, Figure]] = []
+    baselines: dict[int, float] = {}
+    for method in methods:
+        neighbours = Trial(pool, pool, np.arange(len(pool)), cache, progress).nearest(method, max(ks))
+        row: dict[str, Figure] = {"method": method.label}
+        for k in ks:
+            f1 = macro_f1(truth, predict_labels(truth, neighbours, k))
+            baseline = baselines.setdefault(k, f1)
+            row[f"f1@{k}"] = f1
+            row[f"improvement@{k}"] = improvement(f1, baseline) if baseline > 0 else None
+        rows.append(row)
+    facts = {"documents": len(pool), "labels": len(names), "baseline": methods[0].label}
+    return Table("multilabel", tuple(rows), facts, higher=tuple(f"f1@{k}" for k in ks))

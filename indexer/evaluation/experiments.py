@@ -6,42 +6,43 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.cluster.opening import open_index
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.bound_tightness import bounds_table, depth_table, sample_bounds
-from moverank.indexer.evaluation.cache_directory import cache_directory
-from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification
-from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.judged_queries import QueryFiles
+from moverank.indexer.evaluation.bound_tightness import (
+    bounds_table,
+    depth_table,
+    note_workload,
+    pairs_of,
+    sample_bounds,
+)
+from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification, multilabel
+from moverank.indexer.evaluation.corpus import QueryFiles, corpus_of
+from moverank.indexer.evaluation.distances import RowCache, results_directory
+from moverank.indexer.evaluation.duplicates import find_duplicates
 from moverank.indexer.evaluation.method import (
     RANDOM,
     Method,
+    Table,
     baselines,
     check_no_given,
     compares_given,
     parse_method,
 )
-from moverank.indexer.evaluation.multilabel import multilabel
-from moverank.indexer.evaluation.near_duplicates import find_duplicates
-from moverank.indexer.evaluation.result_table import Table
-from moverank.indexer.evaluation.retrieval import Task, retrieval
-from moverank.indexer.evaluation.run_files import RunFiles
-from moverank.indexer.evaluation.workload import note_workload, pairs_of
+from moverank.indexer.evaluation.retrieval import RetrievalTask, RunFiles, retrieval
 from moverank.indexer.files.atomic_write import check_writable
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.readers.judgments import read_labels, read_qrels
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
+from moverank.indexer.shards.cluster import Cluster
+from moverank.indexer.shards.opening import open_index
 from moverank.rerank.errors import EvaluationError
+from moverank.rerank.evaluation.knn import TIMES, predefined_split, random_splits
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
-from moverank.rerank.evaluation.splits import TIMES, predefined_split, random_splits
 from moverank.rerank.ranking import AUTO_RANK
 
 CUTOFF = 100
-"""Number of documents that are ranked for a query."""
+"""Number of documents in the ranking of a query."""
 
-GRID = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+GAMMAS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 WEIGHTS = ("tf", "tfidf")
 DEPTHS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 
@@ -50,7 +51,7 @@ _DISTANCES = ("wcd", "rwmd", "chamfer", "wmd", "wmd:weights=tfidf")
 _RANKED = ("pwmd", "pwmd:weights=tfidf")
 
 
-def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
+def evaluate_retrieval(
     index: Path,
     qrels: str,
     *,
@@ -76,10 +77,10 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     ranked instead of all documents; if it is a run, the term `vector` stands for its scores. `methods` and `measures`:
     rows and columns, by default the usual ones. `reference`: the row that the others are tested against, by default
     BM25 with stems, or else BM25, or else the first. `cutoff`: number of documents that are ranked for a query, None:
-    all. `prefix`: what `index --prefix` put in front of the keys, which the files lack. `files`: files to write besides
+    all. `prefix`: the prefix of the keys, from `index --prefix`, which the files lack. `files`: files to write besides
     the table. `without_self`: leave the document with a query's key out of its results; always done if documents are
     the queries. `clean`: leave out near duplicates. `proximity`: add a row with this mutual proximity for every method.
-    `folds`, and `train`, the name of a file: see `Task`. `progress`: called after each step.
+    `folds`, and `train`, the name of a file: see `RetrievalTask`. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
@@ -96,7 +97,7 @@ def evaluate_retrieval(  # over 40 lines: 29 of them list its parameters
     pairs = sum(map(len, ranked.values())) if ranked else len(trial.queries) * len(trial.pool)
     note_workload(rows, pairs, f"{len(trial.queries):,} queries, {len(trial.pool):,} documents")
     named = tuple(measures) or DEFAULT_MEASURES
-    task = Task(judgments, named, clean, reference, folds, train_judgments, cutoff)
+    task = RetrievalTask(judgments, named, clean, reference, folds, train_judgments, cutoff)
     return _naming_own(retrieval(rows, trial, task, files), rows)
 
 
@@ -147,7 +148,7 @@ def evaluate_knn(
     else:
         splits = random_splits(len(texts), times=times, seed=seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
-    data, cache = LabelledTexts.of(texts, splits), DistanceCache(cache_directory(index))
+    data, cache = LabelledTexts.of(texts, splits), RowCache(results_directory(index))
     return _naming_own(classification(rows, data, cache, progress, k, reference, predictions), rows)
 
 
@@ -165,8 +166,8 @@ def chosen_methods(
 ) -> list[Method]:
     """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
 
-    `has_scores`: the engine of the candidates gave them scores, for which the term `vector` stands. Raises UsageError
-    for a name that compares given vectors.
+    `has_scores`: the candidates have scores of their engine, for which the term `vector` stands. Raises UsageError for
+    a name that compares given vectors.
     """
     settings, own = collection.settings, collection.settings.ranking
     compares = partial(compares_given, settings=settings, has_scores=has_scores)
@@ -184,7 +185,7 @@ def chosen_methods(
 
 
 def _naming_own(table: Table, rows: Sequence[Method]) -> Table:
-    """Return a table with the specification of its row `auto`, if it has that row."""
+    """Return a table that gives the specification of its row `auto`, if it has that row."""
     own = next((str(row.ranking) for row in rows if row.label == AUTO_RANK), None)
     return replace(table, facts={**table.facts, AUTO_RANK: own}) if own else table
 
@@ -217,7 +218,7 @@ def evaluate_multilabel(
         first = f"{next(iter(labels_of))!r}, not {texts.keys[0]!r}" if texts.keys else "and the collection is empty"
         raise UsageError(f"{labels}: none of its keys is that of a document with a word: its first is {first}")
     note_workload(rows, len(texts) ** 2, f"{len(texts):,} documents with each other")
-    cache = DistanceCache(cache_directory(index))
+    cache = RowCache(results_directory(index))
     return _naming_own(multilabel(rows, texts, labels_of, ks, cache, progress), rows)
 
 
@@ -227,7 +228,7 @@ def evaluate_gamma(
     *,
     queries: str | None = None,
     candidates: str | None = None,
-    grid: Sequence[float] = GRID,
+    grid: Sequence[float] = GAMMAS,
     measures: Sequence[str] = (),
     without_self: bool = False,
     folds: int = 0,
@@ -236,8 +237,8 @@ def evaluate_gamma(
 ) -> Table:
     """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
 
-    The rows are those of `grid` for each of `WEIGHTS`, in order.
-    The other parameters and the errors are those of `evaluate_retrieval`.
+    There is a row for each gamma of `grid` and each of `WEIGHTS`, in order. The other parameters and the errors are
+    those of `evaluate_retrieval`.
     """
     table = evaluate_retrieval(
         index,
@@ -274,5 +275,5 @@ def evaluate_bounds(
     with Collection.open(index) as collection:
         used = collection.settings.gamma if gamma is None else gamma
         texts = corpus_of(collection).documents
-    sample = sample_bounds(texts, queries, used, DistanceCache(cache_directory(index)), progress, seed)
+    sample = sample_bounds(texts, queries, used, RowCache(results_directory(index)), progress, seed)
     return bounds_table(texts, sample, used), depth_table(texts, sample, depths)

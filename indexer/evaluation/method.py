@@ -1,21 +1,20 @@
-"""Methods, the rows of an experiment: rankings, as `search` has them, `random`, and mutual proximity."""
+"""The methods of an experiment: rankings, `random`, and mutual proximity; and the table of their figures."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
+from typing import Any
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.distance_ranker import DistanceRanker
-from moverank.indexer.evaluation.rankers import RandomRanker, Ranker
-from moverank.indexer.evaluation.scorer_ranker import ScorerRanker
-from moverank.indexer.evaluation.search_ranker import SearchRanker
-from moverank.indexer.evaluation.vector_rankers import CentroidRanker, EncoderRanker
 from moverank.indexer.given_vectors import GIVEN
-from moverank.indexer.ranking_spec import RankingSpec, own_ranking, parse_ranking, resolve
-from moverank.indexer.ranking_term import VECTOR, EncoderChoice, ScorerChoice
-from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.ranking_spec import (
+    VECTOR,
+    RankingSpec,
+    own_ranking,
+    parse_ranking,
+    resolve,
+)
 from moverank.indexer.settings import Settings
 from moverank.rerank.distance.mutual_proximity import KINDS
 
@@ -27,7 +26,7 @@ _PROXIMITY = re.compile(r"(?P<before>[:,])proximity=(?P<kind>[^,+]*)(?P<after>,?
 class Method:
     """One row: its `label`, and its `ranking`, None for a random one.
 
-    `proximity` is the kind of mutual proximity for a ranking without transport; for one with it, the ranking has it.
+    `proximity` is the kind of mutual proximity of a ranking without transport; other rankings name it themselves.
     """
 
     label: str
@@ -46,37 +45,8 @@ class Method:
 
     @property
     def uses_all_cores(self) -> bool:
-        """Return whether the method itself uses all cores: distances of transport, sides and sums do."""
-        single = self.ranking is None or self.ranking.plain == "wcd" or self._encoder or self._words_scorer
-        return bool(self.proximity) or not single
-
-    @property
-    def _words_scorer(self) -> ScorerChoice | None:
-        """Return the scorer, if that is all that the method ranks by and it counts words, not stems, else None."""
-        scorer = self.ranking.single_scorer if self.ranking else None
-        return None if scorer and scorer.stem else scorer
-
-    @property
-    def _encoder(self) -> EncoderChoice | None:
-        """Return the encoder if that is all that the method ranks by, else None."""
-        return self.ranking.terms[0].encoder if self.ranking and len(self.ranking.terms) == 1 else None
-
-    def ranker(self, pool: Texts, cache: DistanceCache) -> Ranker:
-        """Return the ranker for a pool; `cache` stores its distances."""
-        ranking = self.ranking
-        if ranking is None:
-            return RandomRanker(pool)
-        idf = pool.idf if ranking.weights == "tfidf" else None
-        if ranking.plain == "wcd":
-            return CentroidRanker(pool, ranking.gamma, idf)
-        if ranking.plain in ("wmd", "pwmd", "rwmd"):
-            return DistanceRanker(ranking.plain, pool, ranking.gamma, idf, cache)
-        if self._encoder is not None:
-            return EncoderRanker(self._encoder.name, dict(self._encoder.options), pool, ranking.gamma, idf)
-        if self._words_scorer is not None:
-            scorer, gamma = self._words_scorer, ranking.terms[0].gamma or 0.0
-            return ScorerRanker(scorer.name, dict(scorer.options), pool, gamma)
-        return SearchRanker(ranking, pool)
+        """Return whether a single ranking uses all cores: by distances of bags, or by distances of all pairs."""
+        return bool(self.proximity or (self.ranking and self.ranking.distances))
 
 
 def parse_method(text: str, own: RankingSpec | None = None) -> Method:
@@ -100,15 +70,15 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
 
 
 def baselines(own: RankingSpec, language: str | None = None) -> tuple[str, str]:
-    """Return BM25 of words, and of the stems of a collection's ranking, or else of `language`, None: English."""
+    """Return BM25 of words, and of stems: as in the `own` ranking, or else of `language` (None: English)."""
     stem = next((scorer.stem for scorer in own.counted if scorer.stem), language or "english")
     return "bm25", f"bm25:stem={stem}"
 
 
 def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence[str]) -> str:
-    """Return the row of `labels` that the others are tested against: the one that is `named`, None: the usual one.
+    """Return the row of `labels` that the others are tested against: the `named` row, or by default the usual one.
 
-    That is BM25 with stems, else without, else the first row: a gain that is the stemmer's is not the ranking's. Raises
+    By default it is BM25 with stems, else without, else the first row: a stemmer's gain is not a ranking's gain. Raises
     UsageError for a name that is no row.
     """
     if named is not None and named not in labels:
@@ -123,7 +93,7 @@ def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence
 def compares_given(ranking: RankingSpec | None, settings: Settings, *, has_scores: bool = False) -> bool:
     """Return whether a ranking compares given vectors in a collection with these settings.
 
-    If the engine of the candidates gave them scores, `has_scores`, the term `vector` stands for these.
+    With `has_scores`, the candidates have scores of their engine, for which the term `vector` stands.
     """
     if ranking is None or has_scores or settings.encoder != GIVEN:
         return False
@@ -155,3 +125,27 @@ def _parse_number(what: str, text: str) -> float:
     if not isfinite(value):
         raise UsageError(f"{what} must be a number, not {text!r}")
     return value
+
+
+Figure = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of figures by column name, in the order of the columns; None for a missing figure.
+
+    `facts` describe what was measured (numbers of documents, queries, duplicates), `notes` are warnings. `higher` and
+    `lower` name the columns in which the highest or the lowest figure is the best.
+    """
+
+    name: str
+    rows: tuple[Mapping[str, Figure], ...]
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    higher: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of all columns, in the order of their first occurrence."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row))

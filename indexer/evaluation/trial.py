@@ -1,7 +1,8 @@
 """Rankings of the queries of an experiment by one method: best lists, or all distances with mutual proximity."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,43 +10,52 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.distance_cache import DistanceCache
-from moverank.indexer.evaluation.distance_ranker import DistanceRanker
+from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.method import Method
-from moverank.indexer.evaluation.rankers import Ranker, nearest_of
-from moverank.indexer.progress import Progress
+from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.indexer.reranking.search_pool import Ranked, SearchPool
+from moverank.indexer.reranking.pool import PoolQueries, Ranked, SearchPool
+from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
-from moverank.rerank.evaluation.judgments import Judgments
+from moverank.rerank.evaluation.measures import Judgments
 
 SAMPLE = 200
-"""Number of documents to whose distances a distribution is fitted."""
+"""Number of documents in a sample, to whose distances a distribution is fitted."""
+
+LONG = 100_000
+"""Number of distances that take about a minute, and are reported before."""
+
+SYMMETRIC = ("wmd", "pwmd", "rwmd", "chamfer", "wcd")
+"""The symmetric distances."""
+
+_log = logging.getLogger("moverank")
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What is ranked: a pool of documents, queries, and the row (q,) in the pool of each query itself, -1 if none.
-
-    `cache` stores distances; `progress` is called after each step. `candidates` are the keys of the documents that are
-    ranked for each query, None: all. `placed` are the rows (m,) of the documents of each query whose positions must be
-    exact, with the first `PLACES`: the order of the others may be that of bounds; None: all. `priors` are the values of
-    numeric fields. `directory` is that of the collection of the pool. `scores` are those that an engine gave to
-    documents, by query and key, for the term `vector`.
-    """
+    """The documents and queries of an experiment."""
 
     pool: Texts
+    """The documents that are ranked."""
     queries: Texts
     own_rows: NDArray[np.int64]
-    cache: DistanceCache
+    """The row (q,) of each query in the pool, -1 for a query that is no document."""
+    cache: RowCache
+    """A cache of distances."""
     progress: Progress
+    """Called after each step."""
     candidates: Mapping[str, Sequence[str]] | None = None
+    """The keys of the documents that are ranked for each query; None: all."""
     placed: Sequence[NDArray[np.int64]] | None = None
+    """The rows (m,) of the documents of each query whose positions must be exact, besides the first `PLACES`: bounds
+    may order the others; None: all."""
     priors: Mapping[str, Prior] = field(default_factory=dict)
+    """The values of numeric fields."""
     directory: Path | None = None
+    """The directory of the collection."""
     scores: Mapping[str, Mapping[str, float]] | None = None
+    """The scores of an engine by query and key, for the term `vector`."""
 
     @cached_property
     def search(self) -> SearchPool:
@@ -67,13 +77,58 @@ class Trial:
         """Return the trial of the queries at `rows` (m,) only, all of whose positions are exact."""
         return replace(self, queries=self.queries.take(rows), own_rows=self.own_rows[rows], placed=None)
 
-    def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
-        """Yield the rows (m,) of the `k` best documents for each query, and what ranks them; see `SearchPool.rank`."""
+    def asked(self) -> PoolQueries:
+        """Return the queries in the form that the pool ranks."""
         wanted = None if self.wanted is None else [np.flatnonzero(row) for row in self.wanted]
         scores = None
         if self.scores is not None:
             scores = [self.search.scores_of(self.scores.get(query, {})) for query in self.queries.keys]
-        return self.search.rank(ranking, self.queries, k, self.own_rows, self.progress, wanted, self.placed, scores)
+        return PoolQueries(self.queries, self.own_rows, wanted, self.placed, scores)
+
+    def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+        """Yield the rows (m,) of the `k` best documents for each query, and their values; see `SearchPool.rank`."""
+        return self.search.rank(ranking, self.asked(), k, self.progress)
+
+    def distances(self, ranking: RankingSpec, queries: Texts) -> NDArray[np.float64]:
+        """Return the distances (m, n) of some `queries` from all documents; distances of bags are cached.
+
+        If the queries are the documents and the distance is symmetric, each pair is computed once.
+        """
+        n, symmetric = len(self.pool), ranking.plain in SYMMETRIC and queries.digest == self.pool.digest
+
+        def compute(rows: NDArray[np.int64]) -> Iterable[NDArray[np.float64]]:
+            count = sum(n - row for row in rows.tolist()) if symmetric else len(rows) * n
+            if ranking.distances and count >= LONG:
+                name = ranking.distances[0].name.upper()
+                _log.warning("%s distances by %s are to be computed", f"{count:,}", name)
+            wanted = [np.arange(row, n) for row in rows.tolist()] if symmetric else None
+            return self.search.distances(ranking, PoolQueries(queries.take(rows), wanted=wanted), self.progress)
+
+        cache = self.cache if ranking.distances else RowCache()
+        found = cache.rows(f"distances-{self._name(ranking, queries)}", (len(queries), n), np.float64, compute)
+        return np.minimum(found, found.T) if symmetric else found
+
+    def nearest(self, method: Method, k: int) -> NDArray[np.int64]:
+        """Return the rows (q, k) of the best documents for each query by a method, best first, and -1 for none.
+
+        Rankings by a distance of bags are cached.
+        """
+
+        def compute(rows: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+            for best, _ in best_with_values(method, self.of_queries(rows), k):
+                yield np.pad(best, (0, k - len(best)), constant_values=-1)
+
+        ranking, cached = method.ranking, RowCache()
+        if ranking is None or method.proximity or not ranking.distances:
+            return cached.rows("", (len(self.queries), k), np.int64, compute)
+        name = f"nearest-{self._name(ranking, self.queries, self.own_rows.astype('<i8').tobytes())}-{k}"
+        return self.cache.rows(name, (len(self.queries), k), np.int64, compute)
+
+    def _name(self, ranking: RankingSpec, queries: Texts, more: bytes = b"") -> str:
+        """Return a name that identifies a ranking, the documents, and queries."""
+        total = hashlib.sha256(repr((str(ranking), ranking.gamma, ranking.weights, self.pool.documents)).encode())
+        total.update(self.pool.digest + queries.digest + more)
+        return total.hexdigest()[:24]
 
 
 def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
@@ -85,14 +140,35 @@ def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
     return [rows for rows, _ in best_with_values(method, trial, k)]
 
 
-def best_with_values(method: Method, trial: Trial, k: int) -> list[tuple[Ranked, NDArray[np.float64]]]:
-    """Return the rows of `best_of`, and what ranks them (at most `k`,): smaller is better."""
-    if method.ranking is not None and method.proximity is None:
-        return list(trial.ranked(method.ranking, k))
-    distances = distances_of(method, trial)
-    nearest = nearest_of(distances, len(trial.queries), min(k, len(trial.pool)))
-    found = [rows[rows >= 0] for rows in nearest]
-    return [(rows, of_query[rows]) for rows, of_query in zip(found, distances, strict=True)]
+def best_with_values(method: Method, trial: Trial, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+    """Yield the rows of `best_of`, and their values (at most `k`,): smaller is better."""
+    if method.ranking is None:
+        yield from _smallest(_random(trial), trial, k)
+    elif method.proximity:
+        yield from _smallest(_mutual_proximity(method.proximity, method.ranking, trial), trial, k)
+    else:
+        yield from trial.ranked(method.ranking, k)
+
+
+def _random(trial: Trial) -> Iterator[NDArray[np.float64]]:
+    """Yield the places (n,) of the documents in a random order for each query, with a fixed seed."""
+    generator = np.random.default_rng(0)
+    for row in range(len(trial.queries)):
+        trial.progress("Drawing", row + 1, len(trial.queries), "queries")
+        yield generator.permutation(len(trial.pool)).astype(np.float64)
+
+
+def _smallest(
+    values: Iterable[NDArray[np.float64]], trial: Trial, k: int
+) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+    """Yield the rows of the `k` smallest finite `values` (n,) for each query, among those that may be ranked."""
+    for query, (own, row) in enumerate(zip(trial.own_rows.tolist(), values, strict=True)):
+        allowed = row if trial.wanted is None else np.where(trial.wanted[query], row, np.inf)
+        if own >= 0:
+            allowed[own] = np.inf
+        order = np.argsort(allowed, kind="stable")[:k]
+        order = order[np.isfinite(allowed[order])]
+        yield order, allowed[order]
 
 
 def run_of(best: Sequence[Ranked], trial: Trial) -> dict[str, list[str]]:
@@ -107,7 +183,7 @@ def run_of(best: Sequence[Ranked], trial: Trial) -> dict[str, list[str]]:
 
 
 def placing_relevant(trial: Trial, *several: Judgments) -> Trial:
-    """Return a trial whose rankings need to be exact only for measures by one of `several` judgments.
+    """Return a trial whose rankings are exact only as far as measures by one of `several` judgments need.
 
     All measures depend on the positions of the relevant documents alone, and hubness on the first `PLACES` documents.
     """
@@ -119,44 +195,23 @@ def placing_relevant(trial: Trial, *several: Judgments) -> Trial:
     return replace(trial, placed=rows)
 
 
-def distances_of(method: Method, trial: Trial) -> NDArray[np.float64]:
-    """Return the distances (q, n) of queries from documents by a method.
-
-    The distance of a query from itself is infinite, and so are those of documents that are no candidates. Mutual
-    proximity is computed for all documents.
-    """
-    ranker = method.ranker(trial.pool, trial.cache)
-    if isinstance(ranker, DistanceRanker) and method.proximity is None:
-        rows = ranker.distances(trial.queries, trial.progress, trial.wanted)
-    else:
-        rows = ranker.distances(trial.queries, trial.progress)
-    distances = np.array(list(rows)).reshape(len(trial.queries), len(trial.pool))
+def _mutual_proximity(kind: str, ranking: RankingSpec, trial: Trial) -> NDArray[np.float64]:
+    """Return 1 - mutual proximity (q, n) of the queries and all documents of a trial, infinity for a query itself."""
+    distances = trial.distances(ranking, trial.queries)
     in_pool = np.flatnonzero(trial.own_rows >= 0)
     distances[in_pool, trial.own_rows[in_pool]] = np.inf
-    if method.proximity is not None:
-        distances = _mutual_proximity(method.proximity, ranker, distances, trial)
-    return distances if trial.wanted is None else np.where(trial.wanted, distances, np.inf)
-
-
-def _mutual_proximity(kind: str, ranker: Ranker, distances: NDArray[np.float64], trial: Trial) -> NDArray[np.float64]:
-    """Return 1 - mutual proximity (q, n) for the distances (q, n) of a trial."""
-    pool, n = trial.pool, len(trial.pool)
-
-    def distances_from(texts: Texts) -> NDArray[np.float64]:
-        return np.array(list(ranker.distances(texts, trial.progress)))
-
     if kind == "empirical":
-        among = distances_from(pool)
-        among[np.eye(n, dtype=bool)] = np.inf
+        among = trial.distances(ranking, trial.pool)
+        np.fill_diagonal(among, np.inf)
         return empirical_proximity(distances, among)
-    sample = _sample(pool)
-    sampled = distances_from(pool.take(sample))
+    sample = _sample(trial.pool)
+    sampled = trial.distances(ranking, trial.pool.take(sample))
     sampled[np.arange(len(sample)), sample] = np.inf
     sides = DistanceMoments.of(distances), DistanceMoments.of(sampled.T)
     return fitted_proximity(distances, *sides, "gaussian" if kind == "gaussian" else "gamma")
 
 
 def _sample(pool: Texts) -> NDArray[np.int64]:
-    """Sample rows of the pool by key: after additions most of the sample is the same, and its distances are cached."""
+    """Sample rows of the pool by key: after additions, most of the sample stays, and its distances are cached."""
     order = sorted(range(len(pool)), key=lambda row: hashlib.blake2b(pool.keys[row].encode()).digest())
     return np.sort(np.array(order[:SAMPLE], np.int64))

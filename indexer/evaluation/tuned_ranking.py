@@ -5,17 +5,15 @@ from pathlib import Path
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.errors import UsageError
-from moverank.indexer.evaluation.cache_directory import cache_directory
+from moverank.indexer.evaluation.corpus import QueryFiles, missing_notes
+from moverank.indexer.evaluation.distances import results_directory
 from moverank.indexer.evaluation.experiments import CUTOFF, check_measures
-from moverank.indexer.evaluation.judged_queries import QueryFiles, missing_notes
-from moverank.indexer.evaluation.method import check_no_given
-from moverank.indexer.evaluation.result_table import Table, Value
+from moverank.indexer.evaluation.method import Figure, Table, check_no_given
 from moverank.indexer.evaluation.trial import Trial
-from moverank.indexer.evaluation.tuning import Figures, Setting, Tuned, Tuner
-from moverank.indexer.progress import Progress, silent
+from moverank.indexer.evaluation.tuner import Figures, Setting, Tuned, Tuner
+from moverank.indexer.options import Progress, silent
 from moverank.indexer.ranking_spec import resolve
-from moverank.rerank.evaluation.judgments import Judgments
-from moverank.rerank.evaluation.significance import randomisation
+from moverank.rerank.evaluation.measures import Judgments, randomisation
 
 _NO_BETTER = "the result is no better than the ranking before, on these queries or on others: nothing is stored"
 
@@ -23,7 +21,6 @@ TUNED_QUERIES = 200
 """Number of judged queries, drawn at random, that the search of `tune` takes into account."""
 
 
-# Over 40 lines: half of them list its parameters.
 def tune(
     index: Path,
     grades: Mapping[str, Mapping[str, int]],
@@ -41,9 +38,9 @@ def tune(
 ) -> Table:
     """Find the sum that ranks best by judged queries; with `save`, store it as the collection's if it is better.
 
-    `index`: the collection. `grades`: those of documents by query. `queries`, `candidates`, `without_self`, `cutoff`,
-    `prefix`: as in `evaluate_retrieval`. `measure_name`: what is maximised. `folds`: number of folds of the
-    cross-validation. `language`: that of stems, None for words as they are. `progress`: called after each step.
+    `index`: the collection. `grades`: grades of documents by query. `queries`, `candidates`, `without_self`, `cutoff`,
+    `prefix`: as in `evaluate_retrieval`. `measure_name`: the measure to maximise. `folds`: number of folds of the
+    cross-validation. `language`: the language of stems, None for whole words. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
@@ -56,7 +53,7 @@ def tune(
         trial = given.trial(collection, [judgments], [settings.ranking], progress)
     own = resolve(None, None, settings.ranking)
     start = Setting(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
-    cache = cache_directory(index)
+    cache = results_directory(index)
     tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
     if len(tuner.queries) < max(2, folds):
         raise UsageError(f"{len(tuner.queries)} judged queries are too few for {folds} folds: judge more")
@@ -70,7 +67,7 @@ def tune(
 
 
 def _notes(tuned: Tuned, trial: Trial, judgments: Judgments) -> Iterator[str]:
-    """Yield what is to be known of the result."""
+    """Yield notes on the result."""
     yield from missing_notes(judgments, trial)
     if not tuned.is_better:
         yield _NO_BETTER
@@ -85,14 +82,14 @@ def _notes(tuned: Tuned, trial: Trial, judgments: Judgments) -> Iterator[str]:
 
 
 def _tuning_table(tuned: Tuned, before: str, measure_name: str, notes: tuple[str, ...], *, saved: bool) -> Table:
-    """Return the figures of BM25, before and after; p is that of settings chosen on other queries.
+    """Return the figures of BM25, and of the rankings before and after; settings chosen on other queries are tested.
 
-    `p` tests them against the ranking before, and `p_bm25` against the BM25 with stems.
+    `p` tests these against the ranking before, and `p_bm25` against BM25 with stems.
     """
     setting = tuned.setting
     (*_, strongest) = tuned.baselines.values()
 
-    def row(ranking: str, kind: str, figures: Figures, p: float | None = None) -> dict[str, Value]:
+    def row(ranking: str, kind: str, figures: Figures, p: float | None = None) -> dict[str, Figure]:
         compared = None if figures is strongest else randomisation(figures, strongest)
         return {"ranking": ranking, "figures": kind, measure_name: float(figures.mean()), "p": p, "p_bm25": compared}
 

@@ -1,1 +1,1 @@
-"""File operations: atomic writing, checksums, limited gzip expansion, a collection's directory and its lock."""
+"""File operations: atomic writing, checksums, arrays, limited gzip expansion, a collection's directory and its lock."""

@@ -1,6 +1,7 @@
 """Durable and atomic writes: success means that the data is on disk; a failure leaves the old content unchanged.
 
-All functions but `write_text` raise OSError; the caller turns it into an error that names what cannot be written.
+All functions but `write_text` raise OSError; the caller turns it into an error that names what cannot be written. A
+file that is opened early and read later may be replaced in between.
 """
 
 import os
@@ -10,8 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal
+from weakref import finalize
 
 from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.files.checksums import FileChecksum, check_descriptor
 
 
 @contextmanager
@@ -130,3 +133,20 @@ def write_text(path: Path, text: str) -> None:
             file.write(text.encode())
     except OSError as error:
         raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+class OpenFile:
+    """A snapshot's file, opened on construction; closed by `close()` or by the garbage collector.
+
+    Without an `expected` checksum, `check` is a no-op.
+    """
+
+    def __init__(self, path: Path, expected: FileChecksum | None = None) -> None:
+        self.path, self._expected = path, expected
+        self.descriptor = os.open(path, os.O_RDONLY)
+        self.close = finalize(self, os.close, self.descriptor)
+
+    def check(self) -> None:
+        """Raise DamagedFile if the file differs from its checksum."""
+        if self._expected is not None:
+            check_descriptor(self.path, self.descriptor, self._expected)

@@ -17,7 +17,7 @@ from moverank.indexer.errors import DamagedFile
 FileChecksum = Mapping[str, Any]
 """`bytes`, the size of a file, and `xxh3`, its checksum in hexadecimal digits."""
 
-_MISMATCH = "does not match its checksum"
+MISMATCH = "does not match its checksum"
 _BLOCK = 1 << 20
 
 
@@ -27,7 +27,7 @@ def checksum(data: Any) -> str:
 
 
 def joined_checksum(pieces: Iterable[Any]) -> str:
-    """Return the `checksum` of several buffers, one behind the other."""
+    """Return the `checksum` of the concatenation of several buffers."""
     digest = xxhash.xxh3_128()
     for piece in pieces:
         digest.update(piece)
@@ -52,7 +52,7 @@ def file_checksums(directory: Path) -> dict[str, FileChecksum]:
 def check_names(directory: Path, checksums: Mapping[str, FileChecksum], ignored: str) -> None:
     """Raise DamagedFile if a file of `directory` is missing, unexpected, or of the wrong size.
 
-    `checksums` are those of the expected files, by name; the file `ignored`, which stores them, is not checked.
+    `checksums` has every expected file, by name; the file `ignored`, which stores the checksums, is not checked.
     """
     sizes = {path.name: path.stat().st_size for path in directory.iterdir() if path.name != ignored}
     for name, expected in checksums.items():
@@ -67,7 +67,7 @@ def check_names(directory: Path, checksums: Mapping[str, FileChecksum], ignored:
 def check_data(path: Path, data: Any, expected: FileChecksum) -> None:
     """Raise DamagedFile, naming `path`, if the checksum of `data`, the whole file, is not the `expected` one."""
     if checksum(data) != expected["xxh3"]:
-        raise DamagedFile(path, _MISMATCH)
+        raise DamagedFile(path, MISMATCH)
 
 
 def check_descriptor(path: Path, descriptor: int, expected: FileChecksum) -> None:
@@ -76,7 +76,7 @@ def check_descriptor(path: Path, descriptor: int, expected: FileChecksum) -> Non
     The file is read from its start, and its position is reset to the start.
     """
     if _size_and_checksum(descriptor) != (expected["bytes"], expected["xxh3"]):
-        raise DamagedFile(path, _MISMATCH)
+        raise DamagedFile(path, MISMATCH)
     os.lseek(descriptor, 0, os.SEEK_SET)
 
 
@@ -98,7 +98,7 @@ def read_checksummed_json(path: Path) -> dict[str, Any]:
             return content
     except (ValueError, RecursionError):
         pass
-    raise DamagedFile(path, _MISMATCH)
+    raise DamagedFile(path, MISMATCH)
 
 
 def _size_and_checksum(descriptor: int) -> tuple[int, str]:

@@ -12,7 +12,7 @@ UNFINISHED = "new-collection.db"
 """The database of a collection that is being created."""
 
 CACHED = "cached-"
-"""The prefix of files with what searches compute of a whole snapshot; they are removed with it."""
+"""The prefix of files that cache what searches compute from a whole snapshot; they are removed with the snapshot."""
 
 LOCK, LOCK_OWNER = "lock", "lock.owner"
 _TEMPORARY = (
@@ -27,7 +27,7 @@ _TEMPORARY = (
     "removed-snapshot-*",
     "new-snapshot-*",
 )
-"""What killed writers leave: names of `atomic_write`, and snapshots being removed, once named `new-snapshot-*`."""
+"""Names that killed writers leave: of `atomic_write`, and of snapshots being removed (once `new-snapshot-*`)."""
 
 
 _OWN = {DATABASE, VECTORS, "normalisers", "evaluation", URL_FILE}
@@ -71,7 +71,7 @@ def clear_unfinished(directory: Path) -> None:
 
 
 def remove_cached(directory: Path) -> None:
-    """Remove what is cached of a snapshot, also by earlier versions."""
+    """Remove the caches of a snapshot, also those that earlier versions wrote."""
     for pattern in (f"{CACHED}*", "stems-*"):
         for path in directory.glob(pattern):
             with suppress(OSError):

@@ -60,7 +60,7 @@ class Unzipped:
         return bool(self._pending)
 
     def _decompressed(self, size: int) -> bytes:
-        """Return up to `size` bytes of the member, none if they need more of the file, or if it has ended."""
+        """Return up to `size` bytes of the member; none if it needs more of the file, or has ended."""
         ended = not self._pending and not self._fill()
         try:
             data: bytes = self._member.decompress(self._pending, size)

@@ -5,7 +5,9 @@ That directory is in a cache, and holds a file with the URL; otherwise it is lik
 
 import os
 import re
+import shlex
 import sys
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,8 +22,28 @@ CACHE = "MOVERANK_CACHE"
 URL_FILE = "database.url"
 """The file with the URL of the database, readable by its owner only: it may have a password."""
 
+TRUSTED = "MOVERANK_TRUSTED"
+"""The variable that lists directories whose files may name databases and clusters, which then get credentials."""
+
+_VARIABLES = {
+    "user": "PGUSER",
+    "host": "PGHOST",
+    "hostaddr": "PGHOSTADDR",
+    "port": "PGPORT",
+    "dbname": "PGDATABASE",
+    "service": "PGSERVICE",
+}
+"""Variables of PostgreSQL's library that choose the database or its user, by the URL parameter that overrides each."""
+
+_LONGEST_URL = 4096
+
+_OWN_CLUSTERS = ("", "auto")  # Ray addresses: a cluster of this command only, the user's cluster on this machine
+
+_UNPROVEN: dict[Path, str] = {}
+"""By cache, a URL given to this process whose password differs from the stored one, and may be the right one."""
+
 _FORM = "postgresql://USER@HOST/DATABASE?schema=SCHEMA"
-_URL = re.compile(r"postgres(ql)?:/{1,2}(?=\S)")  # a Path has only one slash
+_URL = re.compile(r"postgres(ql)?:/{1,2}(?=\S)")  # a Path turns // into /
 _OTHER_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _SCHEMA = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _PASSWORD = re.compile(r"(?<=[?&])\w*password=[^&\s]*&?")
@@ -29,32 +51,41 @@ _DIGEST = re.compile(r"-[0-9a-f]{16}$")
 
 
 def collection_directory(name: str | Path) -> Path:
-    """Return the directory of a collection, which `name` is, or which belongs to the database that it is the URL of.
+    """Return the directory of a collection: `name` itself, or the cache directory of the database whose URL `name` is.
 
-    A URL is `postgresql://USER@HOST/DATABASE?schema=SCHEMA`. The directory of one is created. Raises UsageError for an
-    invalid URL, CollectionError if the cache cannot be written.
+    A URL is `postgresql://USER@HOST/DATABASE?schema=SCHEMA`. The directory of a URL is created. Raises UsageError for
+    an invalid URL, CollectionError if the cache cannot be written.
     """
     text = place("the place of a collection", name)
     if not is_url(text):
         if _OTHER_URL.match(text):
             raise UsageError(f"{without_passwords(text)}: a collection is a directory, or {_FORM}")
         return Path(text)
-    url = _URL.sub("postgresql://", text, count=1)
-    schema, identity = _parsed(url)
-    digest = blake2b(identity.encode(), digest_size=8).hexdigest()
-    directory = cache_directory() / f"{schema}-{digest}"
-    make_cache(directory, url)
+    url = _normal(text)
+    directory = _cache_of(url)
+    stored = _stored_url(directory)
+    if stored is None:
+        make_cache(directory, url)
+    elif stored != url:
+        _UNPROVEN[directory] = url
+    else:
+        _UNPROVEN.pop(directory, None)
     return directory
+
+
+def accepted(directory: Path) -> None:
+    """Store the URL of a collection's database for other processes: the database has accepted its password."""
+    if url := _UNPROVEN.pop(directory, None):
+        make_cache(directory, url)
 
 
 def make_cache(directory: Path, url: str) -> None:
     """Make the directory for derived files of the database `url`; CollectionError if it cannot be written."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if database_url(directory) != url:
-            with atomic_file(directory / URL_FILE) as file:
-                os.fchmod(file.fileno(), 0o600)
-                file.write(url.encode())
+        with atomic_file(directory / URL_FILE) as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(url.encode())
     except OSError as error:
         raise CollectionError(
             f"{directory}, the cache of {shown(directory, url)}, cannot be written: {error.strerror}: name another "
@@ -73,13 +104,13 @@ def is_cluster(index: str | Path) -> bool:
 
 
 def collection_name(directory: Path) -> str:
-    """Return the short name of a collection: that of its directory, or of its schema."""
+    """Return the short name of a collection: the name of its directory or of its schema."""
     name = directory.resolve().name
     return (_DIGEST.sub("", name) if database_url(directory) else name).removesuffix(".index").removesuffix(".toml")
 
 
 def cache_directory() -> Path:
-    """Return the directory of all caches: the one that is named, or the user's."""
+    """Return the directory of all caches: $MOVERANK_CACHE, or the user's directory for caches."""
     named = os.environ.get(CACHE)
     if named:
         return Path(named)
@@ -90,10 +121,73 @@ def cache_directory() -> Path:
 
 def database_url(directory: Path) -> str | None:
     """Return the URL of the database of a collection's `directory`; None if the database is a file there."""
+    return _UNPROVEN.get(directory) or _stored_url(directory)
+
+
+def _stored_url(directory: Path) -> str | None:
     try:
-        return (directory / URL_FILE).read_text(encoding="utf-8").strip()
+        with (directory / URL_FILE).open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST_URL).strip()
     except OSError:
         return None
+
+
+def trusted_url(directory: Path) -> str | None:
+    """Return the URL of a collection's database, or None, as `database_url`; raises like `check_trusted`."""
+    url = database_url(directory)
+    if url is not None:
+        check_trusted(url, directory)
+    return url and _normal(url)
+
+
+def check_trusted(url: str, place: Path) -> None:
+    """Raise CollectionError if only the file or directory at `place` names a database.
+
+    PostgreSQL's library sends the user's credentials ($PGPASSWORD, ~/.pgpass, keys) to any host. So the user must have
+    named the URL before (its cache then exists), with or without the password, or trust the place: see `_is_trusted`.
+    """
+    if _is_trusted(place):
+        return
+    known = database_url(_cache_of(_normal(url))) if is_url(url) else None
+    if known is None or _normal(url) not in (known, without_passwords(known)):
+        raise CollectionError(
+            f"{place} names a database, to which your credentials would be sent: if you trust it, name it once "
+            f"yourself, `moverank info -i {_quoted(without_passwords(url))}`, or list the directory in ${TRUSTED}"
+        )
+
+
+def name_cluster(address: str) -> None:
+    """Store that the user named a Ray cluster, for `check_cluster`; CollectionError if the cache cannot be written."""
+    if address not in _OWN_CLUSTERS:
+        make_cache(_cache_of_cluster(address), address)
+
+
+def check_cluster(address: str, place: Path) -> None:
+    """Raise CollectionError if only the file at `place` names a Ray cluster.
+
+    The cluster would get the user's token, and could run any code here. So the user must have named it, by
+    `name_cluster` or $RAY_ADDRESS, or trust the place: see `_is_trusted`.
+    """
+    known = address in _OWN_CLUSTERS or address == os.environ.get("RAY_ADDRESS")
+    if not (known or _is_trusted(place) or _stored_url(_cache_of_cluster(address)) == address):
+        raise CollectionError(
+            f"{place} names a Ray cluster, to which your token would be sent: if you trust it, name it yourself, "
+            f"`export RAY_ADDRESS={_quoted(address)}`, or list the directory in ${TRUSTED}"
+        )
+
+
+def _is_trusted(place: Path) -> bool:
+    """Return whether a path is in the directory of caches, or in one of $TRUSTED."""
+    trusted = [cache_directory(), *map(Path, filter(None, os.environ.get(TRUSTED, "").split(os.pathsep)))]
+    return any(place.resolve().is_relative_to(directory.resolve()) for directory in trusted)
+
+
+def _normal(url: str) -> str:
+    return _URL.sub("postgresql://", url, count=1)
+
+
+def _quoted(name: str) -> str:
+    return shlex.quote("".join(letter if letter.isprintable() else "?" for letter in name))
 
 
 def shown(directory: Path, url: str | None = None) -> str:
@@ -103,27 +197,51 @@ def shown(directory: Path, url: str | None = None) -> str:
 
 
 def without_passwords(text: str) -> str:
-    """Return a text with URLs, such as a command, without the passwords in these."""
+    """Return a text, such as a command, without the passwords in its URLs."""
     without = re.sub(r"(?<=//)([^/@:\s]*):[^/\s]*(?=@)", r"\1", text)
     return re.sub(r"(?<=//)\S*password=\S*", lambda url: _PASSWORD.sub("", url[0]).rstrip("?&"), without)
 
 
-def _parsed(url: str) -> tuple[str, str]:
-    """Return the schema that a URL names, `public` if it names none, and what distinguishes databases.
+def _cache_of_cluster(address: str) -> Path:
+    return cache_directory() / f"ray-{blake2b(repr((address, os.geteuid())).encode(), digest_size=8).hexdigest()}"
 
-    Raises UsageError for an invalid URL.
+
+def _cache_of(url: str) -> Path:
+    """Return the cache directory for a URL with the environment's variables; UsageError for an invalid URL.
+
+    Each user and role has its own, since they may see other rows. Only the password makes no difference.
     """
     try:
         parts = urlsplit(url)
-        identity = f"{parts.hostname}:{parts.port}{unquote(parts.path)}?{parts.query}"
-    except ValueError as error:  # the URL may have a password in any place
+        user, host, port = parts.username, parts.hostname, parts.port
+    except ValueError as error:  # do not show the URL: it may have a password anywhere
         raise UsageError(
             f"the URL of the database is invalid: it must be {_FORM}, where special characters of names and passwords "
             "are percent-encoded, as %40 for @, and a port is a number"
         ) from error
-    named = parse_qs(parts.query, keep_blank_values=True).get("schema", ["public"])
+    query = parse_qs(parts.query, keep_blank_values=True)
+    named = query.get("schema", ["public"])
     if len(named) != 1 or not _SCHEMA.fullmatch(named[0]) or parts.fragment:
         raise UsageError(
             f"{without_passwords(url)}: the schema must be one name of letters, digits and _, as in ?schema=forum"
         )
-    return named[0], identity
+    given = {"user": user, "host": host, "port": port, "dbname": parts.path.strip("/")} | query
+    added = {name: os.environ.get(variable) for name, variable in _VARIABLES.items() if not given.get(name)}
+    service = query.get("service", [added.get("service")])[0]
+    if service:
+        added["section"] = repr(_section(service))
+    others = without_passwords(f"//?{parts.query}")
+    identity = repr((user, host, port, unquote(parts.path), others, added, os.geteuid()))
+    return cache_directory() / f"{named[0]}-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
+
+
+def _section(service: str) -> list[str]:
+    """Return the lines of a service in PostgreSQL's service files, such as user and host, without the password."""
+    own = os.environ.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf")  # noqa: PTH111 - never fails
+    found, inside = list[str](), False
+    for path in (own, f"{os.environ.get('PGSYSCONFDIR', '')}/pg_service.conf"):
+        with suppress(OSError):
+            for line in map(str.strip, Path(path).read_text(encoding="utf-8", errors="replace").splitlines()):
+                inside = line == f"[{service}]" if line.startswith("[") else inside
+                found += [line] if inside and not line.startswith(("#", "password")) else []
+    return found

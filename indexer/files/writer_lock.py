@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.errors import CollectionError, LockedError, NoPermission
 from moverank.indexer.files.directory import LOCK, LOCK_OWNER, remove_temporary
 from moverank.indexer.files.location import without_passwords
 
@@ -27,7 +27,7 @@ def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     if not _is_writable(directory):
-        raise CollectionError(f"{directory} cannot be written to: permission denied, or it is read-only")
+        raise NoPermission(f"{directory} cannot be written to: permission denied, or it is read-only")
     lock = FileLock(directory / LOCK, timeout=0)
     try:
         try:
@@ -52,14 +52,9 @@ def locked(directory: Path, wait: float = 0.0) -> Iterator[None]:
 
 
 def still_locked(owner: str, place: object, wait: float) -> LockedError:
-    """Return the error of a writer that has waited `wait` seconds in vain for the `owner` of the lock of a place."""
+    """Return the error of a writer that waited `wait` seconds for the lock of a place, which `owner` still holds."""
     hint = "try again when it is done" if wait else "try again when it is done, or give --wait"
     return LockedError(f"{owner} is writing to {place}: {hint}")
-
-
-def own_command() -> str:
-    """Return the command of this process, by which waiting ones name it, without passwords."""
-    return without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))
 
 
 def _is_writable(directory: Path) -> bool:
@@ -69,7 +64,7 @@ def _is_writable(directory: Path) -> bool:
 
 def _record_owner(directory: Path) -> None:
     """Write this process's id, host and command for the messages of waiting processes; a failure is ignored."""
-    command = own_command()[:200]
+    command = without_passwords(" ".join([Path(sys.argv[0]).name, *sys.argv[1:]]))[:200]
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
     with suppress(OSError):

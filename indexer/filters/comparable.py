@@ -1,6 +1,6 @@
-"""Texts that are numbers or ISO 8601 dates, and how two of them compare.
+"""Texts that are numbers or ISO 8601 dates, and their comparison.
 
-Filter fields are stored as text, since a CSV table has nothing else: what a text is, is decided here.
+Filter fields are stored as text, since a CSV table has nothing else: this module decides whether a text is a number.
 """
 
 import re
@@ -11,7 +11,7 @@ from math import isfinite
 from typing import NamedTuple
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-"""A number as JSON writes it. `007` and `+49` are none: they are rather names or parts of addresses."""
+"""A number as JSON writes it. `007` and `+49` are no numbers: they are rather names or parts of addresses."""
 
 _DATE = re.compile(
     r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?"
@@ -47,7 +47,7 @@ class Comparable:
     def order_of(self, text: str) -> int | None:
         """Return whether another text is smaller or before (-1), equal or within (0), or larger or after (1).
 
-        A date of `text` counts from its start, so that noon is within its day. None: they do not compare.
+        A date of `text` counts from its start, so that noon is within its day. None: the texts do not compare.
         """
         stripped = text.strip()
         if self.number is not None and (number := number_of(stripped)) is not None:
@@ -57,7 +57,7 @@ class Comparable:
         return None
 
     def ordered(self, texts: Iterable[str]) -> list[str]:
-        """Return those of some texts that compare with this one, in order: as numbers if all are, else as dates."""
+        """Return the `texts` that compare with this one, in order: as numbers if all are numbers, else as dates."""
         found = [(text, Comparable(text)) for text in texts if self.order_of(text) is not None]
         sizes = [one.number for _, one in found]
         if self.number is None or None in sizes:
@@ -67,7 +67,7 @@ class Comparable:
 
 
 def number_of(text: str) -> int | float | None:
-    """Return the number that a text is, None for other texts; Python compares integers and floats exactly."""
+    """Return the number that a text states, None for other texts; Python compares integers and floats exactly."""
     found = _NUMBER.fullmatch(text)
     if found is None:
         return None

@@ -7,19 +7,20 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
-from moverank.indexer.filters.where import Alternatives, alternatives
-from moverank.indexer.metadata import filter_value
+from moverank.indexer.filters.where import Alternatives, accepted, alternatives
 from moverank.indexer.options import OtherGroups, Where
 from moverank.indexer.store import FieldTest, Reader
+from moverank.rerank.runtime.deadline import check
 
-_LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and how many values
+_LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and number of values
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
 
 
 def matching_ids(reader: Reader, where: Where | None, elsewhere: Iterable[str] = ()) -> NDArray[np.int64]:
-    """Return the ids (n,), increasing, of the documents that pass a filter; None or no condition: of all documents.
+    """Return the ids (n,), increasing, of the documents that pass a filter; without a condition, all pass.
 
     For `elsewhere` and the errors see `field_tests`.
     """
@@ -37,30 +38,40 @@ def field_tests(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> 
     """Return a filter as tests of stored values, all of which a document must pass.
 
     Each distinct value of a field is compared once, here: a database compares numbers and dates in other ways. Raises
-    UsageError for an invalid condition, and for a field that no document has, since that is rather a misspelt name.
-    Documents in other shards have the fields `elsewhere`.
+    UsageError for an invalid condition, and for a field that no document has, which is probably misspelt. `elsewhere`
+    are fields of documents in other shards.
     """
-    return tuple(_test(reader, group, elsewhere) for group in alternatives(where))
+    groups = alternatives(where)
+    names = sorted({*reader.field_names(), *elsewhere}) if any(groups) else []
+    values = cache(reader.distinct_values)
+    return tuple(_test(reader, group, names, values) for group in groups)
 
 
 def why_none_passes(reader: Reader, where: Where, elsewhere: Iterable[str] = ()) -> str:
-    """Return why no document passes a filter: the condition that none meets, with the nearest value that there is."""
+    """Return why no document passes a filter: the condition that no document meets, with the nearest existing value."""
     if isinstance(where, OtherGroups):
         return "no document of another group passes the filter"
     groups = alternatives(where)
     if not all(groups):
         return "no document passes the filter: a field without any accepted value accepts nothing"
-    unmet = [group for group in groups if not len(_passing(reader, _test(reader, group, elsewhere)))]
+    tests = field_tests(reader, where, elsewhere)
+    unmet = [group for group, test in zip(groups, tests, strict=True) if not len(_passing(reader, test))]
     if not unmet:
-        shown = ", ".join(" or ".join(map(str, group)) for group in groups)
+        shown = ", ".join(map(_shown, groups))
         together = f": each of these holds for some, but not together: {shown}" if len(groups) > 1 else ""
         return f"no document passes the filter{together}"
-    reasons = [f"{' or '.join(map(str, group))}{_nearest(reader, group)}" for group in unmet]
+    reasons = [f"{_shown(group)}{_nearest(reader, group)}" for group in unmet[:_FEW]]
     return f"no document passes the filter: none meets {', and none '.join(reasons)}"
 
 
+def _shown(group: Alternatives) -> str:
+    """Return conditions as they can be typed; of many, only the first."""
+    more = f" or {len(group) - _FEW:,} more" if len(group) > _FEW else ""
+    return " or ".join(map(str, group[:_FEW])) + more
+
+
 def _in_groups(reader: Reader, groups: OtherGroups) -> NDArray[np.int64]:
-    """Return the ids of the documents whose groups a search has found."""
+    """Return the ids of the documents whose groups a search has found before."""
     values: dict[int, tuple[str, ...]] = {}
     for id_, value in sorted(set(reader.values(groups.field))):
         values[id_] = (*values.get(id_, ()), value)
@@ -69,7 +80,7 @@ def _in_groups(reader: Reader, groups: OtherGroups) -> NDArray[np.int64]:
 
 
 def _nearest(reader: Reader, group: Alternatives) -> str:
-    """Return in brackets what there is beside values that no document has: a similar one, all of a few, or the last."""
+    """Return in brackets existing values, if no document has the accepted ones: a similar value, a few, or the last."""
     condition = group[-1]
     values = [value for value in reader.distinct_values(condition.field) if len(value) <= _LONGEST_SHOWN]
     if condition.field == "key":
@@ -93,15 +104,17 @@ def _nearest(reader: Reader, group: Alternatives) -> str:
 
 
 def _is_empty(where: Where) -> bool:
-    """Return whether there is no condition; any other type is reported with the conditions."""
+    """Return whether there is no condition; invalid types are reported later."""
     return isinstance(where, str | Sequence | Mapping) and not where
 
 
-def _test(reader: Reader, group: Alternatives, elsewhere: Iterable[str]) -> FieldTest:
-    """Return the test that one of some conditions on the same field holds."""
+def _test(
+    reader: Reader, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
+) -> FieldTest:
+    """Return the test that one of the conditions, all on the same field, holds; `names` are the names of all fields."""
+    check()
     if not group:
         return FieldTest(())
-    names = sorted({*reader.field_names(), *elsewhere})
     field = group[0].field
     ids = tuple(_OF_ALL[field](reader, group)) if field in _OF_ALL else ()
     below = [name for name in names if name.startswith(f"{field}.")]
@@ -111,10 +124,9 @@ def _test(reader: Reader, group: Alternatives, elsewhere: Iterable[str]) -> Fiel
         raise UsageError(f"no document has a field {field!r}: {known}{'' if below else '; also key and source'}")
     if group[0].tests_presence:
         return FieldTest((field, *below), None, group[0].negates, ids)
-    tests = [condition.accepted() for condition in group]
-    values = reader.distinct_values(field)
-    accepted = tuple(value for value in values if any(test(value) for test in tests))
-    return FieldTest((field,), None if len(accepted) == len(values) else accepted, group[0].negates, ids)
+    accepts, values = accepted(group), values_of(field)
+    chosen = tuple(value for value in values if accepts(value))
+    return FieldTest((field,), None if len(chosen) == len(values) else chosen, group[0].negates, ids)
 
 
 def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
@@ -127,7 +139,7 @@ def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
         elif condition.tests_presence:
             found.update(reader.ids())
         elif condition.operator not in ("=", "!="):
-            accepts = condition.accepted()
+            accepts = accepted([condition])
             found.update(id_ for id_, key in reader.all_keys() if accepts(key))
     return sorted(found)
 
@@ -135,13 +147,13 @@ def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
 def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
     """Return the ids of documents by conditions on the file, or the source, that they were read from.
 
-    Each has two names: the canonical path, and as it was given to `index`.
+    A file and a source have two names: the canonical path, and the path as it was given to `index`.
     """
-    tests: list[Callable[[str], bool]] = [(lambda _: True) if one.tests_presence else one.accepted() for one in group]
+    every, meets = any(one.tests_presence for one in group), accepted(group)
 
     @cache
     def accepts(name: str) -> bool:
-        return any(test(filter_value(name)) for test in tests)
+        return every or meets(filter_value(name))
 
     for stored in reader.sources():
         if stored.source is not None:
@@ -153,7 +165,7 @@ def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
 
 
 _OF_ALL = {"key": _with_key, "source": _from_source}
-"""Fields of documents which are not among the stored ones; metadata of such a name count, too."""
+"""Fields of documents that are not stored as fields; metadata of such a name count, too."""
 
 
 def _passing(reader: Reader, test: FieldTest) -> NDArray[np.int64]:

@@ -6,9 +6,8 @@ from io import StringIO
 from math import isnan
 from typing import TYPE_CHECKING
 
-from moverank.indexer.documents import Document, Metadata, whole_text
+from moverank.indexer.documents import Document, Metadata, values_by_field, whole_text
 from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.metadata import values_by_field
 from moverank.rerank.ranking import Hit, Ranking
 
 if TYPE_CHECKING:  # it loads SQLAlchemy
@@ -25,9 +24,9 @@ _DOCUMENT = ("key", "title", "label")
 def csv_line(cells: Iterable[Cell]) -> str:
     """Return a row without its line end: numbers with all their digits, nothing for None and NaN.
 
-    A text that a spreadsheet would compute as a formula, one that begins with =, +, - or @ and is no number, gets an
-    apostrophe in front: texts are those of strangers, and a formula can send cells to another host. Line ends are kept,
-    as cells are quoted; other control characters become spaces.
+    A text that a spreadsheet would compute as a formula, because it begins with =, +, - or @ and is no number, gets an
+    apostrophe in front: strangers write texts, and a formula can send cells to another host. Line ends are kept, as
+    cells are quoted; other control characters become spaces.
     """
     line = StringIO()
     csv.writer(line, lineterminator="\n").writerow([_text(cell) for cell in cells])
@@ -47,7 +46,7 @@ def hit_table(answers: Sequence[tuple[str, Ranking]], *, several: bool) -> Itera
 
 
 def entry_table(entries: Iterable["Entry"], fields: Sequence[str]) -> Iterator[str]:
-    """Yield a row for each document, without its text; `fields` are those of their metadata."""
+    """Yield a row for each document, without its text; `fields` are the fields of metadata to show."""
     yield csv_line([*_ENTRY, *_named(fields, set(_ENTRY))])
     for entry in entries:
         origin = entry.origin
@@ -65,12 +64,12 @@ def document_table(documents: Iterable[Document], fields: Sequence[str]) -> Iter
 
 
 def fields_of(metadata: Iterable[Metadata]) -> list[str]:
-    """Return the names of the fields of some documents' metadata, in the order in which they first occur."""
+    """Return the names of all fields of metadata, in the order in which they first occur."""
     return list(dict.fromkeys(name for one in metadata for name in values_by_field(one)))
 
 
 def _named(fields: Iterable[str], columns: set[str]) -> list[str]:
-    """Return the columns of some fields; one that has the name of another column is called metadata.NAME."""
+    """Return the columns of `fields`; a field with the name of one of the `columns` is called metadata.NAME."""
     return [f"metadata.{name}" if name in columns else name for name in fields]
 
 
@@ -79,7 +78,7 @@ def _hit_cells(hit: Hit, *, certified: bool) -> list[Cell]:
 
 
 def _values(metadata: Metadata, fields: Iterable[str]) -> list[Cell]:
-    """Return the values of some fields; those of a list are separated by commas."""
+    """Return the values of some fields; commas separate the values of a list."""
     found = values_by_field(metadata)
     return [", ".join(found.get(name, ())) for name in fields]
 

@@ -1,5 +1,6 @@
 """Flows as a diagram: words of both sides, joined by bands as wide as the mass."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -7,10 +8,13 @@ from itertools import accumulate
 from moverank.rerank.ranking import Flow
 
 STAYS = 0
-"""The step of a flow without cost: the word is in both texts, or one with the same vector."""
+"""The step of a flow without cost: both texts have the word, or a word with the same vector."""
 
 STEPS = ("stays", "near", "less near", "far", "farthest")
-"""The names of the steps of cost; those after the first are quarters of the largest cost."""
+"""The names of the steps of cost, by shares of a typical cost, or quarters of the largest."""
+
+SHARES = (0.6, 0.72, 0.9)
+"""Shares of the typical cost of two unrelated words; an English word has about a dozen near words."""
 
 _MOST = 16  # words of a side
 _TALL = 340.0  # pixels of all mass
@@ -55,17 +59,23 @@ class Diagram:
     legend: tuple[tuple[str, str], ...]
 
 
-def cost_step(cost: float, longest: float) -> int:
-    """Return the number of the step of a cost, if `longest` is the largest one."""
-    if cost <= 0:
-        return STAYS
-    quarters = len(STEPS) - 1
-    return 1 + min(quarters - 1, int(quarters * cost / longest))
+def cost_limits(flows: Iterable[Flow], typical: float | None = None) -> tuple[float, ...]:
+    """Return the costs that separate the steps: shares of a `typical` cost, or quarters of the largest."""
+    longest = max((flow.cost for flow in flows), default=0.0)
+    return tuple(typical * share for share in SHARES) if typical else tuple(longest * i / 4 for i in (1, 2, 3))
 
 
-def flow_diagram(flows: Sequence[Flow]) -> Diagram:
-    """Return the diagram of the flows of most mass at least cost, between at most so many words of each side."""
-    shown = _heaviest(flows)
+def cost_step(cost: float, limits: Sequence[float]) -> int:
+    """Return the number of the step of a cost."""
+    return STAYS if cost <= 0 else 1 + bisect_right(limits, cost)
+
+
+def flow_diagram(flows: Sequence[Flow], typical: float | None = None) -> Diagram:
+    """Return the diagram of the flows of most mass at least cost, between at most `_MOST` words of each side.
+
+    `typical` is the typical cost of two words; see `cost_limits`.
+    """
+    shown, limits = _heaviest(flows), cost_limits(flows, typical)
     longest = max((flow.cost for flow in flows), default=0.0)
     mass = sum(flow.mass for flow in shown)
     scale = _TALL / mass if mass else 0.0
@@ -73,7 +83,9 @@ def flow_diagram(flows: Sequence[Flow]) -> Diagram:
     places = {word.text: word.middle for word in left}
     right = _column(shown, lambda flow: flow.target, lambda name: _centre(shown, name, places), scale)
     height = max((word.middle + max(_ROW, word.height) / 2 for word in (*left, *right)), default=0.0) + _GAP
-    return Diagram(left, right, tuple(_bands(shown, left, right, longest, scale)), height, mass, _legend(longest))
+    return Diagram(
+        left, right, tuple(_bands(shown, left, right, limits, scale)), height, mass, _legend(longest, limits)
+    )
 
 
 def _heaviest(flows: Sequence[Flow]) -> list[Flow]:
@@ -92,7 +104,7 @@ def _mass(flows: Iterable[Flow], side: str, name: str) -> float:
 
 
 def _centre(flows: Iterable[Flow], target: str, places: dict[str, float]) -> float:
-    """Return the mean place of the sources of a word, so that few bands cross."""
+    """Return the mean place of a word's sources, which orders words so that few bands cross."""
     mine = [flow for flow in flows if flow.target == target]
     return sum(flow.mass * places[flow.source] for flow in mine) / sum(flow.mass for flow in mine)
 
@@ -126,7 +138,7 @@ class _Free:
 
 
 def _bands(
-    flows: Sequence[Flow], left: Sequence[Word], right: Sequence[Word], longest: float, scale: float
+    flows: Sequence[Flow], left: Sequence[Word], right: Sequence[Word], limits: Sequence[float], scale: float
 ) -> list[Band]:
     """Return the bands; at each word they are in the order of the words on the other side."""
     sources, targets = ({word.text: i for i, word in enumerate(words)} for words in (left, right))
@@ -139,7 +151,7 @@ def _bands(
         Band(
             flow,
             _path(starts[flow], ends[flow], max(_THINNEST, flow.mass * scale)),
-            cost_step(flow.cost, longest),
+            cost_step(flow.cost, limits),
             sources[flow.source],
             targets[flow.target],
         )
@@ -154,8 +166,10 @@ def _path(start: float, end: float, width: float) -> str:
     )
 
 
-def _legend(longest: float) -> tuple[tuple[str, str], ...]:
-    quarters = len(STEPS) - 1
-    limits = [longest * i / quarters for i in range(quarters + 1)]
-    named = [(name, f"{limits[i]:.2f} to {limits[i + 1]:.2f}") for i, name in enumerate(STEPS[1:])]
-    return ((STEPS[STAYS], "no cost: the same word, or one of the same vector"), *(named if longest else ()))
+def _legend(longest: float, limits: Sequence[float]) -> tuple[tuple[str, str], ...]:
+    first = (STEPS[STAYS], "no cost: the same word, or one of the same vector")
+    if not longest:
+        return (first,)
+    begins = (0.0, *limits)
+    ends = (*(f"to {limit:.2f}" for limit in limits), f"to {longest:.2f}" if longest > limits[-1] else "or more")
+    return (first, *((name, f"{low:.2f} {end}") for name, low, end in zip(STEPS[1:], begins, ends, strict=True)))

@@ -5,23 +5,23 @@ from html import escape
 from math import isnan
 from pathlib import Path
 
+from moverank.indexer.documents import values_by_field
+from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
-from moverank.indexer.formatters.query_words import explanation_words, ranking_words
 from moverank.indexer.formatters.sentences import verdict, work_done
-from moverank.indexer.metadata import values_by_field
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
 
-_COLOURS = ("#0b5963", "#2f8f97", "#7d8a8c", "#c4752a", "#9c3a12")
-"""One for each step of cost, from blue-green to orange: all can tell them apart."""
+_COLOURS = ("#0b5963", "#267f8a", "#5277a8", "#77769a", "#807c76")
+"""One colour for each step of cost, from blue-green to grey, as on the server's pages."""
 
 _TITLE = 80  # characters
 _STYLE = """\
 body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
 th, td { text-align: left; padding: 0 1em 0 0 }
 .n { text-align: right; font-variant-numeric: tabular-nums }
-path { opacity: .78 }
+path { opacity: .85 }
 .word { margin: 0; font: 14px/20px sans-serif; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
 .word.source { text-align: right }
 .scroll { overflow-x: auto }
@@ -35,8 +35,8 @@ _SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "sty
 def ranking_page(answers: Sequence[tuple[str, Ranking]], stop_words: Collection[str]) -> str:
     """Return a page with the hits of each query (text, ranking), as the server shows them.
 
-    Marked are the words of a query, and those that a near word of it moved to, by the flows of a hit; of a hit without
-    flows the words of the text but `stop_words`.
+    The words of a query are marked, and, by the flows of a hit, the words to which a near word of the query moved. In a
+    hit without flows, the query's words but `stop_words` are marked.
     """
     title = answers[0][0] if len(answers) == 1 else f"{len(answers):,} queries"
     sections = "\n".join(_section(query, ranking, stop_words) for query, ranking in answers)
@@ -77,7 +77,7 @@ Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>
 
 
 def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark]) -> str:
-    """Return a hit: title, number, key, label, metadata, text, the terms of a sum, and its flows behind a click."""
+    """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
     marks = marks_of_flows(hit.flows, ranking.unknown_words or ()) if hit.flows else words
     measure, value = _value(hit)
     text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks)}</p>' if hit.snippet else ""
@@ -118,7 +118,7 @@ def _terms(hit: Hit, ranking: Ranking) -> str:
         for term in ranking.terms
         if term.part in costs
     )
-    return f'<dl class="parts">{shown}</dl>'
+    return f'<div class="costs"><span>costs, smaller is better:</span><dl class="parts">{shown}</dl></div>'
 
 
 def _term_note(term: str, weight: float, value: float | None) -> str:
@@ -206,7 +206,7 @@ def _band(band: Band) -> str:
 
 
 def _words(words: tuple[Word, ...], kind: str, text: str, bar: str) -> Iterator[str]:
-    """Yield a label and a bar for each word of one side, at places in percent; a long word ends with dots."""
+    """Yield a label and a bar for each word of one side, with positions in percent; a long word ends with dots."""
     for word in words:
         shown = escape(word.text)
         yield (

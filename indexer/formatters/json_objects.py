@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # they load numpy and SQLAlchemy, which are not needed to print
-    from moverank.indexer.contents.description import Description
+    from moverank.indexer.contents.contents import Description
     from moverank.indexer.documents import Changes, Origin
     from moverank.indexer.store import Entry, StoredSource
-    from moverank.rerank.distance.why_not import WhyNot
+    from moverank.rerank.distance.explain import WhyNot
 
 
 def changes_object(changes: "Changes") -> dict[str, Any]:
@@ -37,14 +37,14 @@ def why_not_object(why: "WhyNot") -> dict[str, Any]:
 
 
 def entry_object(entry: "Entry") -> dict[str, Any]:
-    """Return a document without its texts, with the number of its parts and where it was read."""
+    """Return a document without its texts, with the number of its parts and its origin."""
     values = entry._asdict()
     return values | _origin_object(values.pop("origin"))
 
 
 def description_object(description: "Description") -> dict[str, Any]:
     """Return a document as `export` writes it, and the facts that are stored about it."""
-    from moverank.indexer.readers.stored_record import record_of
+    from moverank.indexer.reading.formats.threads import record_of
 
     return record_of(description.document) | {
         "words": description.words,

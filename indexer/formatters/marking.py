@@ -1,19 +1,24 @@
-"""Words of a text that are in the query, or near to a word of it, marked."""
+"""Marks the words of a text that are in the query, or near to a word of the query."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from moverank.indexer.formatters.flow_diagram import STAYS, cost_step
+from moverank.indexer.formatters.flow_diagram import SHARES, STAYS, cost_limits, cost_step
 from moverank.rerank.ranking import Flow
 from moverank.rerank.words.tokenizer import Tokenizer
 
+if TYPE_CHECKING:  # it would import numpy
+    from moverank.rerank.distance.ground_cost import NearWord
+
 _NEAR = 2
-"""Words are marked as moved up to this step of cost; each word of a document has a flow, most of them from far."""
+"""Moved words are marked up to this step of cost: each word of a document has a flow, but most come from far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Why a word is marked: it is in the query, or a `note` names the word that moved to it; `step` is the cost's."""
+    """Why a word is marked: it is in the query, or near to the query's word in the `note`; `step` says how near."""
 
     step: int = STAYS
     note: str = ""
@@ -31,18 +36,28 @@ def marks_of_words(words: Iterable[str]) -> dict[str, Mark]:
 
 
 def marks_of_flows(flows: Sequence[Flow], words: Iterable[str] = ()) -> dict[str, Mark]:
-    """Return the marks of the words of a document: those that stayed, and the nearest of those that moved.
+    """Return the marks of a document's words: words that stayed, and words to which a near word moved.
 
-    `words` are more words of the query, without a vector.
+    `words` are further words of the query, without a vector.
     """
-    longest = max((flow.cost for flow in flows), default=0.0)
+    limits = cost_limits(flows)
     marks = marks_of_words(words)
     for flow in sorted(flows, key=lambda flow: flow.cost):
-        step = cost_step(flow.cost, longest)
+        step = cost_step(flow.cost, limits)
         if step <= _NEAR and flow.target not in marks:
             same = flow.source == flow.target
             marks[flow.target] = _SAME if same else Mark(step, f"from {flow.source}, cost {flow.cost:.2f}")
     return marks
+
+
+def marks_of_near(same: Iterable[str], near: "Mapping[str, NearWord]") -> dict[str, Mark]:
+    """Return the marks of the query's words, `same`, and of words near to one of them."""
+    marks = {
+        word: Mark(step, f"near {one.word}, cost {one.cost:.2f}")
+        for word, one in near.items()
+        if (step := 1 + bisect_right(SHARES, one.share)) <= _NEAR
+    }
+    return marks | marks_of_words(same)
 
 
 def marked(text: str, marks: Mapping[str, Mark]) -> Segments:
@@ -55,7 +70,7 @@ def marked(text: str, marks: Mapping[str, Mark]) -> Segments:
     return [(piece, mark) for piece, mark in [*pieces, (text[last:], None)] if piece]
 
 
-def words_of(texts: Iterable[str], stop_words: Collection[str]) -> set[str]:
-    """Return the words of some texts without stop words."""
+def words_of(texts: Iterable[str], stop_words: Collection[str]) -> KeysView[str]:
+    """Return the words of some texts without stop words, a set in the order in which they first occur."""
     tokenizer = Tokenizer(frozenset(stop_words))
-    return {word for text in texts for word in tokenizer.words(text)}
+    return dict.fromkeys(word for text in texts for word in tokenizer.words(text)).keys()

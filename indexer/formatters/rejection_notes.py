@@ -5,14 +5,14 @@ from types import TracebackType
 from typing import Self
 
 from moverank.indexer.documents import Rejection
-from moverank.indexer.formatters.output import note
+from moverank.indexer.formatters.terminal import note
 
 LIMIT = 20
 """How many records of a file, and how many whole files, are reported one by one."""
 
 
 class RejectionNotes:
-    """Prints up to `LIMIT` rejected records of each file, and as many files; on exit, how many more there were."""
+    """Prints up to `LIMIT` rejected records of each file, and up to `LIMIT` files; on exit, the number of the rest."""
 
     def __init__(self) -> None:
         self._records: Counter[str] = Counter()

@@ -1,19 +1,28 @@
-"""Sentences about results, shared by the terminal and the pages of the server."""
+"""Sentences about results, changes, dry runs and shares, for the terminal and the pages of the server."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import floor, isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.formatters.json_objects import changes_object
 from moverank.rerank.ranking import Hit, Ranking, TermScale, numbers_by_name
 
-if TYPE_CHECKING:  # it would import numpy
-    from moverank.rerank.distance.why_not import WhyNot
+if TYPE_CHECKING:
+    from moverank.rerank.distance.explain import WhyNot
+
+
+def percentage(share: float) -> str:
+    """Return a share, 0 to 1, in percent, rounded down: 100 % means all of it."""
+    tenths = floor(share * 1000 + 1e-9) / 10
+    return f"{tenths:.0f} %" if tenths == int(tenths) else f"{tenths:.1f} %"
 
 
 def verdict(ranking: Ranking, proof: str = "--exact") -> str:
-    """Return what is proven of a ranking; `proof` is the name of the option that proves it."""
+    """Return how accurate a ranking is proven to be; `proof` is the name of the option that proves the rest."""
     counts = ranking.counts
-    better = "nearer" if all(measure(hit)[0] == "distance" for hit in ranking.hits) else "better"
+    better = "nearer" if all(ranking_value(hit)[0] == "distance" for hit in ranking.hits) else "better"
     if ranking.missing_shards:
         names = ", ".join(ranking.missing_shards)
         return f"Not certified: no answer from {names}, whose documents are missing here"
@@ -32,30 +41,31 @@ def verdict(ranking: Ranking, proof: str = "--exact") -> str:
 
 
 def work_done(ranking: Ranking, seconds: float) -> str:
-    """Return the work that a ranking took."""
+    """Return the work of a ranking in words."""
     return f"{ranking.counts.candidates:,} compared, {ranking.counts.solved:,} solved, {seconds:.2f} s"
 
 
-_BETTER = {"total": "smaller is better", "distance": "smaller is nearer", "score": "larger is better"}
+BETTER = {"total": "smaller is better", "distance": "smaller is nearer", "score": "larger is better"}
+"""Whether larger or smaller values of a measure are better."""
 
 
-def measure(hit: Hit) -> tuple[str, float]:
-    """Return what ranked a hit, "total", "distance" or "score", and its value."""
+def ranking_value(hit: Hit) -> tuple[str, float]:
+    """Return the name of the value that ranked a hit, "total", "distance" or "score", and the value."""
     if hit.total is not None:
         return "total", hit.total
     return ("distance", hit.distance) if hit.scored is None or not isnan(hit.distance) else ("score", hit.scored)
 
 
 def legend(ranking: Ranking) -> str:
-    """Return which number ranked the hits, and which way is better; "" if there are no hits."""
+    """Return the name of the number that ranked the hits, and whether larger is better; "" without hits."""
     if not ranking.hits:
         return ""
-    name, _ = measure(ranking.hits[0])
-    return f"Ranked by the {name}, {_BETTER[name]}"
+    name, _ = ranking_value(ranking.hits[0])
+    return f"Ranked by the {name}, {BETTER[name]}"
 
 
 def specified(ranking: Ranking) -> str:
-    """Return the specification of a ranking; that of a sum by its terms, with their names."""
+    """Return the specification of a ranking; a sum is described by its terms, with their names."""
     if not ranking.hits or ranking.hits[0].total is None or not ranking.terms:
         return ranking.ranked_by
     return " + ".join(f"{scale.name} ({weighted(scale)})" for scale in ranking.terms)
@@ -67,7 +77,7 @@ def weighted(scale: TermScale) -> str:
 
 
 class Share(NamedTuple):
-    """How a term counts, its value for a document, None if it has none, and its share of the total."""
+    """How a term counts, its value for a document (None: it has none), and its share of the total."""
 
     scale: TermScale
     value: float | None
@@ -77,7 +87,7 @@ class Share(NamedTuple):
 def shares(
     terms: Sequence[TermScale], parts: Iterable[tuple[str, float]], costs: Iterable[tuple[str, float]]
 ) -> Iterator[Share]:
-    """Yield the terms of a total with their parts; none if it has none, as that of a candidate that was pruned."""
+    """Yield the terms of a total with their values and shares; a pruned candidate's total has no terms."""
     values, shared = numbers_by_name(parts), dict(costs)
     for scale in terms:
         if scale.part in shared:
@@ -97,3 +107,43 @@ _EXCLUSIONS = {
 def exclusion(why: "WhyNot", proof: str = "--exact") -> str:
     """Return the stage that excluded a document; `proof` is the name of the option that compares all documents."""
     return _EXCLUSIONS[why.stage].format(proof=proof)
+
+
+def changes_line(changes: Changes, seconds: float) -> str:
+    """Return the changes made by a run, which took `seconds`, in one line."""
+    names = ("added", "updated", "removed", "unchanged", "rejected", "kept")
+    counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
+    wordless = f"; {changes.wordless:,} without any known word, never ranked" if changes.wordless else ""
+    rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
+    covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
+    figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"
+    return f"{', '.join(counts) or 'no document found'}{wordless} ({figures})"
+
+
+def refit_lines(info: Mapping[str, Any], seconds: float, *, changed: bool) -> Iterator[str]:
+    """Yield the results of a refit, which took `seconds`; `info` describes the collection, `changed`: vectors, too."""
+    if changed:
+        covered = "" if info["coverage"] is None else f"; {percentage(info['coverage'])} of all words have a vector"
+        yield printable(
+            f"word vectors of {info['embedding']}: {info['vectors']:,} words, {info['dim']} dimensions{covered}"
+        )
+    yield f"{info['first_stage']} fitted to {info['documents']:,} documents ({seconds:.2f} s)"
+
+
+class Planned:
+    """The keys of the documents that a run would change, by what would happen to them."""
+
+    def __init__(self) -> None:
+        self.keys: dict[str, list[str]] = {"added": [], "updated": [], "removed": []}
+
+    def add(self, change: str, key: str) -> None:
+        """Store the key of a document that would be "added", "updated" or "removed"."""
+        self.keys[change].append(key)
+
+    def lines(self) -> list[str]:
+        """Return a line for each document."""
+        return [f"{change:<8} {key}" for change, keys in self.keys.items() for key in keys]
+
+    def object(self, changes: Changes) -> dict[str, Any]:
+        """Return the `changes` that would be made, and the keys of the documents."""
+        return {**changes_object(changes), "dry_run": True, "keys": self.keys}

@@ -1,34 +1,42 @@
-"""Results as text for a terminal."""
+"""Results of the commands on standard output, notes on standard error."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.filesize import decimal
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from moverank.indexer.formatters.document_views import metadata_line
-from moverank.indexer.formatters.escaping import printable
-from moverank.indexer.formatters.percentage import percentage
-from moverank.indexer.formatters.query_words import explanation_words, ranking_words
+from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
+from moverank.indexer.formatters.escaping import printable, printable_json
+from moverank.indexer.formatters.json_objects import changes_object
 from moverank.indexer.formatters.sentences import (
     Share,
     exclusion,
     legend,
-    measure,
+    percentage,
+    ranking_value,
     shares,
     specified,
     verdict,
     work_done,
 )
+from moverank.indexer.options import Progress
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.ranking import Flow, Ranking
 
-if TYPE_CHECKING:  # they would import numpy
-    from moverank.rerank.distance.explain import Explanation
-    from moverank.rerank.distance.why_not import WhyNot
+if TYPE_CHECKING:
+    from moverank.indexer.documents import Changes
+    from moverank.indexer.formatters.sentences import Planned
+    from moverank.rerank.distance.explain import Explanation, WhyNot
+
 
 _INDENT = (0, 0, 0, 12)
 _SHORT = 4  # flows of a hit that are shown unless all are requested
@@ -38,11 +46,11 @@ _BAR = 20  # characters
 def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> RenderableType:
     """Return the hits of `ranking`, which took `seconds`, and its certificate.
 
-    With `flows`, all flows of each hit are shown, else those of most mass at least cost.
+    With `flows`, all flows of each hit are shown, else the flows of most mass at least cost.
     """
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
-        measured, value = measure(hit)
+        measured, value = ranking_value(hit)
         name = printable(hit.title or hit.key)
         head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), (name, "bold"))
         if hit.label:
@@ -69,7 +77,7 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
 
 def _costs(terms: Iterable[Share]) -> str:
     """Return the parts of a total, in words; they add up to it."""
-    return " + ".join(f"{printable(scale.name)} {cost:.4f}" for scale, _, cost in terms)
+    return "costs: " + " + ".join(f"{printable(scale.name)} {cost:.4f}" for scale, _, cost in terms)
 
 
 def _short_flows(flows: Sequence[Flow]) -> Text:
@@ -104,7 +112,7 @@ def flow_table(flows: Sequence[Flow]) -> Table:
 
 
 def explanation_view(explanation: "Explanation", keys: tuple[str, str] | None = None) -> RenderableType:
-    """Return a distance and its flows; `keys` are those of two documents that are compared."""
+    """Return a distance and its flows; `keys` are the keys of two compared documents."""
     lines: list[RenderableType] = [Text(printable(f"document {keys[0]} to document {keys[1]}"))] if keys else []
     lines.append(Text(f"distance {explanation.distance:.6f}", style="bold"))
     if explanation.total is not None:
@@ -188,3 +196,134 @@ def print_view(view: RenderableType) -> None:
     if not console.is_terminal:
         console = Console(highlight=False, width=200)
     console.print(view)
+
+
+def print_ranking(ranking: Ranking, seconds: float, *, flows: bool, as_json: bool) -> None:
+    """Print the `ranking` of a single query, which took `seconds`; `flows`: with all flows of each hit.
+
+    `as_json`: as a JSON object.
+    """
+    if as_json:
+        print_object(ranking.to_dict())
+    else:
+        print_view(ranking_view(ranking, seconds, flows=flows))
+
+
+def print_rankings(
+    queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, flows: bool, as_json: bool, progress: Progress
+) -> bool:
+    """Print the `rankings` of `queries` (id, text), in order; return whether all queries could be answered.
+
+    `flows`: with all flows of each hit; `as_json`: as JSON lines. `progress` is called after each.
+    """
+    complete = True
+    for id_, text, ranking in _noted(queries, rankings, progress):
+        complete = complete and not ranking.problem
+        if as_json:
+            print_object({"query": id_} | ({"error": ranking.problem} if ranking.problem else ranking.to_dict()))
+        elif not ranking.problem:
+            typer.secho(printable(f"{id_}: {text}" if id_ != text else id_), bold=True)
+            print_view(ranking_view(ranking, ranking.seconds, flows=flows))
+    return complete
+
+
+def print_run(queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, progress: Progress) -> bool:
+    """Print the `rankings` of `queries` (id, text) as a TREC run; return whether all queries could be answered.
+
+    The score only tells the order: trec_eval sorts by it, and breaks ties by the names of documents. `progress` is
+    called after each.
+    """
+    from moverank.rerank.evaluation.measures import run_lines
+
+    complete = True
+    for id_, _, ranking in _noted(queries, rankings, progress):
+        complete = complete and not ranking.problem
+        for line in run_lines(id_, [hit.key for hit in ranking.hits], "moverank"):
+            typer.echo(printable(line))
+    return complete
+
+
+def print_hit_table(
+    queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, several: bool, progress: Progress
+) -> bool:
+    """Print the `rankings` of `queries` (id, text) as one table; return whether all queries could be answered.
+
+    The header has the fields of all hits, so nothing is printed before the last query is answered. `several`: with a
+    column of ids. `progress` is called after each query.
+    """
+    from moverank.indexer.formatters.csv_tables import hit_table
+
+    answers = [(id_, ranking) for id_, _, ranking in _noted(queries, rankings, progress)]
+    print_lines(hit_table(answers, several=several))
+    return not any(ranking.problem for _, ranking in answers)
+
+
+def _noted(
+    queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], progress: Progress
+) -> Iterator[tuple[str, str, Ranking]]:
+    """Iterate over the ids, texts and rankings of queries; a note says why a query could not be answered."""
+    for done, ((id_, text), ranking) in enumerate(zip(queries, rankings, strict=True), start=1):
+        progress("Searching", done, len(queries), "queries")
+        if ranking.problem:
+            note(f"{id_}: {ranking.problem}")
+        yield id_, text, ranking
+
+
+def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool) -> None:
+    """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
+
+    `planned`: it was a dry run, so print also what would happen to each document.
+    """
+    if as_json:
+        print_object(planned.object(changes) if planned else changes_object(changes))
+        return
+    from moverank.indexer.formatters.sentences import changes_line
+
+    for line in planned.lines() if planned else ():
+        typer.echo(printable(line))
+    typer.echo(("nothing was changed by this dry run: " if planned else "") + changes_line(changes, seconds))
+
+
+def print_check(problems: Sequence[str], *, as_json: bool) -> None:
+    """Print the problems that a check found, or that there are none."""
+    if as_json:
+        print_object({"ok": not problems, "problems": list(problems)})
+        return
+    for problem in problems:
+        typer.echo(printable(problem))
+    if not problems:
+        typer.echo("nothing is wrong")
+
+
+def json_line(values: dict[str, Any]) -> str:
+    """Return an object as a line of JSON, without control characters."""
+    return printable_json(json.dumps(values, ensure_ascii=False))
+
+
+def print_object(values: dict[str, Any]) -> None:
+    """Print a line of JSON in UTF-8, whatever the locale; one with half of a surrogate pair is escaped as ASCII."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    text = json_line(values)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = json.dumps(values)
+    typer.echo(text)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of a file that other programs read, in UTF-8 whatever the encoding of the terminal."""
+    for line in lines:
+        typer.echo(line.encode(errors="replace"))
+
+
+def print_text(line: str) -> None:
+    """Print a line of a document's text, without control sequences that a terminal would execute."""
+    typer.echo(printable(line).rstrip())
+
+
+def note(text: str) -> None:
+    """Print a line on standard error; if that is closed or full, the work goes on without the note."""
+    with suppress(OSError):
+        typer.echo(f"moverank: {printable(text)}", err=True)

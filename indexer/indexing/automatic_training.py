@@ -1,4 +1,4 @@
-"""Trains word vectors on the texts of a collection by itself: at first, and again when they no longer fit the texts.
+"""Trains word vectors on the texts of a collection automatically: first, and again when they no longer fit the texts.
 
 Vectors trained on a few texts know few words. While a collection is small, they are trained again each time its running
 words have doubled; thus all trainings take at most about twice as long as the last one. A larger collection is trained
@@ -12,13 +12,13 @@ from time import perf_counter
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import TooFewWords
 from moverank.indexer.indexing.collection_vectors import stored_settings
-from moverank.indexer.indexing.settings_check import TRAINED
-from moverank.indexer.indexing.train_vectors import has_few_texts
+from moverank.indexer.indexing.coverage import LOW, coverage
+from moverank.indexer.indexing.creation import TRAINED
+from moverank.indexer.indexing.training import has_few_texts
 from moverank.indexer.indexing.vectors_change import Training, train_again
-from moverank.indexer.progress import Progress
+from moverank.indexer.options import Progress
 from moverank.indexer.settings import AUTO_EMBEDDING, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
-from moverank.indexer.snapshot.coverage import LOW, coverage
 from moverank.indexer.store import Store
 from moverank.rerank.words.embedding import Embedding
 
@@ -46,9 +46,9 @@ def fit_vectors(
     changes: Changes,
     progress: Progress,
 ) -> tuple[Settings, Embedding | None, Changes]:
-    """Train the vectors of a collection after a run if that is due.
+    """Train the vectors of a collection after a run, unless the current ones fit; see `is_due`.
 
-    `store`, `directory`, `settings` and `embedding` are the collection's, `changes` those of the run; `progress` is
+    `store`, `directory`, `settings` and `embedding` are the collection's, `changes` are the run's; `progress` is
     called during training. Returns the settings and vectors in use, and the changes with the coverage. With too few
     words to train on, nothing is changed, and the next run retries.
     """
@@ -79,7 +79,7 @@ def fit_vectors(
 
 
 def is_due(now: Coverage, last: Training | None) -> bool:
-    """Return whether trained vectors are to be trained again; `last` is None if earlier versions trained them."""
+    """Return whether trained vectors must be trained again; `last` is None if an earlier version trained them."""
     share = now.share
     if share is None:
         return False

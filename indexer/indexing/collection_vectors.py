@@ -1,7 +1,8 @@
 """Opens the store of a collection, and its stored settings and word vectors.
 
-The word vectors are a folder in the collection's directory. New ones get a folder of their own, and the database names
-the current one: changing them is one transaction, and other processes keep the files that they have opened.
+The vectors are a folder in the collection's directory, or files in a database that machines share. New vectors get a
+folder of their own, and the database names the current one: changing them is one transaction, and other processes keep
+the files that they have opened.
 """
 
 import re
@@ -15,12 +16,31 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
 from moverank.indexer.files.directory import VECTORS
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.shared_vectors import fetch_vectors
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Reader, Store, open_existing, repeated
-from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.store import Reader, Store, Writer, open_existing, repeated
+from moverank.indexer.store.stored_files import fetch_folder, store_folder
+from moverank.indexer.vectors.manifest import FINGERPRINT as FINGERPRINT
+from moverank.indexer.vectors.manifest import FOLDER as FOLDER
+from moverank.indexer.vectors.manifest import vectors_folder as vectors_folder
+from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
+
+
+def publish_vectors(writer: Writer, folder: Path) -> None:
+    """Store the files of the word vectors in `folder` instead of all others, in the writer's transaction."""
+    writer.drop_files()
+    store_folder(writer, folder)
+
+
+def fetch_vectors(reader: Reader, folder: Path) -> None:
+    """Write the files of the word vectors to `folder`, where they are missing; VectorsError if there are none."""
+    try:
+        found = fetch_folder(reader, folder)
+    except OSError as error:
+        raise VectorsError(f"{folder}: cannot be written: {error.strerror}") from error
+    if not found:
+        raise VectorsError(f"the database does not have the word vectors {folder.name}")
+
 
 _NAME = re.compile(f"{VECTORS}(-[0-9a-f]{{8}})?")
 
@@ -45,7 +65,7 @@ def _opened(directory: Path) -> tuple[Store, Settings, Embedding | None]:
 def current_settings(
     store: Store, directory: Path, opened: Embedding | None = None
 ) -> tuple[Settings, Embedding | None]:
-    """Read the settings of a collection, and open its word vectors unless they are those already `opened`.
+    """Read the settings of a collection, and open its word vectors unless they are `opened` already.
 
     `store` and `directory` are the collection's. Returns None for the vectors if there are none yet.
     """
@@ -71,9 +91,9 @@ def stored_settings(store: Store) -> dict[str, Any]:
 def current_vectors(
     reader: Reader, directory: Path, stored: Mapping[str, Any], opened: Embedding | None = None
 ) -> Embedding | None:
-    """Open the word vectors in a collection's `directory` unless they are those already `opened`; None without any yet.
+    """Open the word vectors in a collection's `directory` unless they are `opened` already; None if there are none yet.
 
-    `stored` are the collection's settings. Those of a shared database are fetched from there by `reader`. Raises
+    `stored` are the collection's settings. `reader` fetches the vectors if the database is shared. Raises
     VectorsError for damaged files, CollectionError if the fingerprint of the vectors is not the stored one.
     """
     if FINGERPRINT not in stored:
@@ -92,7 +112,7 @@ def current_vectors(
 def new_vectors_folder(directory: Path, stored: Mapping[str, Any], *, shared: bool) -> Path:
     """Return a folder for new word vectors, which does not exist; `stored` are the collection's settings.
 
-    Those of a `shared` database have a name of their own, under which other machines keep them.
+    For a `shared` database, its name is unique, since other machines keep the vectors under the same name.
     """
     if FINGERPRINT in stored or shared:
         return directory / f"{VECTORS}-{token_hex(4)}"
@@ -102,7 +122,7 @@ def new_vectors_folder(directory: Path, stored: Mapping[str, Any], *, shared: bo
 
 
 def remove_other_vectors(store: Store, directory: Path) -> None:
-    """Remove the word vectors that a change has replaced, or that a killed one has left behind.
+    """Remove the word vectors that a change has replaced, or a killed process has left behind.
 
     The caller holds the writer's lock; open readers keep the files.
     """
@@ -117,7 +137,7 @@ def remove_other_vectors(store: Store, directory: Path) -> None:
 def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], target: Path) -> Embedding:
     """Copy the word vectors of the collection in `directory`, whose settings are `stored`, to a new folder.
 
-    Returns those of the collection.
+    Returns the collection's vectors, not the copy.
     """
     embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
     if embedding is None:

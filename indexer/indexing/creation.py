@@ -1,39 +1,80 @@
-"""Creates a collection atomically, and removes one that stayed empty."""
+"""Creates a collection atomically, after checks of its settings, and removes one that stayed empty."""
 
 import shutil
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from moverank.indexer.errors import CollectionError, LockedError
+from moverank.indexer.errors import CollectionError, LockedError, UsageError
 from moverank.indexer.files.atomic_write import sync_path
 from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, is_leftover
 from moverank.indexer.files.directory import remove as remove_directory
-from moverank.indexer.files.location import database_url, shown
+from moverank.indexer.files.location import database_url, shown, trusted_url
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.indexing.collection_vectors import copy_vectors, new_vectors_folder
-from moverank.indexer.indexing.settings_check import TRAINED, check_choices
-from moverank.indexer.indexing.shared_vectors import publish_vectors
-from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
-from moverank.indexer.indexing.stage_update import update_stage
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, FOLDER
-from moverank.indexer.progress import Progress
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    FOLDER,
+    copy_vectors,
+    new_vectors_folder,
+    publish_vectors,
+)
+from moverank.indexer.options import Progress
+from moverank.indexer.pgvector.requirements import check_place, extension_schema
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
+from moverank.indexer.pgvector.vector_table import drop_tables
 from moverank.indexer.settings import DATABASE as IN_DATABASE
-from moverank.indexer.settings import Settings
+from moverank.indexer.settings import Settings, check_settings
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, check_factory
 from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.vectors.open_vectors import open_vectors
+from moverank.indexer.vectors.word2vec_training import TrainingMethod, training_options
 from moverank.rerank.words.embedding import Embedding
+
+TRAINED = ("auto", "train", "lsi")
+"""Values of the setting `embedding` for vectors that are trained on the collection's texts."""
+
+
+def check_choices(settings: Settings, dim: int | None = None) -> None:
+    """Raise UsageError for invalid settings; `dim` is the dimension of the word vectors, None if not known yet."""
+    check_settings(settings)
+    check_training(settings.embedding, settings.train_options)
+    if settings.faiss not in (AUTO, FLAT):
+        space = settings.space(0)
+        # The word vectors do not determine the dimension of given ones.
+        check_factory(settings.faiss, None if space else dim, products=space is not None and space.products)
+
+
+def check_training(embedding: str, options: tuple[str, ...]) -> None:
+    """Raise UsageError for training options that are invalid with this value of `embedding`."""
+    if embedding in ("train", "lsi"):
+        training_method(embedding, options)
+    elif options:
+        raise UsageError("options of training need --embedding train or --embedding lsi")
+
+
+def training_method(embedding: str, options: tuple[str, ...]) -> tuple[TrainingMethod, dict[str, Any]]:
+    """Return the training method and its other options; the option `method` chooses skip-gram or cbow."""
+    if embedding == "lsi":
+        return "lsi", training_options("lsi", options)
+    named = [option.partition("=")[2] for option in options if option.startswith("method=")]
+    rest = [option for option in options if not option.startswith("method=")]
+    for method in ("skip-gram", "cbow"):
+        if method == (named or ["skip-gram"])[-1]:
+            return method, training_options(method, rest)
+    raise UsageError(f"method={named[-1]}: method must be skip-gram or cbow")
+
 
 Created = tuple[Store, Settings, Embedding | None]
 
 Vectors = Callable[[Path, Settings], tuple[Settings, Embedding | None]]
-"""Makes the word vectors in a folder; returns the settings to store, and None if the vectors are trained later."""
+"""Writes word vectors to a folder; returns the settings to store, and the vectors, None if they are trained later."""
 
 
 def create_like(origin: Path, directory: Path, *, wait: float = 0.0) -> None:
-    """Create an empty collection in `directory` with the settings and word vectors of that in `origin`.
+    """Create an empty collection in `directory` with the settings and word vectors of the collection in `origin`.
 
     Raises CollectionError if one of the places cannot be used. A failure leaves nothing behind.
     """
@@ -58,7 +99,7 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     CollectionError if there is a collection already. A failure leaves nothing behind.
     """
     check_choices(settings)
-    check_stage_place(settings, shared=database_url(directory) is not None)
+    check_place(settings, shared=database_url(directory) is not None)
 
     def imported(folder: Path, settings: Settings) -> tuple[Settings, Embedding | None]:
         return _imported(folder, settings, trust_pickle, progress)
@@ -70,8 +111,8 @@ def _create(directory: Path, settings: Settings, vectors: Vectors, wait: float) 
     """Create an empty collection in `directory`, and its word vectors by `vectors`; see `create`."""
     _refuse_second(directory, filled=exists(directory))
     if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
-        with closing(Store(database_url(directory) or "", migrated=False)) as database, database.reading() as reader:
-            required_extension(reader, settings)
+        with closing(Store(trusted_url(directory) or "", migrated=False)) as database, database.reading() as reader:
+            extension_schema(reader, settings)
     try:
         existed = directory.exists()
         directory.mkdir(parents=True, exist_ok=True)
@@ -108,6 +149,7 @@ def remove_if_empty(store: Store, directory: Path) -> None:
             if empty and store.shared:
                 with store.locked(), store.writing() as writer:
                     writer.clear()
+                    drop_tables(writer.rows)
             store.close()
             if empty:
                 remove_directory(directory)
@@ -123,10 +165,8 @@ def _refuse_second(directory: Path, *, filled: bool) -> None:
 def _fill(directory: Path, settings: Settings, vectors: Vectors) -> Created:
     settings, embedding = vectors(directory / VECTORS, settings)
     # The database gets its final name last: if the process is killed before, there is no collection.
-    store = Store(sqlite_url(directory / UNFINISHED))
-    with store.writing() as writer:
+    with closing(Store(sqlite_url(directory / UNFINISHED))) as store, store.writing() as writer:
         writer.set_settings(settings.stored() | ({FINGERPRINT: embedding.fingerprint} if embedding else {}))
-    store.close()
     (directory / UNFINISHED).rename(directory / DATABASE)
     sync_path(directory)
     return Store(sqlite_url(directory / DATABASE)), settings, embedding
@@ -143,8 +183,7 @@ def _fill_shared(directory: Path, settings: Settings, vectors: Vectors, wait: fl
             if embedding:
                 writer.set_settings({FINGERPRINT: embedding.fingerprint, FOLDER: folder.name})
                 publish_vectors(writer, folder)
-            if settings.first_stage_in == IN_DATABASE:
-                update_stage(writer, directory, settings, embedding, fit=True)
+            TableUpkeep(directory, settings, embedding).follow(writer, fit=True)
     except BaseException:
         store.close()
         raise

@@ -4,9 +4,8 @@ import logging
 import shlex
 from typing import NamedTuple
 
-from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection
+from moverank.indexer.documents import STREAM, Document, NamedSource, Origin, Rejection, key_fault
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.metadata import key_fault
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, StoredState, Writer
 
@@ -26,9 +25,9 @@ _UNKNOWN = Place(None, None)
 class Ownership:
     """The stored sources, and the scope of one run.
 
-    A run may replace, and take over, documents within its `scope`, those whose source is unknown, and those read from
-    the same file before, but not those of an earlier stream without a name. Documents without an origin replace any,
-    which keeps its source.
+    A run may replace, and take over, documents within its `scope`, documents whose source is unknown, and documents
+    read from the same file before, unless they came from a stream without a name. A document without an origin may
+    replace any document, which keeps its source.
     """
 
     def __init__(self, reader: Reader, scope: Scope) -> None:
@@ -65,7 +64,7 @@ class Ownership:
         return self.scope.covers(holder.path_of(before.file or ""))
 
     def refusal(self, document: Document, before: StoredState | None) -> Rejection | None:
-        """Return why a document must not replace the stored one of its key, `before`; None if it may.
+        """Return why a document must not replace `before`, the stored one with its key; None if it may.
 
         Two forums may have thousands of keys in common, so the remedy is given once for each pair of sources.
         """
@@ -87,7 +86,7 @@ class Ownership:
     def rename(self, writer: Writer, *, dry_run: bool) -> int:
         """Write the keys of the sources that get another prefix, and return their number.
 
-        Raises CollectionError if one of the new keys is taken. `dry_run`: it is going to be undone.
+        Raises CollectionError if one of the new keys is taken. `dry_run`: the caller undoes it.
         """
         renamed = 0
         for source in self.scope.renamed:

@@ -1,4 +1,4 @@
-"""Which documents a run may remove: those of its sources that it has not seen, unless they may be a rejected record."""
+"""Which documents a run may remove: unseen documents of its sources, unless a rejected record may be one of them."""
 
 from collections import Counter
 from collections.abc import Collection as Container
@@ -23,7 +23,7 @@ class Protection:
         self._everything = False
 
     def add(self, rejection: Rejection) -> None:
-        """Protect what a rejected record may be."""
+        """Protect the documents that a rejected record may be."""
         if rejection.key is not None:
             self.keys.add(rejection.key)
         elif rejection.origin is not None:
@@ -38,20 +38,19 @@ class Protection:
 
 @dataclass
 class Unseen:
-    """The stored documents of a run's sources that it has not seen.
-
-    `removable`: ids and keys. `kept`: the numbers of documents protected by a record without a key, by file.
-    `protected`: the number of those whose key is that of a rejected record. `unknown`: the number of documents whose
-    source is unknown, and which the run may therefore not remove.
-    """
+    """The stored documents of a run's sources that the run has not seen."""
 
     removable: dict[int, str] = field(default_factory=dict)
+    """The keys of the documents that may be removed, by id."""
     kept: Counter[str] = field(default_factory=Counter)
+    """The numbers of documents protected by a record without a key, by file."""
     protected: int = 0
+    """The number of documents whose key a rejected record has."""
     unknown: int = 0
+    """The number of documents whose source is unknown: the run may not remove them."""
 
     def notes(self) -> Iterator[str]:
-        """Describe what is kept for want of knowledge, and the remedy."""
+        """Describe the documents that are kept for want of knowledge, and the remedy."""
         if self.kept:
             first, others = next(iter(self.kept)), len(self.kept) - 1
             more = "1 other file" if others == 1 else f"{others:,} other files"

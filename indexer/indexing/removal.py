@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import CollectionError, UnknownKey, UsageError
 from moverank.indexer.filters import matching_ids
-from moverank.indexer.indexing.distinct_words import distinct_words
 from moverank.indexer.indexing.ownership import Ownership
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
+from moverank.indexer.indexing.word_counts import distinct_words
 from moverank.indexer.options import Where
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Reader, Store, Writer
@@ -32,7 +32,7 @@ def remove(writer: Writer, ids: Sequence[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The documents to remove: those with some keys, or those of a source, of a filter, or of both.
+    """The documents to remove: by their keys, or by a source, a filter, or both.
 
     `everything` confirms that a filter may select all documents. For the errors see `Collection.remove`.
     """
@@ -82,13 +82,13 @@ def _with_keys(reader: Reader, keys: Sequence[str]) -> list[int]:
 
 
 def check_selection(keys: Sequence[str], where: Where | None, source: str | None) -> None:
-    """Raise UsageError for documents that are named by keys and by a filter or a source, or by an empty one."""
+    """Raise UsageError if there are `keys`, or neither a filter nor a source, or only an empty one."""
     if keys or not (where or source):
         raise UsageError("name the documents to remove either by keys, or by conditions, a source or both")
 
 
 def ids_of(reader: Reader, where: Where | None, source: str | None, elsewhere: Iterable[str] = ()) -> list[int] | None:
-    """Return the ids, increasing, of the documents of a filter, of a source, named as it is listed, or of both.
+    """Return the ids, increasing, of the documents that pass a filter, come from a source (named as listed), or both.
 
     None if no document came from the source. Documents in other shards have the fields `elsewhere`.
     """

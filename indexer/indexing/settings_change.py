@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import SettingsError
-from moverank.indexer.indexing.collection_vectors import stored_settings
-from moverank.indexer.indexing.settings_check import TRAINED, check_choices
-from moverank.indexer.indexing.stage_place import check_stage_place, required_extension
-from moverank.indexer.indexing.stage_update import keep_stage, update_stage
-from moverank.indexer.indexing.vectors_folder import vectors_folder
-from moverank.indexer.progress import Progress, silent
+from moverank.indexer.indexing.collection_vectors import stored_settings, vectors_folder
+from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.pgvector.requirements import check_place, extension_schema
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.store import Store
 from moverank.indexer.vectors.importing import same_source
@@ -35,7 +34,7 @@ def change_settings(
     source = chosen.pop("embedding", None)
     if source not in (None, settings.embedding):
         folder = vectors_folder(directory, stored_settings(store))
-        if source in TRAINED or not same_source(folder, source):  # else it is named by another path
+        if source in TRAINED or not same_source(folder, source):  # else it is the same source by another path
             raise SettingsError(
                 f"the collection was made with another embedding ({settings.embedding}): leave that option out, or "
                 f"replace its word vectors by `moverank refit --embedding {source}`"
@@ -43,12 +42,12 @@ def change_settings(
     changed = settings.changed(chosen)
     if changed != settings:
         check_choices(changed, embedding.dim if embedding else None)
-        check_stage_place(changed, shared=store.shared)
+        check_place(changed, shared=store.shared)
+        table = TableUpkeep(directory, changed, embedding, progress)
         with store.writing() as writer:
             writer.set_settings(changed.stored())
             if changed.first_stage_in == DATABASE:
-                required_extension(writer, changed)
-            if store.shared:
-                update_stage(writer, directory, changed, embedding, fit=True, progress=progress)
-        keep_stage(store, directory, changed, embedding)  # drops what was replaced
+                extension_schema(writer, changed)
+            table.follow(writer, fit=True)
+        table.keep(store)  # drops the replaced table
     return changed

@@ -5,30 +5,30 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from moverank.indexer.arguments import shown
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
 from moverank.indexer.given_vectors import packed
-from moverank.indexer.indexing.distinct_words import distinct_words
-from moverank.indexer.indexing.fresh_document import Fresh, document_row, field_rows
-from moverank.indexer.indexing.frozen_heap import frozen_heap
-from moverank.indexer.indexing.ownership import Ownership
+from moverank.indexer.indexing.ownership import Ownership, Place
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
 from moverank.indexer.indexing.removal import remove
 from moverank.indexer.indexing.stored_form import (
+    StoredPart,
     check_document,
+    contexts,
     document_digest,
+    field_values,
     part_digests,
     stored_parts,
     vector_fault,
+    write_parts,
 )
-from moverank.indexer.indexing.word_counts import WordCounter
-from moverank.indexer.indexing.written_parts import contexts, write_parts
+from moverank.indexer.indexing.word_counts import WordCounter, distinct_words
 from moverank.indexer.scope import Scope
 from moverank.indexer.store import Store, StoredState, Writer
-from moverank.rerank.runtime.batches import batches
+from moverank.rerank.runtime.parallel import batches
 
 BATCH = 2000
 
@@ -38,12 +38,44 @@ TRANSACTION = 2.0
 _log = logging.getLogger("moverank")
 
 
+class _Fresh(NamedTuple):
+    """A new or changed document in its stored form; `known` is its previous state, None if it is new."""
+
+    document: Document
+    parts: tuple[StoredPart, ...]
+    digest: bytes
+    known: StoredState | None
+    place: Place
+
+
+def _document_row(new: _Fresh, revision: int, *, wordless: bool) -> dict[str, Any]:
+    """Return the row of a document, without its id, as changed by a revision."""
+    document = new.document
+    return {
+        "key": document.key,
+        "title": document.title,
+        "label": document.label,
+        "metadata": dict(document.metadata),
+        "digest": new.digest,
+        "wordless": wordless,
+        "revision": revision,
+        "source": new.place.source,
+        "file": new.place.file,
+    }
+
+
+def _field_rows(id_: int, new: _Fresh) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the filter fields of the document `id_`."""
+    values = field_values(new.document.label, new.document.metadata)
+    return ({"document_id": id_, "name": name, "value": value} for name, value in sorted(values))
+
+
 class Sync:
     """One run over the records of one or more sources, which updates `store`.
 
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
-    `scope` is what the run speaks for. `rejected` is called with each bad record; a `strict` run stops at the first
-    with RecordError, and writes nothing. `changed` is called with what happens to a document ("added", "updated",
+    `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
+    first with RecordError, and writes nothing. `changed` is called with what happens to a document ("added", "updated",
     "removed") and its key. `follow` is called at the end of each transaction, and brings derived data up to date.
     """
 
@@ -81,7 +113,7 @@ class Sync:
         Raises PruneRefused, and changes nothing, if that would remove more than half of them, unless it is `confirmed`.
         A `dry_run` undoes everything at its end.
         """
-        with frozen_heap(), self._whole_run(prune=prune, dry_run=dry_run) as whole:
+        with self._whole_run(prune=prune, dry_run=dry_run) as whole:
             with self._transaction(whole) as writer:
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
@@ -100,9 +132,9 @@ class Sync:
     def _write_some(
         self, whole: Writer | None, batch: list[Document] | None, batches: Iterator[list[Document]], until: float
     ) -> None:
-        """Write a batch and those that follow it `until` a time, in one transaction.
+        """Write a batch and the batches that follow it `until` a time, in one transaction.
 
-        If reading the next one fails, those before it are committed.
+        If reading a batch fails, the batches before it are committed.
         """
         failure: BaseException | None = None
         with self._transaction(whole) as writer:
@@ -123,7 +155,7 @@ class Sync:
             raise failure
 
     def _prune(self, writer: Writer, *, confirmed: bool, dry_run: bool) -> None:
-        """Remove the documents that the run has not seen, and log what it keeps nevertheless."""
+        """Remove the documents that the run has not seen, and log which of them it keeps."""
         unseen = unseen_documents(writer, self._ownership, self._seen, self._protection)
         removed, kept = len(unseen.removable), unseen.kept.total()
         before = self._tally["unchanged"] + self._tally["updated"] + removed + kept + unseen.protected
@@ -162,7 +194,7 @@ class Sync:
             self._reject(record)
 
     def _has_bad_vector(self, document: Document) -> bool:
-        """Reject a document whose vector cannot be stored; UsageError for one that a program made.
+        """Reject a document whose vector cannot be stored; UsageError if the document has no origin.
 
         The first vector of a collection determines the number of dimensions.
         """
@@ -198,7 +230,7 @@ class Sync:
             elif refusal := self._ownership.refusal(document, before):
                 self._reject(refusal)
             else:
-                fresh.append(Fresh(document, stored_parts(document, digests), digest, before, place))
+                fresh.append(_Fresh(document, stored_parts(document, digests), digest, before, place))
         writer.set_origins(claimed)
         self._seen.update([before.id for before in unchanged])
         tally = Counter({"unchanged": len(unchanged), "wordless": sum(before.wordless for before in unchanged)})
@@ -206,7 +238,7 @@ class Sync:
             self._write_fresh(writer, fresh, writer.next_revision(), tally)
         self._tally += tally
 
-    def _write_fresh(self, writer: Writer, fresh: Sequence[Fresh], revision: int, tally: Counter[str]) -> None:
+    def _write_fresh(self, writer: Writer, fresh: Sequence[_Fresh], revision: int, tally: Counter[str]) -> None:
         """Insert or overwrite documents, and update the document frequencies of their words."""
         updated = [new.known.id for new in fresh if new.known]
         old = writer.parts(updated)
@@ -215,7 +247,7 @@ class Sync:
         rankable = words.with_any(self._counter.known(writer, words.ids))
         rows = []
         for row, new in enumerate(fresh):
-            rows.append(document_row(new, revision, wordless=row not in rankable))
+            rows.append(_document_row(new, revision, wordless=row not in rankable))
             change = "updated" if new.known else "added"
             tally[change] += 1
             tally["wordless"] += rows[-1]["wordless"]
@@ -227,7 +259,7 @@ class Sync:
         self._seen.update(ids)
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
         writer.replace_fields(
-            updated, [row for id_, new in zip(ids, fresh, strict=True) for row in field_rows(id_, new)]
+            updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _field_rows(id_, new)]
         )
         pairs = [(id_, new.document.vector) for id_, new in zip(ids, fresh, strict=True)]
         vectors = [{"document_id": id_, "vector": packed(own)} for id_, own in pairs if own is not None]
@@ -235,7 +267,7 @@ class Sync:
         self._counter.add_documents(words.ids)
         self._counter.add_documents(distinct_words([old.get(id_, []) for id_ in updated]).ids, -1)
 
-    def _count(self, writer: Writer, fresh: Sequence[Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
+    def _count(self, writer: Writer, fresh: Sequence[_Fresh], old: dict[int, list[Any]]) -> list[list[Any]]:
         """Return the counts of every part; a text that the document had before keeps its counts."""
         counted: list[list[Any]] = []
         missing: list[tuple[int, int]] = []

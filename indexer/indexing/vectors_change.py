@@ -15,38 +15,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.indexing.collection_vectors import new_vectors_folder, remove_other_vectors, stored_settings
-from moverank.indexer.indexing.settings_check import TRAINED, check_choices
-from moverank.indexer.indexing.shared_vectors import publish_vectors
-from moverank.indexer.indexing.stage_update import update_stage
-from moverank.indexer.indexing.train_vectors import train
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, FOLDER
-from moverank.indexer.progress import Progress
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    FOLDER,
+    new_vectors_folder,
+    publish_vectors,
+    remove_other_vectors,
+    stored_settings,
+)
+from moverank.indexer.indexing.coverage import counted
+from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.indexing.training import train
+from moverank.indexer.options import Progress
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
-from moverank.indexer.snapshot.coverage import counted
 from moverank.indexer.store import CountedPart, Store, Writer
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 TRAINING = "training"
 """Name of the setting that stores what the vectors were trained on, see `Training`; empty for imported ones."""
 
 
 class Training(NamedTuple):
-    """The last training: the collection's running words then, those with a vector after it, and the `choice` made.
-
-    `choice` is the setting `embedding` before the training, which replaces "auto" by the method used.
-    """
+    """The last training of word vectors."""
 
     words: int
+    """The number of the collection's running words then."""
     known: int
+    """The number of these words that got a vector."""
     choice: str
+    """The setting `embedding` before the training, which replaces "auto" by the method used."""
 
     @classmethod
     def stored(cls, settings: Mapping[str, Any]) -> "Training | None":
-        """Return the one in stored settings; None for imported vectors, and for those trained by earlier versions."""
+        """Return the training in stored settings; None for vectors imported, or trained by an earlier version."""
         values = settings.get(TRAINING)
         return cls(**values) if values else None
 
@@ -139,7 +144,7 @@ def _chosen(settings: Settings, training: Training | None, choices: Mapping[str,
 
 
 def _put(store: Store, directory: Path, make: Make, choice: str | None) -> ChangedVectors:
-    """Make vectors, and use them from now on; `choice` is that of `Training`, None for imported vectors."""
+    """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors."""
     with _folder(directory, stored_settings(store), shared=store.shared) as path:
         settings, embedding = make(path)
         check_choices(settings, embedding.dim)
@@ -150,7 +155,7 @@ def _put(store: Store, directory: Path, make: Make, choice: str | None) -> Chang
             writer.set_settings(settings.stored() | own)
             if store.shared:
                 publish_vectors(writer, path)
-                update_stage(writer, directory, settings, embedding, fit=True)
+            TableUpkeep(directory, settings, embedding).follow(writer, fit=True)
             revision = writer.revision()
     remove_other_vectors(store, directory)
     return ChangedVectors(settings, embedding, wordless, coverage, revision)

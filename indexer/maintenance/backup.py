@@ -1,4 +1,4 @@
-"""Copies one consistent state of a collection, even while other processes write."""
+"""Copies one consistent state of a collection, even while other processes write, and between kinds of databases."""
 
 import logging
 import shutil
@@ -9,17 +9,27 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import copy_vectors, current_vectors, stored_settings
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
-from moverank.indexer.progress import Progress, silent
+from moverank.indexer.files.location import collection_directory, database_url, shown
+from moverank.indexer.files.writer_lock import locked
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    FOLDER,
+    copy_vectors,
+    current_vectors,
+    new_vectors_folder,
+    publish_vectors,
+    stored_settings,
+    vectors_folder,
+)
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.pgvector.fits import SETTING
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import DATABASE as IN_DATABASE
 from moverank.indexer.settings import FILES, Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
-from moverank.indexer.snapshot.database_stage import STAGE
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.store import Store, exists, open_store, sqlite_url
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.store import Reader, Store, exists, open_existing, open_store, sqlite_url
+from moverank.indexer.vectors.open_vectors import check_vectors
 
 _log = logging.getLogger("moverank")
 
@@ -60,7 +70,7 @@ def _copied(directory: Path, partial: Path, progress: Progress) -> int:
 
 
 def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
-    """Copy the database and its word vectors, and return the stored settings; again if the vectors were replaced."""
+    """Copy the database and its word vectors, once more if the vectors were replaced; return the stored settings."""
     with closing(open_store(directory)) as store:
         if store.shared:
             return _copy_rows(store, directory, partial)
@@ -88,8 +98,8 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
         with copy.writing() as writer:
             writer.copy_rows(reader)
             if stored.get("first_stage_in") == IN_DATABASE:
-                stored |= {"first_stage_in": FILES, STAGE: {}}
-                writer.set_settings({"first_stage_in": FILES, STAGE: {}})
+                stored |= {"first_stage_in": FILES, SETTING: {}}
+                writer.set_settings({"first_stage_in": FILES, SETTING: {}})
                 _log.warning("the copy is a directory: its first stage is in files, not in a database")
         if FINGERPRINT in stored:
             copy_vectors(reader, directory, stored, vectors_folder(partial, stored))
@@ -97,9 +107,40 @@ def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
 
 
 def _copy_snapshots(directory: Path, partial: Path) -> None:
-    """Copy the snapshots; skip those removed meanwhile. Those of another state are not used by the copy."""
+    """Copy the snapshots except removed ones; the copied collection ignores snapshots of another state."""
     for path in directory.glob(f"{PREFIX}*"):
         try:
             shutil.copytree(path, partial / path.name)
         except OSError:
             shutil.rmtree(partial / path.name, ignore_errors=True)
+
+
+def copy(source: str | Path, target: str | Path, *, wait: float = 0.0, progress: Progress = silent) -> int:
+    """Copy one consistent state of a collection to `target`, a new directory or a database, and return its revision.
+
+    `progress` is called while derived files are made. Raises CollectionError, and leaves nothing behind then.
+    """
+    origin, directory = collection_directory(source), collection_directory(target)
+    if database_url(directory) is None:
+        return backup(origin, directory, progress=progress)
+    store = open_existing(origin)
+    if store is None:
+        raise NoCollection(f"there is no collection in {shown(origin)}")
+    with closing(store), store.reading() as reader, locked(directory, wait):
+        return _copied_rows(reader, origin, directory, wait, progress)
+
+
+def _copied_rows(reader: Reader, origin: Path, directory: Path, wait: float, progress: Progress) -> int:
+    """Copy all rows in one transaction, with the word vectors."""
+    stored = reader.settings()
+    with closing(open_store(directory)) as new, new.locked(wait), new.writing() as writer:
+        if writer.settings():
+            raise CollectionError(f"{shown(directory)} holds a collection already: name another schema")
+        writer.copy_rows(reader)
+        if FINGERPRINT in stored:
+            folder = new_vectors_folder(directory, stored, shared=True)
+            embedding = copy_vectors(reader, origin, stored, folder)
+            writer.set_settings({FOLDER: folder.name})
+            publish_vectors(writer, folder)
+            TableUpkeep(directory, Settings.restored(stored), embedding, progress).renew(writer, reader, origin)
+        return writer.revision()

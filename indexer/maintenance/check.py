@@ -7,20 +7,19 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, NoCollection, VectorsError
 from moverank.indexer.files.location import shown
-from moverank.indexer.indexing.collection_vectors import current_vectors
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
+from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
-from moverank.indexer.maintenance.check_stage import check_stage
 from moverank.indexer.maintenance.report import Report
+from moverank.indexer.pgvector.table_check import check_table
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors
 from moverank.rerank.words.embedding import Embedding
 
 
 def check(directory: Path) -> Report:
-    """Read everything in a collection's directory, and report what is wrong.
+    """Read everything in a collection's directory, and report the faults.
 
     Nothing is changed, except that an older schema is migrated. Raises NoCollection and ConnectionLost.
     """
@@ -58,7 +57,7 @@ def _check(auditor: Auditor, directory: Path, report: Report) -> None:
     embedding = _vectors(auditor, directory, stored, report) if FINGERPRINT in stored else None
     check_database(auditor, settings.tokens_digest(), embedding, report)
     if embedding:
-        report.general += check_stage(auditor, directory, settings, embedding, report)
+        report.general += check_table(auditor, directory, settings, embedding, report.add)
         report.general += check_snapshot(auditor, directory, settings, embedding)
 
 

@@ -1,4 +1,4 @@
-"""Checks the database for consistency: redundant and derived data must agree with the rest."""
+"""Checks the database for consistency: redundant and derived data, such as word counts, must agree with the rest."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.indexing.distinct_words import sorted_pairs
 from moverank.indexer.indexing.stored_form import (
     content_digest,
     field_values,
@@ -17,21 +16,52 @@ from moverank.indexer.indexing.stored_form import (
     stored_parts,
     text_digests,
 )
-from moverank.indexer.maintenance.check_counts import valid_counts
+from moverank.indexer.indexing.word_counts import sorted_pairs
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.store import AuditedBlock, Auditor, stored_document
-from moverank.rerank.bags.title_rank import TITLE
+from moverank.indexer.store import AuditedBlock, Auditor, PartRow, StoredDocument
+from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
+
+
+def valid_counts(
+    parts: Sequence[Any], exists: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int32]]:
+    """Return which parts (p,) have valid counts, and the words of those: rows (n,) of `parts`, and ids (n,).
+
+    Counts are valid if the rank is valid, the ids of words increase and exist (`exists`, by id), and each count is
+    positive.
+    """
+    sizes, others, positions, ranks = (
+        (
+            np.array(values, np.int64).reshape(-1)
+            for values in zip(
+                *((len(one.words), len(one.counts), one.position, one.rank) for one in parts), strict=True
+            )
+        )
+        if parts
+        else (np.empty(0, np.int64),) * 4
+    )
+    valid = (sizes % 4 == 0) & (sizes == others) & (ranks >= np.where(positions < 0, TITLE, 0))
+    shaped = [part for part, usable in zip(parts, valid.tolist(), strict=True) if usable]
+    words = np.frombuffer(b"".join(part.words for part in shaped), "<i4")
+    counts = np.frombuffer(b"".join(part.counts for part in shaped), "<i4")
+    rows = np.repeat(np.arange(len(parts)), np.where(valid, sizes // 4, 0))
+    wrong = (words < 0) | (words >= len(exists)) | (counts <= 0)
+    wrong |= ~exists[np.where(wrong, 0, words)]
+    wrong[1:] |= (words[1:] <= words[:-1]) & (rows[1:] == rows[:-1])
+    valid[rows[wrong]] = False
+    kept = valid[rows]
+    return valid, rows[kept], words[kept]
 
 
 def check_database(auditor: Auditor, salt: bytes, embedding: Embedding | None, report: Report) -> None:
-    """Check every row that `auditor` reads, and add what is wrong to `report`.
+    """Check every row that `auditor` reads, and add faults to `report`.
 
-    `salt` is that of the documents' digests; `embedding` None: no word vectors are usable, and rows are not checked.
+    `salt` is the salt of the documents' digests; without an `embedding`, rows of word vectors are not checked.
     """
-    words, revision, dim = auditor.audited_words(), auditor.revision(), auditor.vector_dim()
-    ids, rows, frequencies = (np.array([word[i] for word in words], np.int64) for i in (0, 2, 3))
+    words, revision, dim = list(auditor.all_words()), auditor.revision(), auditor.vector_dim()
+    ids, rows, frequencies = (np.array([word[i] for word in words], np.int64) for i in (0, 3, 2))
     size = int(ids[-1]) + 1 if len(ids) else 1
     exists, known, counted = np.zeros(size, bool), np.zeros(size, bool), np.zeros(size, np.int64)
     exists[ids], known[ids] = True, rows != UNKNOWN
@@ -71,8 +101,10 @@ def _check_contents(block: AuditedBlock, salt: bytes, dim: int, report: Report) 
             report.documents.append(document.id)
 
 
-def _digest(document: Any, parts: Sequence[Any], digests: Sequence[bytes], vector: bytes, salt: bytes) -> bytes:
-    """Return the digest that a document must have; `digests` are those of the texts of its `parts`."""
+def _digest(
+    document: StoredDocument, parts: Sequence[PartRow], digests: Sequence[bytes], vector: bytes, salt: bytes
+) -> bytes:
+    """Return the digest that a document must have; `digests` are the digests of the texts of its `parts`."""
     own = [(part.rank, digest) for part, digest in zip(parts, digests, strict=True) if part.rank != TITLE]
     ranks, texts = [rank for rank, _ in own], [digest for _, digest in own]
     titled, usable = len(own) < len(parts), vector[: len(vector) // 4 * 4]
@@ -89,7 +121,7 @@ def _check_fields(block: AuditedBlock, report: Report) -> None:
     for document in block.documents:
         own = fields.pop(document.id, set())
         if not isinstance(document.metadata, dict):
-            continue  # as `_check_contents` reports
+            continue  # `_check_contents` reports it
         if own != field_values(document.label, document.metadata):
             report.add("has filter fields other than its label and metadata", document.key)
             report.documents.append(document.id)
@@ -124,7 +156,7 @@ def _report_counts(block: AuditedBlock, part: Any, report: Report) -> None:
     """Report a part with impossible counts, with the text whose words are to be counted."""
     document = next(one for one in block.documents if one.id == part.document_id)
     own = [one for one in block.parts if one.document_id == document.id]
-    found = restored(stored_document(document, own, block.vectors.get(document.id)))
+    found = restored(document._replace(parts=own, vector=block.vectors.get(document.id)))
     counted = {one.position: one.counted for one in stored_parts(found, part_digests(found))}
     report.add("has impossible word counts", document.key)
     report.texts[part.id] = counted.get(part.position, part.text)

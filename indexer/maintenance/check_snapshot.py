@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile
+from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.files.checksums import read_checksummed_json
 from moverank.indexer.files.directory import CACHED
-from moverank.indexer.files.mapped_arrays import is_intact
 from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.document_vectors import stored_vectors
+from moverank.indexer.snapshot.encoder_fit import stored_frequencies
 from moverank.indexer.snapshot.segment import assemble, keep_words
-from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest_snapshot
-from moverank.indexer.snapshot.stage_vectors import stored_vectors
-from moverank.indexer.snapshot.word_frequencies import WordFrequencies
+from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import PartCounts, weigh, with_idf
@@ -26,7 +26,7 @@ _CLOSE = 1e-5
 
 
 def check_snapshot(reader: Reader, directory: Path, settings: Settings, embedding: Embedding) -> Iterator[str]:
-    """Yield what is wrong with the newest snapshot, and with what is cached of it.
+    """Yield the faults of the newest snapshot and its caches.
 
     `directory`, `settings` and `embedding` are the collection's; `reader` sees the state to compare with.
     """
@@ -63,7 +63,7 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
     """Compare a snapshot with the documents that have not changed since it was written."""
     segment = base.segment
     gone = np.array(reader.changed_ids(base.revision) + reader.removed_ids(base.revision), np.int64)
-    vocabulary = {word.id: word for word in reader.vocabulary()}
+    vocabulary = {word.id: word for word in reader.all_words(known=True)}
     if any(id_ not in vocabulary for id_ in segment.word_ids.tolist()):
         yield f"{base.path}: it has words that the database does not know"
         return
@@ -76,8 +76,8 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
 
 
 def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], settings: Settings) -> Iterator[str]:
-    """Compare the counts of all words, those of words with a vector, and the bags with the documents not `gone`."""
-    segment, terms, bags = base.segment, base.terms, base.bags()
+    """Compare with the documents not `gone`: the counts of all words and of words with a vector, and the bags."""
+    segment, terms, bags = base.segment, base.segment.terms, base.bags()
     sizes, same = np.zeros(2, np.int64), True
     for found, portion in assemble(reader.counted_parts(), terms.word_ids):
         unchanged = np.flatnonzero(~np.isin(found, gone))
@@ -99,7 +99,7 @@ def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], settings
 
 
 def _has(own: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]) -> bool:
-    """Return whether `ids` are in `own`, at `rows`."""
+    """Return which of `ids` are in `own`, at `rows`."""
     return bool(np.all(rows < len(own))) and np.array_equal(own[rows], ids)
 
 
@@ -109,7 +109,7 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
     With tf-idf weights and later changes, the idf of that revision is gone: then only ids are compared.
     """
     segment = base.segment
-    ids, vectors = base.stage.stored()
+    ids, vectors = base.first_stage.stored()
     if base.encoder is None:
         yield from _given_stage(reader, base, settings, gone)
         return
@@ -118,7 +118,7 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
     elif vectors is not None and (settings.weights == "tf" or reader.revision() == base.revision):
         bags, counts = base.bags(), segment.counts
         if settings.weights == "tfidf":
-            bags = with_idf(bags, WordFrequencies.stored(reader).idf(segment.word_ids))
+            bags = with_idf(bags, stored_frequencies(reader).idf(segment.word_ids))
         encoder = base.encoder.restored()
         expected = encoder.encode(
             Documents(bags, counts.lengths(settings.title_weight), segment.word_ids, segment.vectors)
@@ -128,11 +128,11 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
 
 
 def _given_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArray[np.int64]) -> Iterator[str]:
-    """Compare the first stage's ids, and the given vectors, with those of the documents that are not `gone`."""
+    """Compare the first stage's ids and given vectors with the documents that are not `gone`."""
     space = settings.space(reader.vector_dim())
     if space is None or base.given is None:
         return
-    given, (indexed, _) = base.given, base.stage.stored()
+    given, (indexed, _) = base.given, base.first_stage.stored()
     own = base.segment.ids[given.rows]
     unchanged = np.flatnonzero(~np.isin(own, gone))
     ids, vectors = stored_vectors(reader, base.segment.ids[~np.isin(base.segment.ids, gone)], space)

@@ -9,16 +9,20 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, ConnectionLost, VectorsError
 from moverank.indexer.files.atomic_write import atomic_directory
 from moverank.indexer.files.directory import remove_cached
-from moverank.indexer.indexing.collection_vectors import current_settings, current_vectors
-from moverank.indexer.indexing.settings_check import TRAINED
-from moverank.indexer.indexing.shared_vectors import fetch_vectors
-from moverank.indexer.indexing.stage_update import renew_stage
+from moverank.indexer.indexing.collection_vectors import (
+    FINGERPRINT,
+    current_settings,
+    current_vectors,
+    fetch_vectors,
+    vectors_folder,
+)
+from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.vectors_change import train_again
-from moverank.indexer.indexing.vectors_folder import FINGERPRINT, vectors_folder
 from moverank.indexer.indexing.word_counts import WordCounter
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.report import Report
-from moverank.indexer.progress import Progress, silent
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.compaction import compact_if_due, needs_snapshot
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
@@ -29,7 +33,7 @@ from moverank.rerank.words.tokenizer import Tokenizer
 
 
 def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:
-    """Repair the collection in `directory`, and report what is still wrong with it.
+    """Repair the collection in `directory`, and report the remaining faults.
 
     A document whose text is damaged is written again by the next run over its source. `progress` is called while files
     are rebuilt. Raises LockedError if another process writes for longer than `wait` seconds, CollectionError if there
@@ -77,7 +81,7 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
         remove_snapshot(path)
     remove_cached(directory)
     settings, embedding = current_settings(store, directory)
-    renew_stage(store, directory, settings, embedding, progress)
+    TableUpkeep(directory, settings, embedding, progress).keep(store, renew=True)
     if embedding and needs_snapshot(directory, settings):
         compact_if_due(store, directory, settings, embedding, progress)
 
@@ -97,7 +101,7 @@ def _repair_vectors(
 ) -> None:
     """Import the vectors again, if their source still has the same content, or train them on the texts again.
 
-    Those of a shared database are fetched again.
+    The vectors of a shared database are fetched again.
     """
     if settings.embedding in TRAINED and not store.shared:
         train_again(store, directory, settings, progress)

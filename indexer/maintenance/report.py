@@ -5,20 +5,22 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Report:
-    """Faults of the collection as a whole, `general`, and examples of each kind of fault.
-
-    For repairs: ids of the `documents` to index again; by id the `texts` of parts whose counts are invalid, correct
-    `frequencies` and `rows` of words, and correct `wordless` flags of documents. `vectors`: the word vectors are
-    unusable.
-    """
+    """The faults of a collection: sentences with examples, and the rows to repair."""
 
     general: list[str] = field(default_factory=list)
+    """Faults of the collection as a whole."""
     documents: list[int] = field(default_factory=list)
+    """Ids of the documents to index again."""
     texts: dict[int, str] = field(default_factory=dict)
+    """Texts of parts with invalid counts, by the ids of the parts."""
     frequencies: dict[int, int] = field(default_factory=dict)
+    """Correct document frequencies by the ids of words."""
     wordless: dict[int, bool] = field(default_factory=dict)
+    """Correct flags `wordless` by the ids of documents."""
     rows: dict[int, int] = field(default_factory=dict)
+    """Correct rows of word vectors by the ids of words."""
     vectors: bool = False
+    """Whether the word vectors are unusable."""
     _examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, kind: str, example: object) -> None:

@@ -5,7 +5,7 @@ from textwrap import wrap
 
 from moverank.indexer.errors import UsageError
 from moverank.rerank.options import did_you_mean
-from moverank.rerank.words.stop_words import stop_words
+from moverank.rerank.words.tokenizer import stop_words
 
 TOPICS = (
     "commands",
@@ -21,6 +21,7 @@ TOPICS = (
     "library",
     "reranking",
     "server",
+    "deploy",
     "postgresql",
     "shards",
     "adapters",

@@ -1,39 +1,47 @@
-"""The second stage of another engine: its candidates, ranked by the code of a search, in memory."""
+"""`Reranker`, the second stage of another engine: its candidates, ranked by the code of a search, in memory."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.arguments import items, place, shown, whole_number
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import TITLE_WEIGHT, Document
 from moverank.indexer.errors import UsageError
-from moverank.indexer.ranking_spec import RankingSpec, resolve
-from moverank.indexer.ranking_term import PRIOR, VECTOR, Weights
-from moverank.indexer.reranking.candidates import Candidates, Text, as_document, candidate_documents
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.indexer.reranking.search_pool import SearchPool
-from moverank.indexer.reranking.text_counter import RankedTokens, TextCounter
-from moverank.indexer.search.batch import answer
+from moverank.indexer.ranking_spec import PRIOR, VECTOR, RankingSpec, Weights, resolve
+from moverank.indexer.reranking.pool import SearchPool
+from moverank.indexer.reranking.texts import (
+    Candidates,
+    CorpusVocabulary,
+    Text,
+    Texts,
+    as_document,
+    candidate_documents,
+    query_and_candidates,
+)
+from moverank.indexer.search.candidate_rankings import Candidate, in_old_order, whole_ranking
+from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores, engine_scores, numbers_of
-from moverank.indexer.search.ignored_words import ignored_words
+from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Prior, Query, QueryWords
+from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
-from moverank.indexer.search.whole_ranking import Candidate, in_old_order, whole_ranking
 from moverank.indexer.settings import Settings, check_settings
-from moverank.indexer.titles import TITLE_WEIGHT
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import AUTO_RANK, Ranking
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.stop_words import ENGLISH, StopWords
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import ENGLISH, StopWords, Tokenizer
+
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
 
 _FEW = 1000
 """For at most this many candidates one core is used: float32 bounds then have the same bits in every batch."""
@@ -43,13 +51,13 @@ _NO_VECTOR = "no word of the query has a vector in the embedding"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """A query and its candidates, with what is computed of them once for a batch."""
+    """A query and its candidates, with data that a batch computes once."""
 
     documents: Sequence[Document]
     ranking: RankingSpec
     k: int
-    query: RankedTokens
-    candidates: Sequence[RankedTokens]
+    query: RankedCounts
+    candidates: Sequence[RankedCounts]
     scores: Prior | None
     priors: dict[str, Prior]
 
@@ -61,8 +69,8 @@ class Reranker:
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
     "tfidf", and `title_weight` is how many times the words of a title count. All defaults are those of `Settings`.
-    `frequencies` are those of the collection which the candidates come from, for idf, BM25 and the scorer tfidf;
-    without them, those of the candidates themselves are used.
+    `frequencies` are those of the candidates' collection, for idf, BM25 and the scorer tfidf; None: the candidates'
+    own.
 
     It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
     """
@@ -94,12 +102,10 @@ class Reranker:
         """Load word vectors from a file, or from gensim's downloader by "gensim:NAME"; or take them from a collection.
 
         A collection's directory also gives its stop words, ranking, gamma, title weight and document frequencies.
-        `options` are those of the constructor, and replace these; of a file also `normalize`, to scale vectors to unit
-        length, and `trust_pickle`. Raises VectorsError and CollectionError.
+        `options` are the constructor's, and override the collection's; for a file also `normalize`, to scale vectors to
+        unit length, and `trust_pickle`. Raises VectorsError and CollectionError.
         """
-        from moverank.indexer.reranking.loading import load
-
-        return load(cls, place("the source of word vectors", source), options)
+        return _load(cls, str(place("the source of word vectors", source)), options)
 
     @property
     def embedding(self) -> Embedding:
@@ -124,10 +130,10 @@ class Reranker:
 
         Candidates and query are texts, records such as `{"title": ..., "text": ...}` or a thread's, or a `Document`; a
         hit's key is that of a mapping, a record or a document, else the index ("0", "1", ...), which is always in
-        `Hit.candidate`. The first `k` hits (None: all) are exact; later ones may have been pruned: they have a lower
+        `Hit.candidate`. The first `k` hits (None: all) are exact; later hits may have been pruned: they have a lower
         bound instead, `exact=False`. Candidates without a known word come last, and are `wordless`. Scores fall
-        strictly, and are 1 / (1 + x) of the distance or total x. `scores` are those of the engine, for rankings with
-        the term `vector`. `rank` and `gamma` replace the defaults.
+        strictly: 1 / (1 + x) of the distance or total x; a sum of distances is not divided by its unit. `scores` are
+        the engine's, for rankings with the term `vector`. `rank` and `gamma` replace the defaults.
 
         Raises NoKnownWords if the query has no word to rank by, and UsageError for invalid arguments.
         """
@@ -155,19 +161,19 @@ class Reranker:
         if len(queries) != len(candidates) or (scores is not None and len(scores) != len(queries)):
             raise UsageError("give candidates, and scores if any, for each query")
         spec = resolve(rank, gamma, self._own)
-        counter = TextCounter(self._tokenizer, self._embedding)
+        counter = TextCounter(self._tokenizer)
         tasks = [
             self._task(counter, query, some, k, None if scores is None else scores[i], spec)
             for i, (query, some) in enumerate(zip(queries, candidates, strict=True))
         ]
-        counter.look_up()
+        words = CorpusVocabulary.of(counter.words, self._embedding)
         with single_threaded_blas():
             if len(tasks) == 1 and len(tasks[0].documents) > _FEW:
-                return [self._answer(counter, tasks[0])]
+                return [self._answer(words, tasks[0])]
             if len(tasks) == 1:
                 with single_threaded():
-                    return [self._answer(counter, tasks[0])]
-            return [found for _, found in map_ahead(lambda task: self._answer(counter, task), tasks)]
+                    return [self._answer(words, tasks[0])]
+            return [found for _, found in map_ahead(lambda task: self._answer(words, task), tasks)]
 
     def _task(
         self,
@@ -184,18 +190,17 @@ class Reranker:
         asked, documents = as_document(query, "the query"), candidate_documents(candidates)
         raw = list(candidates.values()) if isinstance(candidates, Mapping) else candidates
         fields = [dict(term.options)["field"] for term in spec.terms if term.name == PRIOR]
-        words = counter.tokens(asked)
-        tokens = [counter.tokens(document) for document in documents]
+        words, *counted = counter.count([asked, *documents])
         ids = np.arange(1, 1 + len(documents))
         given = engine_scores(scores, [document.key for document in documents], ids)
         if given is None and any(term.name == VECTOR for term in spec.terms):
             raise UsageError("the ranking has the term vector: give the scores of the engine")
         priors = {field: _prior(raw, field, ids) for field in fields}
-        return _Task(documents, spec, k or len(documents), words, tokens, given, priors)
+        return _Task(documents, spec, k or len(documents), words, counted, given, priors)
 
-    def _answer(self, counter: TextCounter, task: _Task) -> Ranking:
+    def _answer(self, words: CorpusVocabulary, task: _Task) -> Ranking:
         began = time.monotonic()
-        own, pool = counter.counted(task.query, task.candidates, self._title_weight)
+        own, pool = query_and_candidates(words, task.query, task.candidates, self._title_weight)
         searched = SearchPool(_with_words(pool), frequencies=self._frequencies)
         shown = [Candidate(i, one.key, one.title, one.label, one.metadata) for i, one in enumerate(task.documents)]
         k = max(1, min(task.k, len(shown)))
@@ -207,7 +212,7 @@ class Reranker:
         if query is None:
             found = in_old_order(shown, _NO_VECTOR if plain.needs_bag else "the query has no word")
         else:
-            found = whole_ranking(answer(searched.view, query), {one.index + 1: [one] for one in shown})
+            found = whole_ranking(Search(searched.view, query).run(), query, {one.index + 1: [one] for one in shown})
         unknown, ignored = _without_effect(own, pool, task.ranking, searched.view)
         return replace(
             found,
@@ -246,3 +251,44 @@ def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Pr
     if not len(numbers.ids):
         raise UsageError(f"no candidate has a number in the field {field!r}")
     return numbers
+
+
+def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Reranker:
+    """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
+    from moverank.indexer.collection import Collection  # here: a reranker of given vectors needs neither
+    from moverank.indexer.vectors.importing import import_vectors
+
+    options = {name: value for name, value in options.items() if value is not None}
+    if not path.startswith("gensim:") and Collection.exists(path):
+        with Collection.open(path) as collection:
+            return _of_collection(make, collection, options)
+    given = dict(options)
+    normalize, trust = (bool(given.pop(name, False)) for name in ("normalize", "trust_pickle"))
+    with TemporaryDirectory(prefix="moverank-") as directory:
+        vectors = Path(directory) / "vectors"
+        embedding = import_vectors(path, vectors, normalize=normalize, trust_pickle=trust).in_memory()
+    return make(embedding, **given)
+
+
+def _of_collection(make: type[Reranker], collection: "Collection", options: Mapping[str, Any]) -> Reranker:
+    stored = stored_options(collection.settings)
+    ranking = resolve(options.get("rank"), None, collection.settings.ranking)
+    if "frequencies" not in options:
+        stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
+    return make(collection.embedding, **{**stored, **options})
+
+
+def stored_options(own: Settings) -> dict[str, Any]:
+    """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
+    return {
+        "stop_words": own.stop_words,
+        "rank": own.specification,
+        "gamma": own.gamma,
+        "weights": own.weights,
+        "title_weight": own.title_weight,
+    }
+
+
+def stems_of(ranking: RankingSpec) -> set[str]:
+    """Return the languages of a ranking's stems."""
+    return {scorer.stem for scorer in ranking.counted if scorer.stem}

@@ -1,44 +1,75 @@
-"""Search by distances of bags, or by a sum with one: first stage, reranking, and certificate."""
+"""Search by distances of bags, or by a sum that contains one: first stage, reranking, and certificate.
+
+One certificate covers the hits of one search, or of the searches of all shards.
+"""
 
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.certificate import Certificate, certificate
-from moverank.indexer.search.known_parts import charged_by, known_parts, scales_of
+from moverank.indexer.search.candidates import Rows, allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.ordering import best_first
-from moverank.indexer.search.peers import ALONE
 from moverank.indexer.search.query import PLACES, Others, Outcome, Query
-from moverank.indexer.search.sum_weights import SumWeights
+from moverank.indexer.search.segments import LiveSegment
+from moverank.indexer.search.sum_terms import SumWeights, charged_by, scales_of
 from moverank.indexer.search.view import View
-from moverank.rerank.distance.nearest import nearest
+from moverank.rerank.distance.nearest import NearestSearch, nearest_search
 from moverank.rerank.distance.partial_order import Places
-from moverank.rerank.ranking import StageCounts
+from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.ranking import StageCounts, largest_error
+
+_Floats = NDArray[np.float64]
+
+_MOST_CENTRES = 2**24  # float32 numbers of cached centroids: 64 MiB
+
+
+class Certificate(NamedTuple):
+    """Whether a list is `proven` to hold the best documents, and its `largest_error`, 0 if it is; see `Ranking`."""
+
+    proven: bool
+    largest_error: float
+
+
+def certificate(values: _Floats, unsolved_bounds: _Floats, floor: float, k: int, within: float) -> Certificate:
+    """Return the certificate of at most `k` hits with increasing `values` (m,), none above `within`.
+
+    `unsolved_bounds` (u,) are lower bounds of the values of documents that were compared, but not solved; the k
+    smallest of each shard suffice. `floor` is a lower bound for all documents that were not compared: inf if there are
+    none, -inf if no bound is known.
+
+    A list of k hits is proven if no other document can be nearer than its last hit; a shorter list, if all other
+    documents are beyond `within`. The error bounds how much farther the last hit is than the true one at its position;
+    for a shorter list, how far below `within` a missing document can be. Documents without a known bound do not count.
+    """
+    lowest = min(floor, float(unsolved_bounds.min(initial=np.inf)))
+    full = len(values) == k
+    if lowest == np.inf or (lowest >= values[-1] if full else lowest > within):
+        return Certificate(proven=True, largest_error=0.0)
+    uncompared = np.full(max(1, len(values)) if np.isfinite(floor) else 0, floor)
+    bounds = np.concatenate([unsolved_bounds, uncompared])
+    if not full and np.isfinite(within):
+        return Certificate(proven=False, largest_error=max(0.0, within - float(bounds.min(initial=within))))
+    error = largest_error(values, bounds, len(values)) if len(values) else 0.0
+    return Certificate(proven=False, largest_error=error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """Ids and what ranks them, best first, the stages' counts, and lower bounds for documents that were not solved.
+    """The best documents, best first, and bounds of the others."""
 
-    `components` (k, 3) are those of `Nearest`. `all_rows` are all documents that were compared, if the query requests
-    them.
-    """
-
-    ids: NDArray[np.int64]
-    values: NDArray[np.float64]
+    ids: NDArray[np.int64]  # (k,)
+    values: NDArray[np.float64]  # (k,), increasing
     counts: StageCounts = field(default_factory=StageCounts)
+    # (u,) lower bounds for documents that were compared, but not solved
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))
-    all_rows: Others = field(default_factory=Others.none)
+    components: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 3)))  # (k, 3), see `Nearest`
+    all_rows: Others = field(default_factory=Others.none)  # all compared documents, if the query requests them
 
     def merged(self, other: "_Found", k: int) -> "_Found":
-        """Return the k best of both; equal ones in the order of ids."""
+        """Return the k best documents of both; ties in the order of ids."""
         ids, values = np.append(self.ids, other.ids), np.append(self.values, other.values)
         best, values = best_first(values, ids, k)
         unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
@@ -49,97 +80,144 @@ class _Found:
         return _Found(ids[best], values, self.counts + other.counts, unsolved_bounds, components, every)
 
     def within(self, limit: float) -> "_Found":
-        """Return those whose values are not above `limit`."""
+        """Keep the documents with values of at most `limit`."""
         few = int(np.searchsorted(self.values, limit, side="right"))
         return replace(self, ids=self.ids[:few], values=self.values[:few], components=self.components[:few])
 
     def certificate(self, floor: float, query: Query) -> Certificate:
-        """Return what is proven about these; the value of no document that was not compared is below `floor`."""
+        """Return the certificate; `floor` is a lower bound of the values of documents that were not compared."""
         return certificate(self.values, self.unsolved_bounds, floor, query.k, query.within)
 
 
 _NOTHING = _Found(np.empty(0, np.int64), np.empty(0))
 
 
-def search_by_distance(view: View, query: Query) -> Outcome:
-    """Find the documents of a view that are best by the query's ranking, which has a distance of bags."""
-    began = time.monotonic()
-    stop = query.stop if query.budget is None else partial(_over, began + query.budget, query.stop)
-    chosen = allowed_rows(view, query)
-    known = known_parts(view, query)
-    weights = None if query.ranking.plain else SumWeights.of(view, query, known)
-    loose = _NOTHING if weights is None else _without_bag(view, query, weights)
-    rank = partial(_best, view, query, weights, stop, loose)
-    if not needs_candidates(query, chosen):
-        found, floor = rank(chosen), _bounded(view.floor, query)
-    else:
-        some, floor = candidates(view, query, chosen)
-        found, floor = rank(some), _bounded(floor, query)
-        if query.prove and not found.within(query.within).certificate(floor, query).proven:
-            rest = [np.setdiff1d(rows, near, assume_unique=True) for rows, near in zip(chosen, some, strict=True)]
-            found = found.merged(rank(rest, found), query.k)
+class _Begun(NamedTuple):
+    """The search among some `rows` of a segment."""
+
+    part: LiveSegment
+    rows: NDArray[np.int64]
+    search: NearestSearch
+
+
+class DistanceSearch:
+    """The search for `query` in `view` by its ranking, which has a distance of bags.
+
+    `weights` belong to a sum, None for a distance alone. The search `began` at a time of the monotonic clock.
+    """
+
+    def __init__(self, view: View, query: Query, weights: SumWeights | None, began: float) -> None:
+        self._view, self._query, self._weights, self._began = view, query, weights, began
+        self._chosen = allowed_rows(view, query)
+        self._loose = _NOTHING if weights is None else _without_bag(view, query, weights)
+        self._near: Rows | None = None  # candidates
+        self._begun: list[_Begun] = []
+        self._floor = view.floor
+
+    def upper_bounds(self, *, close: bool = False) -> _Floats:
+        """Return upper bounds of the best documents' values, increasing, at most k; `close`: tighter bounds."""
+        if needs_candidates(self._query, self._chosen):
+            self._near, self._floor = candidates(self._view, self._query, self._chosen)
+        return self._begin(self._chosen if self._near is None else self._near, _NOTHING, close=close)
+
+    def answer(self, limit: float) -> Outcome:
+        """Return the best documents with values of at most `limit`."""
+        query, weights, floor = self._query, self._weights, _bounded(self._floor, self._query)
+        found = self._finish(_NOTHING, limit)
+        near = self._near if query.prove else None
+        if near is not None and not found.within(query.within).certificate(floor, query).proven:
+            pairs = zip(self._chosen, near, strict=True)
+            self._begin([np.setdiff1d(rows, some, assume_unique=True) for rows, some in pairs], found)
+            found = found.merged(self._finish(found, limit), query.k)
             floor = np.inf
-    if weights is not None:
-        found = found.merged(loose, query.k)
-    found = found.within(query.within)
-    proven, error = found.certificate(floor, query)
-    scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
-    proof = (proven, scope, found.counts, error, time.monotonic() - began)
-    others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
-    bounds: dict[str, Any] = {"unsolved_bounds": found.unsolved_bounds, "floor": floor}
-    if weights is None:
-        return Outcome(found.ids, found.values, *proof, others=others, terms=scales_of(query), **bounds)
-    bounds |= charged_by(query, known, found.ids, weights.charged(view, query, found.ids, found.components))
-    distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
-    return Outcome(found.ids, distances, *proof, totals=found.values, others=others, **bounds)
+        if weights is not None:
+            found = found.merged(self._loose, query.k)
+        found = found.within(query.within)
+        proven, error = found.certificate(floor, query)
+        scope: Literal["collection", "candidates"] = "collection" if proven or np.isinf(floor) else "candidates"
+        proof = (proven, scope, found.counts, error, time.monotonic() - self._began)
+        others = found.all_rows.beside(found.ids, float(found.values[-1]) if len(found.values) else 0.0)
+        bounds: dict[str, Any] = {"unsolved_bounds": found.unsolved_bounds, "floor": floor}
+        if weights is None:
+            return Outcome(found.ids, found.values, *proof, others=others, terms=scales_of(query), **bounds)
+        charged = weights.charged(self._view, query, found.ids, found.components)
+        bounds |= charged_by(query, weights.known, found.ids, charged)
+        distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
+        return Outcome(found.ids, distances, *proof, totals=found.values, others=others, **bounds)
+
+    def _begin(self, chosen: Rows, before: _Found, *, close: bool = False) -> _Floats:
+        """Begin to search the chosen rows of each segment for documents not worse than the k-th found `before`.
+
+        Returns upper bounds of the best values, with those `before`, increasing, at most k.
+        """
+        view, query, ranking = self._view, self._query, self._query.ranking
+        upper, self._begun = before.values, []
+        for number, (part, rows) in enumerate(zip(view.segments, chosen, strict=True)):
+            if not len(rows):
+                continue
+            bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
+            one_segment = len(view.segments) == 1
+            search = nearest_search(
+                bag,
+                part.bags_of_most(rows, ranking.gamma, ranking.weights),
+                vectors,
+                query.k,
+                ranking.plain or ranking.distances[0].distance,
+                min(query.within, _kth(upper, query.k)),
+                part.norms,
+                self._weights.of_rows(part, rows, bag) if self._weights else None,
+                _places(query, part.segment.ids[rows], self._loose) if one_segment else None,
+                _centres(view, number, query, rows),
+                partial=query.partial,
+            )
+            self._begun.append(_Begun(part, rows, search))
+            upper = np.sort(np.append(upper, search.upper_bounds(close=close)))[: query.k]
+        return upper
+
+    def _finish(self, before: _Found, limit: float) -> _Found:
+        """Return the k best of the searched rows, none worse than the k-th found `before` or than `limit`."""
+        found, query = _NOTHING, self._query
+        begun, self._begun = self._begun, []  # so that the searches are freed with their bounds
+        for part, rows, search in begun:
+            near = search.answer(min(limit, _kth(before.merged(found, query.k).values, query.k)))
+            ids = part.segment.ids[rows[near.rows]]
+            components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
+            every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()
+            new = _Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
+            found = found.merged(new, query.k)
+        return found
+
+
+def _kth(values: _Floats, k: int) -> float:
+    """Return the k-th of increasing `values`; infinite if there are fewer."""
+    return float(values[k - 1]) if len(values) >= k else np.inf
 
 
 def _bounded(floor: float, query: Query) -> float:
-    """Return a lower bound of the other documents' values from one of their WMD, infinite if there are none."""
+    """Turn a lower bound of other documents' WMD into one of their values; inf (no other documents) stays."""
     bounded = query.bounded and query.ranking.plain in ("wmd", "pwmd", "wcd")
     return floor if bounded or np.isinf(floor) else 0.0
 
 
-def _over(deadline: float, stop: Callable[[], bool]) -> bool:
-    return time.monotonic() > deadline or stop()
+def _centres(view: View, number: int, query: Query, rows: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """Return the cached centroids (m, d) of `rows` (m,) of a segment.
 
-
-def _best(
-    view: View,
-    query: Query,
-    weights: SumWeights | None,
-    stop: Callable[[], bool],
-    loose: _Found,
-    chosen: Sequence[NDArray[np.int64]],
-    before: _Found = _NOTHING,
-) -> _Found:
-    """Return the k best of the chosen rows of each segment, none worse than the k-th found `before`.
-
-    `loose` are the documents without a bag.
+    None unless WCD alone ranks, `rows` are at least half of the segment, and the segment is not large.
     """
-    found, ranking = _NOTHING, query.ranking
-    share = None if query.peers is ALONE else query.peers.limits
-    for part, rows in zip(view.segments, chosen, strict=True):
-        if not len(rows):
-            continue
-        known = before.merged(found, query.k).values
-        within = min(query.within, float(known[-1]) if len(known) == query.k else np.inf)
-        bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
-        bag, vectors = query.words.over(part.segment.word_ids), part.segment.vectors
-        total = weights.of_rows(part, rows, bag) if weights else None
-        distance = ranking.plain or ranking.distances[0].distance
-        places = _places(query, part.segment.ids[rows], loose) if len(view.segments) == 1 else None
-        near = nearest(bag, bags, vectors, query.k, distance, within, part.norms, stop, total, places, share)
-        ids = part.segment.ids[rows[near.rows]]
-        components = near.components if len(near.components) else np.full((len(ids), 3), np.nan)
-        every = Others(part.segment.ids[rows], near.lower, near.known) if query.whole else Others.none()
-        new = _Found(ids, near.distances, near.counts, near.unsolved_bounds, components, every)
-        found = found.merged(new, query.k)
-    return found
+    part, ranking = view.segments[number], query.ranking
+    every = len(part.segment.ids)
+    if ranking.plain != "wcd" or 2 * len(rows) < every or every * view.dim > _MOST_CENTRES:
+        return None
+
+    def compute() -> NDArray[np.float32]:
+        return centroids(part.bags(np.arange(every), ranking.gamma, ranking.weights), part.segment.vectors)
+
+    kept = view.computed.get(("centres", number, ranking.gamma, ranking.weights), compute)
+    return kept if len(rows) == every else kept[rows]
 
 
 def _places(query: Query, ids: NDArray[np.int64], loose: _Found) -> Places | None:
-    """Return the exact places of a query among the documents `ids` (n,), increasing; None for all."""
+    """Return which places of a query must be exact among the documents `ids` (n,), increasing; None: all."""
     if query.placed is None:
         return None
     values = loose.values[np.isin(loose.ids, query.placed)]

@@ -1,4 +1,4 @@
-"""Search by what is known of every document after one pass: a scorer alone, or a sum without a distance of bags."""
+"""Search by values that one pass computes for every document: a scorer, or a sum without a distance of bags."""
 
 import time
 from typing import Literal
@@ -6,12 +6,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_term import PRIOR, ScorerChoice
+from moverank.indexer.ranking_spec import PRIOR, ScorerChoice
+from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.certificate import certificate
-from moverank.indexer.search.known_parts import NO_DOCUMENT, charged_by, known_parts, offsets, related_ids, scales_of
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import Outcome, Query
+from moverank.indexer.search.sum_terms import KnownTerm, charged_by, offsets, related_ids, scales_of
 from moverank.indexer.search.view import View
 from moverank.rerank.ranking import StageCounts
 
@@ -24,7 +24,7 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     gamma = query.ranking.terms[0].gamma or 0.0
     scores = view.scores.score(scorer, gamma, query.words.terms[gamma])
     ids, nearness = scores.best(query.k, allowed, query.without)
-    if np.isfinite(query.within):  # of a scorer that is a distance
+    if np.isfinite(query.within):  # only a scorer that is a distance has a limit
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     ascending = scorer.kind.ascending
@@ -37,20 +37,17 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     return Outcome(ids, nothing, *proof, scores=nearness, floor=floor, terms=scales_of(query))
 
 
-def search_by_known_sum(view: View, query: Query) -> Outcome:
-    """Rank the documents of `view` by the terms of a sum that are no distances of bags.
+def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began: float) -> Outcome:
+    """Rank the documents of `view` by the terms of a sum, `parts`, none of which is a distance of bags.
 
-    If all of them compare words, only documents that share one with the query are ranked, and likewise if the query has
-    no word with a vector; but all of them if the query requests the `whole` ranking.
+    If all terms compare words, or if the query has no word with a vector, only documents that share a word with the
+    query are ranked; but all documents if the query requests the `whole` ranking.
     """
-    began = time.monotonic()
-    parts = known_parts(view, query)
     chosen = _candidates(view, query) if query.depth is not None else None
     by_words = all(part.related is not None for part in parts if part.term.name != PRIOR)
     ids = related_ids(parts)
     if query.whole or (not by_words and len(query.words.weights)):
         ids = np.unique(np.concatenate([part.ids for part in parts if query.whole or part.term.name != PRIOR]))
-        ids = ids[ids != NO_DOCUMENT]
     for limit in (query.allowed, chosen):
         ids = ids if limit is None else ids[np.isin(ids, limit)]
     ids = ids[ids != query.without] if query.without is not None else ids
@@ -75,7 +72,7 @@ def _candidates(view: View, query: Query) -> NDArray[np.int64] | None:
 
 
 def _floor(view: View, chosen: NDArray[np.int64] | None, least: float) -> float:
-    """Return a lower bound of what ranks documents that were not compared: `least`, inf if there are none."""
+    """Return a lower bound of the values of documents that were not compared: `least`, inf if there are none."""
     return np.inf if chosen is None and view.floor == np.inf else least
 
 

@@ -1,61 +1,81 @@
-"""The words of a query by part, and their weights: a text, and a record with a title and ranked parts."""
+"""The words of texts in memory by part, and their weights in a query: a text, or a record with ranked parts."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
-from moverank.indexer.search.live_segment import Frequencies
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
+from moverank.indexer.search.segments import Idf
+from moverank.indexer.snapshot.segment import packed
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.word_numbers import FewWords, NumberedText
 
-RankedWords = Mapping[tuple[str, int], int]
-"""The counts of words by word and rank; see `PartCounts`."""
-
-
-def ranked_words(tokenizer: Tokenizer, query: QueryText) -> RankedWords:
-    """Count the words of a query in each of its ranks, as those of a document are counted when it is stored."""
-    found = Counter[tuple[str, int]]()
-    for rank, text in ranked_texts(as_document(query)):
-        for word, count in tokenizer.count(text).items():
-            found[word, rank] += count
-    return found
+RankedCounts = Sequence[tuple[int, NumberedText]]
+"""The rank of each part of a document, and the counts of its words by number."""
 
 
-def part_counts(queries: Sequence[RankedWords], index: Mapping[str, int]) -> PartCounts:
-    """Return the counts of queries as rows; `index` has the index of each word."""
-    rows = [sorted((index[word], rank, count) for (word, rank), count in each.items()) for each in queries]
-    entries = np.array([entry for row in rows for entry in row], np.int32).reshape(-1, 3)
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    return PartCounts(starts, *(np.ascontiguousarray(column) for column in entries.T))
+class TextCounter:
+    """Counts the words of documents in memory; words are numbered as they occur, and equal texts are split once."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._numbers = FewWords(tokenizer)
+        self._texts: dict[str, NumberedText] = {}
+
+    @property
+    def words(self) -> list[str]:
+        """Return all words so far, by number."""
+        return self._numbers.since(0)
+
+    def count(self, documents: Iterable[QueryText]) -> list[RankedCounts]:
+        """Count the words of texts or documents by part, as indexing counts them."""
+        ranked = [ranked_texts(as_document(one)) for one in documents]
+        new = list(dict.fromkeys(text for parts in ranked for _, text in parts if text not in self._texts))
+        counted = chain.from_iterable(block.each() for block in self._numbers.number(new))
+        self._texts.update(zip(new, counted, strict=True))
+        return [[(rank, self._texts[text]) for rank, text in parts] for parts in ranked]
+
+    def places(self, vocabulary: Iterable[str]) -> NDArray[np.int64]:
+        """Return the positions (v,) of all words so far in a `vocabulary` that has them."""
+        index = {word: place for place, word in enumerate(vocabulary)}
+        return np.array([index[word] for word in self.words], np.int64)
+
+
+def part_counts(documents: Sequence[RankedCounts], places: NDArray[np.int64]) -> PartCounts:
+    """Return the counts of documents as rows, which may be empty; `places` (v,) are the new numbers of words."""
+    parts = [(row, rank, len(numbers)) for row, document in enumerate(documents) for rank, (numbers, _) in document]
+    row, rank, sizes = np.array(parts, np.int64).reshape(-1, 3).T
+    numbers, counts = (
+        np.concatenate([np.empty(0, np.int32), *(found[i] for document in documents for _, found in document)])
+        for i in (0, 1)
+    )
+    ranks = np.repeat(rank, sizes).astype(np.int32)
+    return packed(np.repeat(row, sizes), places[numbers].astype(np.int32), ranks, counts, len(documents))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountedQuery:
-    """A query's words: texts (h,), ids in the store (h,) int64 (0: in no document), vectors, and counts by part.
+    """A query's words, with their vectors and counts by part."""
 
-    `counts` has one row, of indices into these words. The words of a title count `title_weight` times.
-    """
-
-    texts: tuple[str, ...]
-    ids: NDArray[np.int64]
+    texts: tuple[str, ...]  # (h,)
+    ids: NDArray[np.int64]  # (h,) in the store; 0: in no document
     vectors: WordVectors
-    counts: PartCounts
-    title_weight: float
+    counts: PartCounts  # one row, of indices into these words
+    title_weight: float  # how many times the words of a title count
 
-    def weighted(self, query: Query, frequencies: Frequencies | None) -> QueryWords:
-        """Return the words, weighted as documents are for the ranking of `query`; `frequencies` are those for idf."""
+    def weighted(self, query: Query, idf: Idf) -> QueryWords:
+        """Return the words, weighted as documents are for the ranking of `query`; `idf` is the documents' idf."""
         terms = {gamma: self._terms(gamma) for gamma in query.gammas_of_scorers} if self.texts else {}
         known = self._known()
         if not len(known.words):
             return replace(QueryWords.none(self.vectors.vectors.shape[1]), all_texts=self.texts, terms=terms)
-        idf = None if frequencies is None else frequencies.idf_of_query(self.ids, self.texts)
-        bag = weigh(known, query.ranking.gamma, idf, self.title_weight)[0]
+        own = idf(self.ids, self.texts) if query.ranking.weights == "tfidf" else None
+        bag = weigh(known, query.ranking.gamma, own, self.title_weight)[0]
         names = tuple(self.texts[word] for word in bag.words.tolist())
         length = float(known.lengths(self.title_weight)[0])
         vectors = self.vectors.vectors[bag.words]
@@ -69,7 +89,7 @@ class CountedQuery:
         return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])
 
     def _terms(self, gamma: float) -> QueryTerms:
-        """Return all words with their amounts by `gamma`; those whose amount is 0 are left out."""
+        """Return the words whose amounts by `gamma` are above 0, with these amounts."""
         _, words, amounts = ranked_counts(self.counts, gamma, self.title_weight)
         vectors = WordVectors(self.vectors.vectors[words], self.vectors.known[words])
         return QueryTerms(self.ids[words], amounts, vectors, tuple(self.texts[word] for word in words.tolist()))

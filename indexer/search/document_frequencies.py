@@ -1,4 +1,4 @@
-"""Document frequencies of a collection, by which candidates from it are weighted without the collection."""
+"""Document frequencies of a collection, which weight its candidates elsewhere."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,19 +12,19 @@ from moverank.indexer.arguments import finite_number, items, shown, text, whole_
 from moverank.indexer.errors import UsageError
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
-from moverank.rerank.words.stems import stem_words
-from moverank.rerank.words.stop_words import ENGLISH, StopWords
-from moverank.rerank.words.stop_words import stop_words as stop_list
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import ENGLISH, StopWords, Tokenizer, stem_words
+from moverank.rerank.words.tokenizer import stop_words as stop_list
+
+_LANGUAGES = 4  # with cached frequencies of stems
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFrequencies:
-    """How many of `documents` documents contain each word, `words`, which are in lower case.
+    """The number of `documents`, and how many of them contain each of the `words`, which are in lower case.
 
-    `mean_length` is the number of tokens of an average document, for BM25; None: that of the candidates. `stems` has
-    the same numbers by stem, for each language; without them, the frequency of a stem is the sum of those of its words,
-    at most all documents. Raises UsageError for a number out of its range.
+    `mean_length` is the mean number of tokens of a document, for BM25; None: the candidates' mean. `stems` counts
+    documents by stem, for each language; without it, the frequency of a stem is the sum over its words, at most
+    `documents`. Raises UsageError for a number out of its range.
     """
 
     documents: int
@@ -75,7 +75,7 @@ class DocumentFrequencies:
     def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, _gamma: float) -> Statistics:
         """Return the statistics of `terms` (t,), words or the stems of a language, in the collection.
 
-        `own` are those of the candidates: a word that they have more often than the collection gets their numbers.
+        `own` are the candidates' statistics; the larger of both frequencies counts.
         """
         numbers = self._by_stem(stem) if stem else self.words
         frequencies = np.maximum(self._found(terms, numbers), own.document_frequencies)
@@ -94,5 +94,8 @@ class DocumentFrequencies:
             summed = Counter[str]()
             for stem, number in zip(stem_words(list(self.words), language), self.words.values(), strict=True):
                 summed[stem] = min(summed[stem] + number, self.documents)
+            if len(self._summed) >= _LANGUAGES:
+                self._summed.clear()
             self._summed[language] = summed
+            return summed
         return self._summed[language]

@@ -1,4 +1,4 @@
-"""The words of stored documents, weighted as those of queries."""
+"""The words of stored documents, weighted as a query's words."""
 
 from dataclasses import replace
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from moverank.indexer.arguments import text
 from moverank.indexer.errors import UnknownKey
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search.live_segment import LiveSegment
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
+from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
 
 
 class DocumentWords:
-    """Reads the words of documents in `view`; `reader` sees the same state, vectors of words have `dim` numbers."""
+    """Reads the words of documents in `view`; `reader` sees the same state, word vectors have `dim` dimensions."""
 
     def __init__(self, reader: Reader, view: View, dim: int) -> None:
         self._reader, self._view, self._dim = reader, view, dim
@@ -55,7 +55,7 @@ class DocumentWords:
         return replace(words, all_texts=any_terms.texts, terms=terms)
 
     def _texts(self, ids: NDArray[np.int64]) -> tuple[str, ...]:
-        texts = self._reader.word_texts(ids.tolist())
+        texts = {word.id: word.word for word in self._reader.words_of(ids.tolist())}
         return tuple(texts[id_] for id_ in ids.tolist())
 
 

@@ -1,22 +1,22 @@
 """Distances of a query from every document by vectors of an encoder."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.given_vectors import Space
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.ranking_term import EncoderChoice, Weights
-from moverank.indexer.search.live_segment import LiveSegment
+from moverank.indexer.ranking_spec import EncoderChoice, RankingSpec, Weights
+from moverank.indexer.search.candidates import vector_search
 from moverank.indexer.search.query import Query, QueryWords
-from moverank.indexer.search.stage_search import stage_search
+from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.bounds import bag_means, centroid_lengths, products_with_one
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.encoders.encoder_registry import choose_encoder
 
 Distances = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Ids of documents (n,), increasing, and their distances (n,)."""
@@ -24,35 +24,33 @@ Distances = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedDocuments:
-    """A fitted encoder, and the `vectors` (n, dim) of the documents `ids` (n,), increasing."""
+    """A fitted encoder, the `vectors` (n, dim) of the documents `ids` (n,), increasing, and their `squares` (n,)."""
 
     encoder: Encoder
     ids: NDArray[np.int64]
     vectors: NDArray[np.float64]
+    squares: NDArray[np.float64]
 
     def distances(self, words: QueryWords) -> Distances:
         """Return the distances from a query: Euclidean, or 1 minus the inner product if that is the metric."""
         vector = words.encoded(self.encoder).astype(np.float64)
         if self.encoder.metric == "ip":
             return self.ids, np.maximum(1.0 - self.vectors @ vector, 0.0)
-        squares = np.square(self.vectors).sum(axis=1) + vector @ vector - 2 * (self.vectors @ vector)
+        squares = self.squares + vector @ vector - 2 * (self.vectors @ vector)
         return self.ids, np.sqrt(np.maximum(squares, 0.0))
 
 
 def encoder_distances(view: View, query: Query, choice: EncoderChoice) -> Distances:
     """Return the distances of all documents by an encoder that is fitted to them on first use."""
     key = choice, query.ranking.gamma, query.ranking.weights
-    if key not in view.encoded:
-        view.encoded[key] = _fitted(view, *key)
-    encoded: EncodedDocuments = view.encoded[key]
-    return encoded.distances(query.words)
+    return view.computed.get(key, lambda: _fitted(view, *key)).distances(query.words)
 
 
 def cosine_distances(view: View, query: Query) -> Distances:
-    """Return 1 minus the cosine of the centroids of a query and documents, which are those of their bags.
+    """Return 1 minus the cosine between the centroids of the query's bag and of documents' bags.
 
-    The documents are all, or those that may be hits and those of the sample. The centroids themselves are not kept,
-    only their lengths: a product is the sum of those of the words.
+    A filter leaves only documents that may be hits, and the sample. Only the lengths of centroids are cached: the inner
+    product of two centroids is a weighted sum over the words.
     """
     ranking, centre = query.ranking, query.words.weights @ query.words.vectors.astype(np.float64)
     length = float(np.linalg.norm(centre))
@@ -64,11 +62,10 @@ def cosine_distances(view: View, query: Query) -> Distances:
             wanted = np.isin(part.segment.ids[live], np.union1d(query.allowed, view.sample))
         rows = live[wanted]
         key = "lengths", number, ranking.gamma, ranking.weights
-        if key not in view.encoded:
-            view.encoded[key] = _centroid_lengths(part, ranking)
+        every_length = view.computed.get(key, partial(_centroid_lengths, part, ranking))
         bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
         products = bag_means(bags, products_with_one(part.segment.vectors, centre))
-        lengths = view.encoded[key][rows] * length
+        lengths = every_length[rows] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])
         distances.append(np.maximum(1.0 - cosines, 0.0))
@@ -78,44 +75,43 @@ def cosine_distances(view: View, query: Query) -> Distances:
 
 
 def _centroid_lengths(part: LiveSegment, ranking: RankingSpec) -> NDArray[np.float64]:
-    """Return the lengths (n,) of the centroids of all rows of a segment; those of a snapshot's segment are kept."""
+    """Return the lengths (n,) of the centroids of all rows of a segment; a snapshot's segment caches them."""
     gamma, weights = ranking.gamma, ranking.weights
 
     def compute() -> NDArray[np.float64]:
         rows = np.arange(len(part.live))
         return centroid_lengths(part.bags_of_most(rows, gamma, weights), part.segment.vectors)
 
-    idf = checksum(part.idf_of_words()) if weights == "tfidf" else ""
-    return part.kept_sums(f"lengths-{weights}-{gamma:g}", compute, f"{gamma!r} {part.title_weight!r} {idf}")
+    idf = checksum(part.idf_of_words) if weights == "tfidf" else ""
+    name, of = f"lengths-{weights}-{gamma:g}", f"{gamma!r} {part.title_weight!r} {idf}"
+    return part.kept_sums(name, compute, len(part.live), np.float64, of)
 
 
 def vector_distances(view: View, query: Query) -> Distances:
-    """Return the distances of all documents by the vectors of the first stage; of inner products, the negated ones.
+    """Return the distances of all documents by the vectors of the first stage; inner products are negated.
 
     Documents without a given vector are left out.
     """
     if view.space is not None:
         return _given_distances(view, query, view.space)
-    if VECTORS not in view.encoded:
-        encoder = view.encoder()
-        vectors = [
-            part.encoded(encoder, np.arange(len(part.segment.ids)), view.gamma, view.weights)[part.live]
-            for part in view.segments
-        ]
-        view.encoded[VECTORS] = _sorted(view, encoder, np.concatenate(vectors))
-    encoded: EncodedDocuments = view.encoded[VECTORS]
-    return encoded.distances(query.words)
+    return view.computed.get("vectors", lambda: _of_first_stage(view)).distances(query.words)
 
 
-VECTORS = "vectors"
+def _of_first_stage(view: View) -> EncodedDocuments:
+    encoder = view.encoder()
+    vectors = [
+        part.encoded(encoder, np.arange(len(part.segment.ids)), view.gamma, view.weights)[part.live]
+        for part in view.segments
+    ]
+    return _sorted(view, encoder, np.concatenate(vectors))
 
 
 def _given_distances(view: View, query: Query, space: Space) -> Distances:
-    stage = stage_search(view)
-    vector = stage.vector(query)
+    search = vector_search(view)
+    vector = search.vector(query)
     ids, costs = [np.empty(0, np.int64)], [np.empty(0)]
     for part in view.segments:
-        rows, own = stage.costs(part, np.flatnonzero(part.live), vector)
+        rows, own = search.costs(part, np.flatnonzero(part.live), vector)
         ids.append(part.segment.ids[rows])
         costs.append(own.astype(np.float64))
     every = np.concatenate(ids)
@@ -125,14 +121,15 @@ def _given_distances(view: View, query: Query, space: Space) -> Distances:
 
 def _fitted(view: View, choice: EncoderChoice, gamma: float, weights: Weights) -> EncodedDocuments:
     documents, options = whole_documents(view, gamma, weights), dict(choice.options)
-    encoder: Encoder = choose(choice.name, options).fit(documents, options)
+    encoder: Encoder = choose_encoder(choice.name, options).fit(documents, options)
     return _sorted(view, encoder, encoder.encode(documents))
 
 
 def _sorted(view: View, encoder: Encoder, vectors: NDArray[np.float32]) -> EncodedDocuments:
     ids = np.concatenate([part.segment.ids[part.live] for part in view.segments])
     order = np.argsort(ids)
-    return EncodedDocuments(encoder, ids[order], vectors.astype(np.float64)[order])
+    chosen = vectors.astype(np.float64)[order]
+    return EncodedDocuments(encoder, ids[order], chosen, np.square(chosen).sum(axis=1))
 
 
 def whole_documents(view: View, gamma: float, weights: Weights) -> Documents:

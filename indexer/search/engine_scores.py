@@ -16,7 +16,7 @@ Scores = Sequence[float | None] | Mapping[str, float | None]
 
 
 def engine_scores(scores: Scores | None, keys: Sequence[str], ids: NDArray[np.int64]) -> Prior | None:
-    """Return the scores by document id; `keys` and `ids` (n,) are those of the candidates, ids 0 those of none.
+    """Return the scores by document id; `keys` and `ids` (n,) belong to the candidates, id 0 to no document.
 
     Raises UsageError unless there is a number, None or nan for each candidate.
     """
@@ -29,9 +29,9 @@ def engine_scores(scores: Scores | None, keys: Sequence[str], ids: NDArray[np.in
 
 
 def numbers_of(values: Sequence[Any], ids: NDArray[np.int64], name: str) -> Prior:
-    """Return those of `values` (n,) that are numbers, by id; UsageError names what cannot be a number by `name`.
+    """Return the numbers among `values` (n,) by id, and of several numbers of one id the largest.
 
-    Of several values of one id, the largest counts.
+    None and nan are left out; other values raise UsageError, which calls them `name`.
     """
     try:
         numbers = np.array([nan if value is None else float(value) for value in values])

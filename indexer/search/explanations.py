@@ -3,23 +3,19 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.search.batch import answer
-from moverank.indexer.search.by_distance import search_by_distance
 from moverank.indexer.search.candidates import is_candidate
 from moverank.indexer.search.document_words import DocumentWords
-from moverank.indexer.search.known_parts import known_parts
-from moverank.indexer.search.live_segment import LiveSegment
-from moverank.indexer.search.query import Outcome, Query, QueryWords
-from moverank.indexer.search.sum_weights import SumWeights
-from moverank.indexer.search.view import View
+from moverank.indexer.search.phases import Search
+from moverank.indexer.search.query import Query, QueryWords
+from moverank.indexer.search.segments import LiveSegment
+from moverank.indexer.search.sum_terms import QueryStatistics
 from moverank.rerank.bags.bag import Bag
-from moverank.rerank.distance.explain import Explanation, explain
+from moverank.rerank.distance.cell_limit import check_cells
+from moverank.rerank.distance.explain import Explanation, WhyNot, bounds_of, explain
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides
-from moverank.rerank.distance.why_not import WhyNot, bounds_of
 from moverank.rerank.errors import NoKnownWords
 
 
@@ -51,53 +47,47 @@ class StoredBag:
         return cls(id_, *documents.row(id_), documents.bag(id_, query.ranking))
 
 
-def explain_document(view: View, query: Query, document: StoredBag) -> Explanation:
-    """Return the exact WMD of `query` from a `document` of `view`, its flows, and the terms of a sum.
+def explain_document(search: Search, document: StoredBag, statistics: QueryStatistics | None = None) -> Explanation:
+    """Return the exact WMD of the query of `search` from a `document` of its view, its flows, and the terms of a sum.
 
-    Raises NoKnownWords if the query has no word with a vector.
+    `statistics` cover all documents that are searched together; None: the view's documents. Raises NoKnownWords if the
+    query has no word with a vector.
     """
-    _check_words(query)
+    query = search.query
+    _check_words(query, document)
     explanation = explain_words(query.words, document.words)
-    if _is_simple(query.ranking):
-        return explanation
-    outcome = _total_of(view, query, np.array([document.id]))
-    if outcome.totals is None or not len(outcome.totals):
-        return explanation
-    parts, costs = outcome.terms_of(0)
-    return replace(explanation, total=float(outcome.totals[0]), parts=parts, costs=costs, terms=outcome.terms)
+    if query.ranking.plain is None and query.ranking.single_scorer is None:
+        alone = Search(search.view, replace(query, k=1, depth=None, allowed=np.array([document.id])))
+        own = alone.statistics()
+        alone.bounds(statistics or own)
+        outcome = alone.answer()
+        if outcome.totals is not None and len(outcome.totals):
+            total, (parts, costs) = float(outcome.totals[0]), outcome.terms_of(0)
+            explanation = replace(explanation, total=total, parts=parts, costs=costs, terms=outcome.terms)
+    return replace(explanation, unknown_words=query.words.unknown or (), ignored_words=query.words.ignored or ())
 
 
-def _check_words(query: Query) -> None:
-    """Raise NoKnownWords for a query without a bag: some sums rank its other words, but nothing moves."""
+def _check_words(query: Query, document: StoredBag) -> None:
+    """Raise NoKnownWords for a query without a bag: some sums rank its other words, but nothing moves.
+
+    Raises TooLarge before any work if the distance from `document` is certainly beyond the limit of cells.
+    """
     if not len(query.words.weights):
         raise NoKnownWords("the query has no word that the collection has a vector for: there are no flows")
+    own, other = set(query.words.texts), set(document.words.texts)
+    check_cells(len(own - other), len(other - own))
 
 
-def explain_elsewhere(view: View, query: Query) -> None:
-    """Take part in the explanation of a document of another shard: it is compared with those of this view."""
-    if not _is_simple(query.ranking):
-        _total_of(view, query, np.empty(0, np.int64))
-
-
-def _is_simple(ranking: RankingSpec) -> bool:
-    """Return whether a ranking has no total beside its distance or score."""
-    return ranking.plain is not None or ranking.single_scorer is not None
-
-
-def _total_of(view: View, query: Query, ids: NDArray[np.int64]) -> Outcome:
-    return answer(view, replace(query, k=1, depth=None, allowed=ids))
-
-
-def why_not(view: View, query: Query, document: StoredBag) -> WhyNot:
-    """Return the stage at which a `document` of `view` is excluded from the hits of `query`, if it is.
+def why_not(search: Search, document: StoredBag) -> WhyNot:
+    """Return the stage at which a `document` is excluded from the hits of `search`, if it is.
 
     For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.
     """
-    check_bounded(query.ranking)
-    _check_words(query)
-    outcome = search_by_distance(view, query)
-    kth = float(outcome.values[-1]) if len(outcome.ids) == query.k else np.inf
-    return why_not_below(view, query, document, kth, hit=document.id in outcome.ids)
+    check_bounded(search.query.ranking)
+    _check_words(search.query, document)
+    outcome = Search(search.view, replace(search.query, partial=False)).run()
+    kth = float(outcome.values[-1]) if len(outcome.ids) == search.query.k else np.inf
+    return why_not_below(search, document, kth, hit=document.id in outcome.ids)
 
 
 def check_bounded(ranking: RankingSpec) -> None:
@@ -106,22 +96,21 @@ def check_bounded(ranking: RankingSpec) -> None:
         raise UsageError("only a distance has bounds: choose a ranking with wmd or pwmd")
 
 
-def why_not_elsewhere(view: View, query: Query) -> None:
-    """Take part in `why_not_below` for a document of another shard."""
-    if not query.ranking.plain:
-        SumWeights.of(view, query, known_parts(view, query))
+def why_not_below(
+    search: Search, document: StoredBag, kth: float, statistics: QueryStatistics | None = None, *, hit: bool
+) -> WhyNot:
+    """Return the stage that excludes a `document` if the k-th hit has the value `kth`; `hit`: it is a hit.
 
-
-def why_not_below(view: View, query: Query, document: StoredBag, kth: float, *, hit: bool) -> WhyNot:
-    """Return the stage at which a `document` is excluded if what ranks the k-th hit is `kth`; `hit`: it is one."""
-    _check_words(query)
-    ranking, part, row = query.ranking, document.part, document.row
-    bag = part.bags(np.array([row]), ranking.gamma, ranking.weights)[0]
+    `statistics`: as for `explain_document`.
+    """
+    query, view, part = search.query, search.view, document.part
+    _check_words(query, document)
+    bag = part.bags(np.array([document.row]), query.ranking.gamma, query.ranking.weights)[0]
     own = query.words.over(part.segment.word_ids)
     bounds = bounds_of(own, bag, part.segment.vectors)
     distance = explain_words(query.words, document.words).distance
-    if not ranking.plain:
-        total = SumWeights.of(view, query, known_parts(view, query)).of_rows(part, np.array([row]), own)
+    if not query.ranking.plain:
+        total = search.weights(statistics or search.statistics()).of_rows(part, np.array([document.row]), own)
         sides = Sides(np.array([bounds["rwmd_document"]]), np.array([bounds["rwmd_query"]]))
         exact = Sides(*(np.array([side]) for side in exact_sides(own, part.segment.vectors[bag.words], bag.weights)))
         first = np.zeros(1, np.int64)

@@ -1,17 +1,18 @@
 """The best hit of each value of a field: searches for documents of other groups until there are enough."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
 from typing import TypeVar
 
+from moverank.indexer.documents import filter_value, values_by_field
 from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
-from moverank.indexer.metadata import filter_value, values_by_field
 from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions
-from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.runtime.deadline import over
 
 _Item = TypeVar("_Item")
 _Search = Callable[[SearchOptions], Ranking]
@@ -20,9 +21,9 @@ _Search = Callable[[SearchOptions], Ranking]
 def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collection[str]]) -> Ranking:
     """Return what `search` finds; with `group_by`, the best hit of each of the first k groups.
 
-    Each further search is for documents of other groups only. None of these is better than the hits before, so the
-    best of each list are in order, and certified if all lists are: a group far down costs one search. Raises UsageError
-    for a field that is not among the `fields` of documents.
+    Each further search is for documents of other groups only. None of its hits is better than an earlier hit, so the
+    best hits of all lists are in order, and certified if all lists are: a distant group costs one search. Raises
+    UsageError for a field that is not among the `fields` of documents.
     """
     field = options.group_by
     if field is None:
@@ -37,9 +38,12 @@ def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collec
     if rankings[0].scope == "candidates" or (options.depth is not None and not options.exact):
         return replace(_among_candidates(search, plain, field, rankings[0]), group_by=field)
     best = _best(rankings[0].hits, field, options.k)
-    while (more := len(best) < options.k and len(rankings[-1].hits) == plain.k) and not _is_stopped(options):
+    while (more := len(best) < options.k and len(rankings[-1].hits) == plain.k) and not _is_over(options):
         plain = replace(plain, k=options.k - len(best), where=_others(best, field, options))
-        rankings.append(search(plain))
+        try:
+            rankings.append(search(plain))
+        except OutOfTime:
+            break
         best += _best(rankings[-1].hits, field, plain.k)
     return replace(
         rankings[0],
@@ -54,19 +58,19 @@ def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collec
 
 
 def _among_candidates(search: _Search, options: SearchOptions, field: str, ranking: Ranking) -> Ranking:
-    """Return the best of each group among the candidates of the first stage, whose first hits are a `ranking`.
+    """Return the best hit of each group among the first stage's candidates; `ranking` has their first hits.
 
-    Further searches would have others: twice as many hits are searched until they have k groups, or are all candidates.
-    Without a certificate, the error is at most what ranks the last hit.
+    A filter would change the candidates, so the number of hits doubles until they have k groups, or are all candidates.
+    Without a certificate, the error is at most the value of the last hit.
     """
     wanted, most = options.k, options.depth or DEFAULT_DEPTH
     while len(_best(ranking.hits, field, options.k)) < options.k and len(ranking.hits) == wanted < most:
-        if _is_stopped(options):
+        if _is_over(options):
             break
         wanted = min(2 * wanted, most)
         ranking = search(replace(options, k=wanted, explained=False, full=False))
     best = _best(ranking.hits, field, options.k)
-    if best and wanted > options.k and (options.explained or options.full):  # for no more hits than needed
+    if best and wanted > options.k and (options.explained or options.full):  # only of the hits that are needed
         enough = max(options.k, ranking.hits.index(best[-1]) + 1)
         best = _best(search(replace(options, k=enough)).hits, field, options.k)
     error = ranking.largest_error
@@ -75,29 +79,28 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
     return replace(ranking, hits=tuple(best), largest_error=error)
 
 
-def one_by_one(
-    search: Callable[[_Item, SearchOptions], Ranking], items: Iterable[_Item], options: SearchOptions
-) -> Iterator[Ranking]:
-    """Yield what `search` finds for each of many queries; an invalid one has a problem."""
-    for item in items:
-        try:
-            yield search(item, options)
-        except (NoKnownWords, QueryVectorError, UnknownKey) as error:
-            yield Ranking((), certified=False, scope="collection", problem=str(error))
+def ranking_or_problem(
+    search: Callable[[_Item, SearchOptions], Ranking], item: _Item, options: SearchOptions
+) -> Ranking:
+    """Return what `search` finds for one of many queries; an invalid one has a problem."""
+    try:
+        return search(item, options)
+    except (NoKnownWords, QueryVectorError, UnknownKey) as error:
+        return Ranking((), certified=False, scope="collection", problem=str(error))
 
 
 def check_not_grouped(options: SearchOptions) -> None:
-    """Raise UsageError for options of a grouped search where a single one is explained."""
+    """Raise UsageError for options of a grouped search: only a search without groups can be explained."""
     if options.group_by is not None:
         raise UsageError("group_by goes with search and similar: why_not explains a search without")
 
 
-def _is_stopped(options: SearchOptions) -> bool:
-    return options.stop is not None and options.stop()
+def _is_over(options: SearchOptions) -> bool:
+    return over() or (options.stop is not None and options.stop())
 
 
 def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:
-    """Return the first hit of each of at most k groups; one without the field is a group of its own."""
+    """Return the first hit of each of at most k groups; a hit without the field is a group of its own."""
     seen, best = set[tuple[str, ...]](), list[Hit]()
     for hit in hits:
         values = _values(hit, field)
@@ -108,7 +111,7 @@ def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:
 
 
 def _values(hit: Hit, field: str) -> tuple[str, ...]:
-    """Return the values of a field of a hit as filters have them, sorted."""
+    """Return the values of a hit's field, sorted, in the form that filters compare."""
     values = {filter_value(value) for value in values_by_field(hit.metadata).get(field, ())}
     if field == "label" and hit.label is not None:
         values.add(filter_value(hit.label))

@@ -10,16 +10,19 @@ from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.explanations import explain_words
 from moverank.indexer.search.query import Outcome, Query, QueryWords
-from moverank.indexer.search.snippet import snippet
+from moverank.indexer.search.snippets import snippet
 from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
-from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.errors import NoKnownWords, TooLarge
 from moverank.rerank.ranking import Hit, Ranking
+
+_CHARACTERS_OF_FLOW = 100  # in JSON; a hit has at most as many flows as both bags have words
+_EXTRACTED = 100_000  # characters at the beginning of a part, from which an extract is taken
 
 
 @dataclass(frozen=True, slots=True)
 class StoredHits:
-    """What the database has about hits, by id: fields, texts, metadata, and the words of bags whose flows are shown.
+    """Stored data of hits, by id: fields, texts, metadata, and the words of bags whose flows are shown.
 
     `full`: the hits have their whole texts.
     """
@@ -34,14 +37,34 @@ class StoredHits:
     def of(
         cls, reader: Reader, documents: DocumentWords, outcome: Outcome, query: Query, options: SearchOptions
     ) -> "StoredHits":
-        """Read the hits of an `outcome` with what `options` request of them; both readers see the searched state."""
+        """Read the data of an `outcome`'s hits that `options` request; both readers see the searched state.
+
+        Raises TooLarge, before reading, for more data than `options` allow.
+        """
         ids = outcome.ids.tolist()
-        bags = _bags(documents, query, ids) if options.explained else {}
-        return cls(reader.shown(ids), reader.texts(ids), reader.metadata(ids), bags, options.full)
+        size = text_size(reader, ids, options.most_characters) if options.full else 0
+        bags = _bags(documents, query, ids, size, options.most_characters) if options.explained else {}
+        texts = reader.texts(ids, None if options.full else _EXTRACTED)
+        return cls(reader.shown(ids), texts, reader.metadata(ids), bags, options.full)
+
+
+def text_size(reader: Reader, ids: Sequence[int], most: int | None) -> int:
+    """Return the number of characters of documents' texts; 0 without a limit `most`, TooLarge beyond the limit."""
+    size = 0 if most is None else reader.text_length(ids)
+    _check_size(size, most)
+    return size
+
+
+def _check_size(size: int, most: int | None) -> None:
+    if most is not None and size > most:
+        raise TooLarge(
+            f"the texts and flows of the hits would have more than {most:,} characters (each word in flows counts "
+            f"{_CHARACTERS_OF_FLOW}): request fewer hits, or no texts or flows"
+        )
 
 
 def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
-    """Return the ranking for the `outcome` of `query`, whose hits are `stored`; it has flows where these have bags."""
+    """Return the ranking for the `outcome` of `query`; a hit has flows if its bag is `stored`."""
     ids = outcome.ids.tolist()
     hits = []
     for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
@@ -68,11 +91,18 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
     )
 
 
-def _bags(documents: DocumentWords, query: Query, ids: Sequence[int]) -> dict[int, QueryWords]:
-    """Return the words of hits' bags; there are none without transport, and of documents without a bag."""
+def _bags(
+    documents: DocumentWords, query: Query, ids: Sequence[int], size: int, most: int | None
+) -> dict[int, QueryWords]:
+    """Return the words of hits' bags; none for a ranking without transport, or for documents without a bag.
+
+    Raises TooLarge if an answer of `size` characters would exceed `most` with flows.
+    """
     bags = dict[int, QueryWords]()
     if query.ranking.has_transport and len(query.words.weights):
         for id_ in ids:
             with suppress(NoKnownWords):
                 bags[id_] = documents.bag(id_, query.ranking)
+                size += _CHARACTERS_OF_FLOW * (len(query.words.weights) + len(bags[id_].weights))
+                _check_size(size, most)
     return bags

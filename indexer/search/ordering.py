@@ -11,9 +11,9 @@ def best_first(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the indices (at most `k`,) of the smallest of `values` (n,), smallest first, equal ones by `ids` (n,).
 
-    Values that agree to 12 digits are equal: sums over the words of a document in another order differ in the last
-    digits, and so do those of equal documents in a snapshot and its tail. Also returns the values in this order, each
-    raised to the one before it, so that they increase.
+    Values that agree to 12 digits are equal: the last digits depend on the order of summation, which differs between
+    equal documents in a snapshot and its tail. Also returns the values in this order, each raised to at least its
+    predecessor.
     """
     mantissas, exponents = np.frexp(values)
     order = np.lexsort((ids, np.ldexp(np.round(mantissas, _DIGITS), exponents)))[:k]

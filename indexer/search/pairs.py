@@ -1,32 +1,32 @@
-"""The nearest pairs of documents of a collection, and clusters of them."""
+"""The nearest pairs of documents of a collection, and the graph of the k nearest neighbours of each."""
 
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import finite_number, limit, text, whole_number
 from moverank.indexer.errors import UsageError
-from moverank.indexer.files.cached_arrays import read_arrays, write_arrays
+from moverank.indexer.files.arrays import Arrays, Kinds, is_within, read_arrays, write_arrays
 from moverank.indexer.files.checksums import checksum
-from moverank.indexer.options import SearchOptions, Where
-from moverank.indexer.progress import Progress
-from moverank.indexer.ranking_spec import RankingSpec, resolve
-from moverank.indexer.search.batch import answer_many
+from moverank.indexer.options import Progress
+from moverank.indexer.ranking_spec import RankingSpec
+from moverank.indexer.search.document_words import row_words
 from moverank.indexer.search.encoded_documents import whole_documents
+from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
+from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
 from moverank.rerank.ranking import StageCounts
 
 _KEPT = 7 * 24 * 3600.0  # seconds for which an unfinished run can be continued
+_MOST_FILES, _MOST_BYTES = 8, 256 * 2**20  # of a collection's unfinished runs; older files are removed
 _SAVE_SECONDS = 20.0
 _SOME = 10  # hits of each document by which the largest total of the nearest pairs is estimated
 
@@ -35,7 +35,7 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 class FoundPairs:
     """Ids of the documents of each pair, `first` (p,) < `second` (p,), and distances (p,), increasing.
 
-    `counts` are those of the cascade, over the `compared` pairs.
+    `counts` are the cascade's, over the `compared` pairs.
     """
 
     first: NDArray[np.int64]
@@ -80,7 +80,7 @@ class Pair:
 class Pairs:
     """The nearest `pairs` of a collection, nearest first; all others are proven to be farther.
 
-    `compared` is the number of all pairs, `counts` are those of the cascade, `ranked_by` is the distance. `why_empty`:
+    `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says
     why no document passes the filter, if none does.
     """
 
@@ -97,44 +97,12 @@ class Pairs:
 
     @property
     def unknown_words(self) -> dict[str, tuple[str, ...]]:
-        """Return by key the words without a vector that a document has, and another of one of its pairs lacks."""
+        """Return, by key, a document's words without a vector that another document of one of its pairs lacks."""
         words: dict[str, set[str]] = {}
         for pair in self.pairs:
             for key, own in zip(pair.keys, pair.unknown_words, strict=True):
                 words.setdefault(key, set()).update(own)
         return {key: tuple(sorted(own)) for key, own in words.items()}
-
-
-def pair_options(
-    within: float | None,
-    k: int | None,
-    rank: str | None,
-    gamma: float | None,
-    where: Where | None,
-    own: RankingSpec,
-) -> tuple[SearchOptions, float]:
-    """Return the options of a search for pairs, and their largest distance; see `Collection.pairs`.
-
-    `own` is the collection's ranking. Raises UsageError for invalid arguments.
-    """
-    if within is None and k is None:
-        raise UsageError("give the largest distance of a pair, the number of pairs, or both")
-    most = inf if within is None else limit("the largest distance of a pair", within)
-    if k is not None:
-        whole_number("k", k)
-    gamma = None if gamma is None else finite_number("gamma", gamma)
-    if rank is None:
-        used = own.gamma if gamma is None else gamma
-        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
-        gamma = used or None
-    return SearchOptions(rank=rank, gamma=gamma, where=where), most
-
-
-def far_words(unknown: str) -> bool:
-    """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
-    if text("unknown", unknown) not in ("ignored", "far"):
-        raise UsageError(f"words without a vector are ignored or far, not {unknown!r}")
-    return unknown == "far"
 
 
 def check_pair_ranking(ranking: RankingSpec) -> None:
@@ -159,58 +127,55 @@ def find_pairs(
     progress: Progress,
     *,
     far: bool = False,
+    resumed: bool = True,
 ) -> FoundPairs:
     """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them.
 
     The distance is WMD with the gamma and the weights of `ranking`. `allowed` are the ids of documents considered,
     None: all. `far`: words without a vector are far from all others. `progress` is called after each document. An
-    interrupted run continues where it stopped, from a file in the collection's directory.
+    interrupted run continues where it stopped, from a file in the collection's directory, unless it is not `resumed`.
     """
     ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
     if allowed is not None:
         rows = np.flatnonzero(np.isin(ids, allowed))
         ids, bags = ids[rows], bags.take(rows)
-    name = checksum(
-        repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode() + ids.tobytes()
-    )
-    path = view.directory / f"pairs-{name}" if view.directory else None
-    return pairs_of_bags(ids, bags, vectors, within, k, path, progress, known)
+    run = repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode() + ids.tobytes()
+    directory = view.directory if resumed else None
+    return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known)
 
 
 def pairs_by_searches(
-    view: View,
     ids: NDArray[np.int64],
-    query_of: Callable[[int, int, float], Query | str],
+    search_of: Callable[[int, int, float], Search | str],
     within: float,
     k: int | None,
     progress: Progress,
 ) -> FoundPairs:
-    """Find the pairs of documents `ids` (n,), increasing, by the larger of both totals: with either as the query.
+    """Find the pairs of documents `ids` (n,), increasing, by the larger of their totals with either as the query.
 
-    `query_of` returns the query for a document, its number of hits and the largest total, or why there is none. A pair
-    is within a limit if each document is a hit of the other within it, so that certified searches find all pairs.
+    `search_of` takes an id, a number of hits and a largest total; it returns a search, or why there is none. A pair is
+    within a limit if each document is a hit of the other within the limit, so certified searches find all pairs.
     """
     if k is not None:
-        some = _mutual(view, ids, query_of, min(len(ids), _SOME + 2 * k // max(1, len(ids))), within, progress)
+        some = _mutual(ids, search_of, min(len(ids), _SOME + 2 * k // max(1, len(ids))), within, progress)
         if len(some.distances) >= k:
             last = float(some.distances[k - 1])
             within = min(within, last + 1e-9 * abs(last) + 1e-12)
-    found = _mutual(view, ids, query_of, len(ids), within, progress)
+    found = _mutual(ids, search_of, len(ids), within, progress)
     return FoundPairs(found.first[:k], found.second[:k], found.distances[:k], found.compared, found.counts)
 
 
 def _mutual(
-    view: View,
     ids: NDArray[np.int64],
-    query_of: Callable[[int, int, float], Query | str],
+    search_of: Callable[[int, int, float], Search | str],
     most: int,
     within: float,
     progress: Progress,
 ) -> FoundPairs:
-    """Return the pairs of which each is among the `most` hits of the other within a total, nearest first."""
+    """Return the pairs whose documents are among the `most` hits of each other within a total, nearest first."""
     columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    counts, asked, queries = StageCounts(), 0, (query_of(id_, most, within) for id_ in ids.tolist())
-    for number, (_, outcome) in enumerate(answer_many(view, queries)):
+    counts, asked, searches = StageCounts(), 0, (search_of(id_, most, within) for id_ in ids.tolist())
+    for number, (_, outcome) in enumerate(answer_many(searches)):
         if outcome is not None:
             hits = outcome.ids[outcome.values <= within]
             columns.append((np.full(len(hits), ids[number]), hits, outcome.values[outcome.values <= within]))
@@ -231,7 +196,8 @@ def pairs_of_bags(
     vectors: NDArray[np.float32],
     within: float,
     k: int | None,
-    path: Path | None,
+    directory: Path | None,
+    run: bytes,
     progress: Progress,
     known: NDArray[np.bool_] | None = None,
 ) -> FoundPairs:
@@ -239,9 +205,10 @@ def pairs_of_bags(
 
     Words that are not `known` (v,) are far; None: all are known.
 
-    `path` is the file by which an interrupted run continues.
+    An interrupted run continues from a file in `directory`, whose name identifies the `run`.
     """
-    state = _State.read(path)
+    path = directory / f"pairs-{checksum(run)}" if directory else None
+    state = _State.read(path, len(ids))
     search, limit = NearPairs(bags, vectors, known), Limit(within, k)
     if k is not None and not state.done:
         limit.value = min(within, search.smallest_distance_of(k))
@@ -254,23 +221,34 @@ def pairs_of_bags(
             state.add(found.row, found.others, found.distances, found.counts, limit.value)
             progress("Comparing", state.done, len(ids), "documents")
             if time.monotonic() - saved > _SAVE_SECONDS:
-                state.write(path)
+                _write(state, path)
                 saved = time.monotonic()
     except BaseException:
-        state.write(path)
+        _write(state, path)
         raise
     if path:
-        _remove(path)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        _drop_old(path.parent)
     return state.result(ids, k)
 
 
-def _remove(path: Path) -> None:
-    """Remove the file of a run that has ended, and those of others that were left unfinished long ago."""
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
-        for other in path.parent.glob("pairs-*"):
-            if other.stat().st_mtime < time.time() - _KEPT:
-                other.unlink(missing_ok=True)
+def _write(state: "_State", path: Path | None) -> None:
+    """Write the file from which a run continues, and remove the oldest files beyond the limits."""
+    state.write(path)
+    if path:
+        _drop_old(path.parent)
+
+
+def _drop_old(directory: Path) -> None:
+    """Remove the files of unfinished runs that are too old, or too many, or too large together."""
+    with suppress(OSError):  # another process removes the same files
+        found = [(path.stat().st_mtime, path.stat().st_size, path) for path in directory.glob("pairs-*")]
+        total = 0
+        for number, (written, size, path) in enumerate(sorted(found, reverse=True)):
+            total += size
+            if written < time.time() - _KEPT or number >= _MOST_FILES or total > _MOST_BYTES:
+                path.unlink(missing_ok=True)
 
 
 def _connected(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -301,7 +279,7 @@ def _documents(view: View, ranking: RankingSpec) -> tuple[NDArray[np.int64], Bag
 def _all_words(
     view: View, ranking: RankingSpec
 ) -> tuple[NDArray[np.int64], Bags, NDArray[np.float32], NDArray[np.bool_]]:
-    """Return as `_documents`, with the words that have no vector, and whether each word has one."""
+    """Like `_documents`, but with words without a vector; also return whether each word has one."""
     counts, statistics = view.scores.every_document(ranking.gamma)
     if counts.word_vectors is None or not len(view.scores.ids):
         return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32), np.empty(0, bool)
@@ -313,6 +291,9 @@ def _all_words(
     return view.scores.ids[rows], bags.take(rows), counts.word_vectors.vectors, counts.word_vectors.known
 
 
+_KINDS: Kinds = {"rows": ("<i8", 2), "distances": ("<f8", 1), "numbers": ("<f8", 1)}
+
+
 class _State:
     """The pairs found so far, of the first `done` documents, and the limit that they set."""
 
@@ -322,10 +303,10 @@ class _State:
         self._counts = StageCounts(*(int(count) for count in numbers[2:]))
 
     @classmethod
-    def read(cls, path: Path | None) -> "_State":
-        """Return the state in a file; that of the beginning if there is none, or if it is damaged."""
-        stored = read_arrays(path)
-        if stored is not None:
+    def read(cls, path: Path | None, documents: int) -> "_State":
+        """Return the state in a file; the initial state if the file is missing, damaged or forged."""
+        stored = read_arrays(path, kinds=_KINDS)
+        if stored is not None and _is_valid(stored, documents):
             return cls(stored["rows"], stored["distances"], stored["numbers"])
         return cls(np.empty((0, 2), np.int64), np.empty(0), np.array([0, np.inf, 0, 0, 0, 0, 0]))
 
@@ -344,7 +325,7 @@ class _State:
         self.done, self.limit, self._counts = row + 1, limit, self._counts + counts
 
     def write(self, path: Path | None) -> None:
-        """Write the state to a file, once it has anything; see `write_arrays`."""
+        """Write the state to a file once a document is done; see `write_arrays`."""
         if not self.done:
             return
         numbers = np.array([self.done, self.limit, *self._counts.as_dict().values()], np.float64)
@@ -356,3 +337,62 @@ class _State:
         order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
         first, second = ids[rows[order, 0]], ids[rows[order, 1]]
         return FoundPairs(first, second, distances[order], len(ids) * (len(ids) - 1) // 2, self._counts)
+
+
+def _is_valid(stored: Arrays, documents: int) -> bool:
+    """Return whether arrays are a state of so many `documents`: each pair has a row that is done and a later one."""
+    rows, distances, numbers = stored["rows"], stored["distances"], stored["numbers"]
+    return bool(
+        rows.shape == (len(distances), 2)
+        and len(numbers) == 7
+        and is_within(numbers[:1], 0, documents + 1)
+        and numbers[0] % 1 == 0
+        and is_within(numbers[2:], 0, 2.0**63)
+        and numbers[1] >= 0
+        and is_within(distances, 0, np.inf)
+        and is_within(rows[:, 0], 0, numbers[0])
+        and is_within(rows[:, 1], 0, documents)
+        and np.all(rows[:, 0] < rows[:, 1])
+        and len(np.unique(rows, axis=0)) == len(rows)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """Keys of the n documents that have a bag, and for each the k nearest others, nearest first.
+
+    `places` (n, k) int64 are the neighbours' positions in `keys`, `distances` (n, k) float64 their distances; with
+    fewer than k others, the rest are -1 and infinity.
+    """
+
+    keys: tuple[str, ...]
+    places: NDArray[np.int64]
+    distances: NDArray[np.float64]
+
+
+def find_neighbours(reader: Reader, view: View, query: Query, progress: Progress) -> Neighbours:
+    """Search with every document of `view` that has a bag; `query` has the options, `reader` sees the same state.
+
+    `progress` is called after each search.
+    """
+    documents = [
+        (part, row, id_)
+        for part in view.segments
+        for row, id_ in zip(np.flatnonzero(part.live).tolist(), part.segment.ids[part.live].tolist(), strict=True)
+    ]
+    searches = (
+        Search(view, replace(query, words=row_words(part, row, query.ranking), without=id_, partial=False))
+        for part, row, id_ in documents
+    )
+    ids = np.array([id_ for _, _, id_ in documents], np.int64)
+    order = np.argsort(ids)
+    increasing = ids[order]
+    places, distances = np.full((len(ids), query.k), -1), np.full((len(ids), query.k), np.inf)
+    for position, (_, outcome) in enumerate(answer_many(searches)):
+        if outcome is not None:
+            found = len(outcome.ids)
+            places[position, :found] = order[np.searchsorted(increasing, outcome.ids)]
+            distances[position, :found] = outcome.distances
+        progress("Finding neighbours", position + 1, len(ids), "documents")
+    shown = reader.shown(ids.tolist())
+    return Neighbours(tuple(shown[id_].key for id_ in ids.tolist()), places, distances)

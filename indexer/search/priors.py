@@ -5,10 +5,9 @@ from math import isfinite, nan
 
 import numpy as np
 
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.ranking_term import PRIOR
-from moverank.indexer.search.known_parts import without_numbers
+from moverank.indexer.ranking_spec import PRIOR, RankingSpec
 from moverank.indexer.search.query import Prior
+from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.store import Reader
 
 
@@ -35,7 +34,7 @@ def prior_of(reader: Reader, name: str) -> Prior | None:
 
 
 def _as_number(text: str) -> float:
-    """Return the number that a field's text is, nan for any other text."""
+    """Return a field's text as a number; nan for any other text."""
     try:
         return float(text)
     except ValueError:

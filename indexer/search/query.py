@@ -8,12 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.search.peers import ALONE, Peers
-from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.lookup import lookup
-from moverank.rerank.distance.best_first import never_stop
+from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
+from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
 from moverank.rerank.ranking import StageCounts, TermScale
@@ -27,35 +23,27 @@ PLACES = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryTerms:
-    """All words of a query: ids in the store (h,) int64 (0: in no document), counts (h,) > 0, and texts.
+    """All words of a query."""
 
-    `word_vectors` are the vectors of those that have one.
-    """
-
-    ids: NDArray[np.int64]
-    counts: NDArray[np.float64]
-    word_vectors: WordVectors
-    texts: tuple[str, ...]
+    ids: NDArray[np.int64]  # (h,) in the store; 0: in no document
+    counts: NDArray[np.float64]  # (h,) > 0
+    word_vectors: WordVectors  # of the words that have one
+    texts: tuple[str, ...]  # (h,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryWords:
-    """A query's words with a vector: texts, ids in the store (h,) int64 (0: in no document), weights, vectors (h, d).
+    """A query's words with a vector, and all its words for scorers."""
 
-    `length` is the number of their tokens. `all_texts` are the texts of all words, and `terms` their counts by the
-    gamma of a scorer; empty if only bags are compared. `unknown` and `ignored` are words of a text that have no vector,
-    and that have no effect: see `Ranking`; None for a stored document.
-    """
-
-    texts: tuple[str, ...]
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    vectors: NDArray[np.float32]
-    length: float
-    all_texts: tuple[str, ...] = ()
-    terms: Mapping[float, QueryTerms] = field(default_factory=dict)
-    unknown: tuple[str, ...] | None = None
-    ignored: tuple[str, ...] | None = None
+    texts: tuple[str, ...]  # (h,)
+    ids: NDArray[np.int64]  # (h,) in the store; 0: in no document
+    weights: NDArray[np.float64]  # (h,)
+    vectors: NDArray[np.float32]  # (h, d)
+    length: float  # the number of tokens of these words
+    all_texts: tuple[str, ...] = ()  # of all words; empty if only bags are compared
+    terms: Mapping[float, QueryTerms] = field(default_factory=dict)  # all words, by the gamma of a scorer
+    unknown: tuple[str, ...] | None = None  # words without a vector, see `Ranking`; None for a stored document
+    ignored: tuple[str, ...] | None = None  # words without effect, see `Ranking`; None for a stored document
 
     @classmethod
     def none(cls, dim: int) -> "QueryWords":
@@ -83,7 +71,7 @@ class QueryWords:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PortableQuery:
-    """The `words` of the document `key`, by their texts, and its `vector`, as a query in other collections."""
+    """The `words` of the document `key`, known by their texts, and its `vector`, as a query in other collections."""
 
     key: str
     words: QueryWords
@@ -105,39 +93,31 @@ class Prior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """Words, and how to search for them: the `k` best by `ranking`, among `depth` candidates (None: all documents).
+    """Words, and how to search for them.
 
-    `joined` is a scorer whose best documents are candidates, too. `priors` are the values of the fields that the
-    ranking names, `engine_scores` those that another engine gave to documents, for the term `vector`. `whole`:
-    also return all other documents that may be hits, with what is known of them, in `Outcome.others`; a scorer alone
-    then counts as a sum. `prove`: compare all other documents after the candidates. `bounded`: the bags are weighted as
-    those of the first stage, so that its distance is WCD, a lower bound. `allowed` (n,) are the only ids that may be
-    hits, None for all; `without` is an excluded id. Hits are not farther than `within`. After `budget` seconds the
-    search ends with the hits found so far, and likewise once `stop` returns True. `vector` (d,) is that for given
-    vectors of documents, as they are compared. `placed` (m,) are the ids whose positions among the hits must be exact,
-    with the first `PLACES` hits: the order of the others may be that of lower bounds. None: all positions. `peers` are
-    the searches of other shards, if the collection is one. `why_empty`: why no document is allowed, if none is.
+    A scorer alone counts as a sum if the `whole` ranking is requested. Beyond `placed`, hits may be ordered by lower
+    bounds.
     """
 
     words: QueryWords
     k: int
-    depth: int | None
+    depth: int | None  # the number of candidates; None: all documents
     ranking: RankingSpec
-    bounded: bool
-    prove: bool = False
-    allowed: NDArray[np.int64] | None = None
-    without: int | None = None
-    within: float = inf
-    budget: float | None = None
-    joined: ScorerChoice | None = None
-    stop: Callable[[], bool] = never_stop
-    priors: Mapping[str, Prior] = field(default_factory=dict)
-    engine_scores: Prior | None = None
-    whole: bool = False
-    vector: NDArray[np.float32] | None = None
-    placed: NDArray[np.int64] | None = None
-    why_empty: str | None = None
-    peers: Peers = ALONE
+    bounded: bool  # bags are weighted as those of the first stage: its distance is WCD, a lower bound
+    prove: bool = False  # compare all other documents after the candidates
+    allowed: NDArray[np.int64] | None = None  # (n,) the only ids that may be hits; None: all
+    without: int | None = None  # an excluded id
+    within: float = inf  # the largest distance of hits
+    budget: float | None = None  # seconds after which the search ends
+    joined: ScorerChoice | None = None  # a scorer whose best documents are candidates, too
+    stop: Callable[[], bool] | None = None  # ends the search once it returns True
+    partial: bool = True  # a search that ends early returns the hits found so far; False: it raises OutOfTime
+    priors: Mapping[str, Prior] = field(default_factory=dict)  # the values of the fields that the ranking names
+    engine_scores: Prior | None = None  # another engine's scores of documents, for the term `vector`
+    whole: bool = False  # also return all other documents that may be hits, in `Outcome.others`
+    vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
+    placed: NDArray[np.int64] | None = None  # (m,) ids with exact positions, besides `PLACES` first hits; None: all
+    why_empty: str | None = None  # why no document is allowed, if none is
 
     @property
     def needs_bag(self) -> bool:
@@ -158,14 +138,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Others:
-    """Documents that are no hits: `ids` (m,), lower `bounds` (m,) of what ranks them, increasing, and where `exact`.
+    """Documents that are no hits. No bound is below the value of the last hit."""
 
-    No bound is below the value of the last hit.
-    """
-
-    ids: NDArray[np.int64]
-    bounds: NDArray[np.float64]
-    exact: NDArray[np.bool_]
+    ids: NDArray[np.int64]  # (m,)
+    bounds: NDArray[np.float64]  # (m,) lower bounds of the documents' values, increasing
+    exact: NDArray[np.bool_]  # (m,) whether a bound is the value itself
 
     @classmethod
     def none(cls) -> "Others":
@@ -179,7 +156,7 @@ class Others:
         )
 
     def beside(self, hits: NDArray[np.int64], last: float) -> "Others":
-        """Return those that are not among `hits` (k,), whose last value is `last`, in increasing order."""
+        """Return the documents that are not among `hits` (k,), in increasing order; `last` is the last hit's value."""
         rows = np.flatnonzero(~np.isin(self.ids, hits))
         bounds = np.maximum(self.bounds[rows], last)
         order = np.lexsort((self.ids[rows], bounds))
@@ -188,30 +165,27 @@ class Others:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Document ids (k,) with their distances, best first, and their certificate; see `Ranking`.
+    """Documents, best first, and their certificate; see `Ranking`.
 
-    If a sum ranked them, `totals` (k,) determine the order. If a scorer did, `scores` (k,) do, unless lower scores are
-    better: these are `distances`. Missing distances are nan. `parts` are the values of the terms of a sum by name,
-    `costs` their shares of the totals, and `terms` how they count. `others` are the other documents, if the query
-    requests them. `unsolved_bounds` (u,) and `floor` are lower bounds of what ranks the
-    documents that were not solved, and those that were no candidates: -inf if nothing is known of these.
+    A sum orders documents by `totals`, a scorer by `scores`; scores of which lower ones are better are `distances`.
     """
 
-    ids: NDArray[np.int64]
-    distances: NDArray[np.float64]
+    ids: NDArray[np.int64]  # (k,)
+    distances: NDArray[np.float64]  # (k,), nan where there is none
     certified: bool
     scope: Literal["collection", "candidates"]
     counts: StageCounts
     largest_error: float
     seconds: float
-    scores: NDArray[np.float64] | None = None
-    totals: NDArray[np.float64] | None = None
-    parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    terms: tuple[TermScale, ...] = ()
-    others: Others = field(default_factory=Others.none)
+    scores: NDArray[np.float64] | None = None  # (k,)
+    totals: NDArray[np.float64] | None = None  # (k,)
+    parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # values of the terms of a sum, by name
+    costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # shares of the totals, by name
+    terms: tuple[TermScale, ...] = ()  # how the terms count
+    others: Others = field(default_factory=Others.none)  # the other documents, if the query requests them
+    # (u,) lower bounds of the values of documents that were not solved
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
-    floor: float = inf
+    floor: float = inf  # a lower bound of the values of documents that were no candidates; -inf if none is known
 
     def terms_of(self, position: int) -> tuple[NamedValues, NamedValues]:
         """Return the `parts` and the `costs` of a document by its position; see `Hit`."""
@@ -223,7 +197,7 @@ class Outcome:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return what ranked the documents (k,), smaller being better."""
+        """Return the values (k,) that ranked the documents; smaller is better."""
         if self.totals is not None:
             return self.totals
         return self.distances if self.scores is None else -self.scores

@@ -1,41 +1,55 @@
-"""Resolves options, and a text, a record or a key, to a query."""
+"""Resolves options, and a text, a record or a key, to a query; words without effect on its ranking are named."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import inf
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document
-from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
+from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import Alternatives, alternatives, matching_ids, why_none_passes
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, Where
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
-from moverank.indexer.ranking_spec import RankingSpec, resolve
-from moverank.indexer.ranking_term import VECTOR, ScorerChoice
-from moverank.indexer.search.candidates import allowed_rows, needs_candidates
-from moverank.indexer.search.counted_query import CountedQuery, part_counts, ranked_words
+from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
+from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
+from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts
 from moverank.indexer.search.document_words import DocumentWords
-from moverank.indexer.search.ignored_words import ignored_words
-from moverank.indexer.search.known_parts import without_numbers
+from moverank.indexer.search.phases import Search
 from moverank.indexer.search.priors import prior_fields, prior_of
 from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryWords
-from moverank.indexer.search.stage_search import NO_CANDIDATES, NO_VECTOR
+from moverank.indexer.search.sum_terms import without_numbers
+from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.stage_vectors import stored_vectors
+from moverank.indexer.snapshot.document_vectors import stored_vectors
 from moverank.indexer.store import Reader
-from moverank.rerank.distance.best_first import never_stop
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.unknown import UNKNOWN
 
-_Item = TypeVar("_Item")
-_Parsed = TypeVar("_Parsed")
+
+def ignored_words(
+    texts: Sequence[str],
+    known: AbstractSet[str],
+    ranking: RankingSpec,
+    occurring: Callable[[Sequence[str]], Iterable[str]],
+    scores: TermScores,
+) -> tuple[str, ...]:
+    """Return the words `texts` that `ranking` compares neither by vectors nor by counts.
+
+    `known` words have a vector; `occurring` keeps words that a document has, and `scores` counts the same documents.
+    """
+    counted = set(occurring(texts)) if any(not term.stem for term in ranking.counted) else set[str]()
+    for term in ranking.counted:
+        counted |= scores.stems(term.stem).known(texts) if term.stem else set()
+    compared = known if ranking.compares_vectors else set[str]()
+    return tuple(word for word in texts if word not in counted and word not in compared)
+
+
 _RECENT = 8
 """Number of filters whose documents are kept in memory: 8 bytes for each document."""
 
@@ -43,25 +57,24 @@ _RECENT = 8
 class QueryParser:
     """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
-    Documents in other shards have the `fields`; `documents` are the words of stored ones.
+    `fields` are the names of fields in other shards; `documents` reads the words of stored documents.
     """
 
     def __init__(
         self, reader: Reader, view: View, settings: Settings, embedding: Embedding, fields: Collection[str] = ()
     ) -> None:
         self._fields = fields
-        self._reader, self._view, self._settings, self._embedding = reader, view, settings, embedding
+        self._reader, self.view, self._settings, self._embedding = reader, view, settings, embedding
         self.documents = DocumentWords(reader, view, embedding.dim)
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
         self._priors: dict[str, Prior] = {}
         self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
 
-    def resolve(self, options: SearchOptions, *, sharded: bool = False) -> Query:
-        """Return a query without words; UsageError for a ranking that does not exist or contradicts other options.
+    def resolve(self, options: SearchOptions, ranking: RankingSpec, *, sharded: bool = False) -> Query:
+        """Return a query without words; UsageError for a ranking that contradicts other options.
 
-        `sharded`: numbers of a field that no document has here may be in another shard.
+        `sharded`: a field that no document has here may have numbers in another shard.
         """
-        ranking = resolve(options.ranking, options.gamma, self._settings.ranking)
         scorer = ranking.single_scorer
         if scorer and options.max_distance is not None and not scorer.kind.ascending:
             raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
@@ -69,7 +82,7 @@ class QueryParser:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
         for term in ranking.scorers:
             if term.scorer and term.scorer.stem:
-                self._view.scores.stems(term.scorer.stem)
+                self.view.scores.stems(term.scorer.stem)
         own, allowed = self._settings, self._matching(options.where) if options.where else None
         return Query(
             QueryWords.none(self._embedding.dim),
@@ -81,7 +94,7 @@ class QueryParser:
             allowed=allowed,
             within=inf if options.max_distance is None else options.max_distance,
             budget=options.budget,
-            stop=options.stop or never_stop,
+            stop=options.stop,
             joined=joined_scorer(options, ranking, own),
             priors={field: self._prior(field, sharded=sharded) for field in prior_fields([ranking])},
             why_empty=None if allowed is None or len(allowed) else self.why_none_passes(options.where or ()),
@@ -101,7 +114,7 @@ class QueryParser:
         return prior
 
     def _matching(self, where: Where) -> NDArray[np.int64]:
-        """Return the ids of the documents that pass a filter; those of recent filters are kept, as long as the view."""
+        """Return the ids of the documents that pass a filter; the ids of recent filters are cached."""
         if isinstance(where, OtherGroups):
             return matching_ids(self._reader, where, self._fields)
         groups = alternatives(where)
@@ -116,15 +129,15 @@ class QueryParser:
         """Return the number of candidates; None for all documents."""
         if scorer:
             return None if options.exact else options.depth
-        small = sum(len(part.segment.ids) for part in self._view.segments) <= EXACT_UP_TO
+        small = sum(len(part.segment.ids) for part in self.view.segments) <= EXACT_UP_TO
         return options.depth or (None if options.exact or small else max(DEFAULT_DEPTH, options.k))
 
     def text(self, text: QueryText, query: Query) -> Query:
-        """Return the query with the words, and the vector if it is compared, of a text or a record.
+        """Return the query with the words of a text or a record, and its vector if vectors are compared.
 
-        Raises NoKnownWords if it has no word that the query needs, QueryVectorError for a missing or unusable vector.
+        Raises NoKnownWords without a word that the ranking uses, QueryVectorError for a missing or unusable vector.
         """
-        space = self._view.space
+        space = self.view.space
         given = text.vector if isinstance(text, Document) and space else None
         vector = space.of_query(tuple(given)) if space and given is not None else None
         return self._checked(replace(query, words=self.words_of(text, query), vector=vector))
@@ -132,10 +145,10 @@ class QueryParser:
     def similar(self, key: str, query: Query) -> Query:
         """Return the query with the words of a stored document, which is excluded from the hits.
 
-        Raises UnknownKey, NoKnownWords if the document has no word that the query needs, and QueryVectorError if it
+        Raises UnknownKey, NoKnownWords if the document has no word that the ranking uses, and QueryVectorError if it
         has no vector although one is needed.
         """
-        id_, space = self.documents.id(key), self._view.space
+        id_, space = self.documents.id(key), self.view.space
         words = self.documents.all_words(id_, query) if query.needs_terms else self.documents.bag(id_, query.ranking)
         vectors = stored_vectors(self._reader, np.array([id_]), space)[1] if space else None
         vector = vectors[0] if vectors is not None and len(vectors) else None
@@ -158,13 +171,17 @@ class QueryParser:
         without = own[request.key].id if own else None
         return self._checked(replace(query, words=words, without=without, vector=request.vector), request.key)
 
+    def search(self, query: Query, _options: SearchOptions) -> Search:
+        """Return the search for a query with words among the documents of the view."""
+        return Search(self.view, query)
+
     def _checked(self, query: Query, key: str | None = None) -> Query:
-        """Return the query; QueryVectorError if it has no vector although one is compared; `key`: it is stored."""
-        space = self._view.space
+        """Return the query; QueryVectorError if it lacks a vector that is compared. `key`: of a stored document."""
+        space = self.view.space
         if space is None or query.vector is not None:
             return query
         by_vectors = any(term.name == VECTOR for term in query.ranking.terms)
-        if by_vectors or needs_candidates(query, allowed_rows(self._view, query)):
+        if by_vectors or needs_candidates(query, allowed_rows(self.view, query)):
             raise QueryVectorError(NO_VECTOR if key is None else f"document {key!r} has no vector: {NO_CANDIDATES}")
         return query
 
@@ -173,57 +190,39 @@ class QueryParser:
 
         Raises NoKnownWords if it has none, or no bag although one is needed.
         """
-        counted = ranked_words(self._tokenizer, text)
-        texts = sorted({word for word, _ in counted})
-        rows = self._embedding.find(texts)
-        known = np.flatnonzero(rows != UNKNOWN)
+        counter = TextCounter(self._tokenizer)
+        counted = counter.count([text])
+        texts = sorted(counter.words)
+        vectors = WordVectors(*self._embedding.spread(texts))
         stored = {word.word: word.id for word in self._reader.words(texts)}
         needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
-        if not len(texts) or (needs_vector and not len(known)):
+        if not len(texts) or (needs_vector and not vectors.known.any()):
             raise NoKnownWords(_without_words(text, has_words=bool(texts)))
         ids = np.array([stored.get(name, 0) for name in texts], np.int64)
-        vectors = self._embedding.gather([texts[i] for i in known.tolist()], rows[known])
-        counts = part_counts([counted], {word: i for i, word in enumerate(texts)})
-        weight = float(self._settings.title_weight)
-        words = CountedQuery(tuple(texts), ids, _word_vectors(vectors, known, len(texts)), counts, weight)
-        weighted = words.weighted(query, self._view.frequencies.get() if query.ranking.weights == "tfidf" else None)
-        has_vector = {texts[i] for i in known.tolist()}
+        counts = part_counts(counted, counter.places(texts))
+        words = CountedQuery(tuple(texts), ids, vectors, counts, float(self._settings.title_weight))
+        weighted = words.weighted(query, self.view.idf)
+        has_vector = {word for word, known in zip(texts, vectors.known.tolist(), strict=True) if known}
         unknown = tuple(word for word in texts if word not in has_vector)
-        ignored = ignored_words(texts, has_vector, query.ranking, self._reader.occurring, self._view.scores)
+        ignored = ignored_words(texts, has_vector, query.ranking, self._reader.occurring, self.view.scores)
         return replace(weighted, unknown=unknown, ignored=ignored)
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
         """Return whether any of the words, or any stem that the ranking compares, is in a document."""
         stems = {term.scorer.stem for term in query.ranking.scorers if term.scorer and term.scorer.stem}
-        return bool(stored) or any(self._view.scores.stems(stem).has(texts) for stem in stems)
+        return bool(stored) or any(self.view.scores.stems(stem).has(texts) for stem in stems)
 
 
 def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settings) -> ScorerChoice | None:
-    """Return the scorer whose best documents are candidates, too: that of the collection, or that of a sum."""
+    """Return the scorer whose best documents are candidates, too: the collection's, or a sum's."""
     own = settings.joined_scorer()
     if own is None and options.depth is not None and ranking.single_scorer is None and ranking.scorers:
         return ranking.scorers[0].scorer
     return own
 
 
-def parsed_or_error(parse: Callable[[_Item], _Parsed], item: _Item) -> _Parsed | str:
-    """Return what `parse` returns for a text or key, or the message of its error."""
-    try:
-        return parse(item)
-    except (NoKnownWords, QueryVectorError, UnknownKey) as error:
-        return str(error)
-
-
 def _without_words(text: QueryText, *, has_words: bool) -> str:
-    """Return why a query has no answer; `has_words`: it has words, but none that is known."""
+    """Return why a query has no answer; `has_words`: it has only unknown words."""
     shown = " ".join(" ".join(part for _, part in ranked_texts(as_document(text))).split())
     reason = "" if has_words else ": all of its words are stop words" if shown else ": it is empty"
     return f"the query {shown[:60]!r} has no word that the collection has a vector for{reason}"
-
-
-def _word_vectors(vectors: NDArray[np.float32], known: NDArray[np.intp], size: int) -> WordVectors:
-    """Return the vectors of `size` words; those at `known` (v,) have one, in `vectors` (v, d)."""
-    spread, has_vector = np.zeros((size, vectors.shape[1]), np.float32), np.zeros(size, bool)
-    spread[known] = vectors
-    has_vector[known] = True
-    return WordVectors(spread, has_vector)

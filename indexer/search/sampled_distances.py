@@ -1,7 +1,7 @@
 """Exact distances of all documents of a view from a sample of them: the statistics of mutual proximity.
 
-They are computed once, on all cores, and kept in the collection's directory; later only those of new and changed
-documents are added. The sample is chosen again when the number of documents has changed much, or all word vectors have.
+They are computed once, on all cores, and kept in the collection's directory; later only distances of new and changed
+documents are added. The sample is chosen again after a large change of the number of documents, or new word vectors.
 """
 
 import time
@@ -14,23 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import short_checksum
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.ranking_term import Weights
-from moverank.indexer.search.live_segment import LiveSegment
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.query import Query, QueryWords
+from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
-from moverank.indexer.snapshot.sample_file import StoredSample, read_sample, write_sample
-from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.lookup import lookup
-from moverank.rerank.distance.mutual_proximity import Kind, MutualProximity, mutual_proximity
+from moverank.indexer.snapshot.content_sample import StoredSample, read_sample, write_sample
+from moverank.rerank.bags.bag import Bag, Bags, lookup
+from moverank.rerank.distance.mutual_proximity import MutualProximity, ProximityKind, mutual_proximity
 from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import is_single_threaded
 
 _CHANGE = 1.5  # factor of the number of documents at which the sample is chosen again
 _SAVE_SECONDS = 20.0
-_ZERO = 1e-12  # distances up to this one are rounding
+_ZERO = 1e-12  # distances up to this one are rounding errors
 
 _Ids = NDArray[np.int64]
 
@@ -98,13 +97,13 @@ class SampledDistances:
 class QueryProximity:
     """Mutual proximity of a `kind` of one query, whose distances from the sample are `own` (s,)."""
 
-    kind: Kind
+    kind: ProximityKind
     sampled: SampledDistances
     own: NDArray[np.float64]
 
     @classmethod
     def of(cls, view: View, query: Query) -> "QueryProximity | None":
-        """Return that of a query, None if its ranking has none."""
+        """Return the mutual proximity of a query; None if its ranking has none."""
         ranking = query.ranking
         if ranking.proximity is None:
             return None
@@ -112,7 +111,7 @@ class QueryProximity:
         return cls(ranking.proximity, sampled, sampled.of_query(query.words))
 
     def of_rows(self, part: LiveSegment, rows: _Ids) -> MutualProximity:
-        """Return that of the query and the documents `rows` (m,) of the segment `part`.
+        """Return the mutual proximity of the query and the documents `rows` (m,) of the segment `part`.
 
         A document in the sample does not count for itself, nor do its duplicates: their distance is 0 up to rounding.
         """
@@ -122,10 +121,8 @@ class QueryProximity:
 
 def sampled_distances(view: View, gamma: float, weights: Weights, progress: Progress = silent) -> SampledDistances:
     """Return the distances of the documents of `view` with bags of these weights; they are computed only once."""
-    if (gamma, weights) not in view.sampled:
-        view.sampled[gamma, weights] = _sampled(view, gamma, weights, progress)
-    found: SampledDistances = view.sampled[gamma, weights]
-    return found
+    key = "distances from the sample", gamma, weights
+    return view.computed.get(key, lambda: _sampled(view, gamma, weights, progress))
 
 
 def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> SampledDistances:
@@ -147,9 +144,9 @@ def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> 
 
 
 def _same_vectors(sample: StoredSample, documents: tuple[_Documents, ...]) -> bool:
-    """Return whether a sample has the word vectors of the documents: not after all vectors were replaced.
+    """Return whether a sample has the documents' word vectors, which may all have been replaced.
 
-    A word of the sample may be missing where no later document has it, but not most of them.
+    Up to half of the sample's words may be missing from the documents, which may have changed.
     """
     current = np.concatenate([np.empty(0, np.int64), *(each.word_ids for each in documents)])
     return bool(2 * np.isin(sample.word_ids, current).sum() >= len(sample.word_ids))

@@ -1,4 +1,4 @@
-"""Statistics of a collection in shards: each of them ranks by those of all documents, not only by its own."""
+"""Statistics of a collection in shards: each shard ranks by the statistics of all documents, not only of its own."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +8,9 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.search.live_segment import LazyFrequencies
+from moverank.indexer.ranking_spec import RankingSpec, ScorerChoice
 from moverank.indexer.search.view import View
-from moverank.indexer.snapshot.word_frequencies import WordFrequencies
-from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.bags.weights import Frequencies, inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 
 TableKey = tuple[float, str | None]
@@ -74,7 +71,7 @@ class SharedStatistics:
     fields: frozenset[str] = frozenset()
 
     def widened(self, _own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
-        """Return the statistics of `terms` (t,), which are all of a shard."""
+        """Return the cluster-wide statistics of the complete term list `terms` (t,) of one shard."""
         return self.tables[gamma, stem].of_terms(terms, self.documents)
 
     def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
@@ -102,33 +99,21 @@ def counted_terms(view: View, keys: Iterable[TableKey]) -> dict[TableKey, TermTa
     return {(gamma, stem): TermTable.of(*view.scores.frequencies(gamma, stem)) for gamma, stem in keys}
 
 
-class _SharedFrequencies:
-    """Document frequencies of words in all shards: of those of a shard by id, of others by text."""
-
-    def __init__(self, own: WordFrequencies, shared: SharedStatistics) -> None:
-        self._own, self._shared = own, shared
-
-    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        return self._own.idf(word_ids)
-
-    def idf_of_query(self, _word_ids: NDArray[np.int64], texts: Sequence[str]) -> NDArray[np.float64]:
-        return self._shared.idf(texts)
-
-
 def with_statistics(view: View, shared: SharedStatistics) -> View:
     """Return a view of the same documents that ranks by the statistics of all shards.
 
-    What this needs of the database is read now.
+    The database is read here, not by later searches.
     """
-    own = WordFrequencies(np.empty(0, np.int64), np.empty(0, np.int64), shared.documents)
+    own = Frequencies(np.empty(0, np.int64), np.empty(0, np.int64), shared.documents)
     if WORDS in shared.tables:
         ids = np.unique(np.concatenate([np.empty(0, np.int64), *(part.segment.word_ids for part in view.segments)]))
         counted = shared.tables[WORDS].of_terms(view.scores.word_texts(ids), shared.documents)
-        own = WordFrequencies(ids, counted.document_frequencies, shared.documents)
-    frequencies = LazyFrequencies(lambda: _SharedFrequencies(own, shared))
-    segments = tuple(part.with_frequencies(frequencies) for part in view.segments)
+        own = Frequencies(ids, counted.document_frequencies, shared.documents)
+
+    def idf(word_ids: NDArray[np.int64], texts: Sequence[str] | None) -> NDArray[np.float64]:
+        return own.idf(word_ids) if texts is None else shared.idf(texts)  # this shard may lack words of a query
+
+    segments = tuple(part.with_idf(idf) for part in view.segments)
     scores = view.scores.within(shared)
     scores.prepare(shared.tables)
-    return replace(
-        view, segments=segments, frequencies=frequencies, scores=scores, encoded={}, sampled={}, prepared=set()
-    )
+    return replace(view, segments=segments, idf=idf, scores=scores, computed=view.computed.emptied())

@@ -1,4 +1,4 @@
-"""Scores documents by word counts: those of a snapshot and those of its tail, with common statistics."""
+"""Scores the documents of a snapshot and of its tail by word counts, with common statistics."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -8,15 +8,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranking_term import ScorerChoice
-from moverank.indexer.search.live_terms import CountedTerms, LiveTerms
+from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.search.segment_counts import SegmentCounts
-from moverank.indexer.search.stemmed_terms import Stems, Texts
-from moverank.indexer.snapshot.stem_cache import StemTable, cached_stems
-from moverank.indexer.snapshot.translation_cache import cached_normalisers
-from moverank.rerank.bags.lookup import lookup
+from moverank.indexer.search.segment_words import CountedTerms, SegmentCounts, Stems, WordTexts
+from moverank.indexer.search.segments import LiveSegment
+from moverank.indexer.search.sized_cache import SizedCache
+from moverank.indexer.snapshot.caches import StemTable, cached_normalisers, cached_stems
+from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import (
     Scorer,
     Statistics,
@@ -31,7 +30,7 @@ from moverank.rerank.scorers.translation import Translation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredDocuments:
-    """Documents' `ids` (n,) and `nearness` (n,), larger being nearer: a distance is negated.
+    """Documents' `ids` (n,) and `nearness` (n,): larger is nearer, and a distance is negated.
 
     `unrelated` is the nearness of a document that shares no word with the query; None if words are compared by
     meaning.
@@ -65,27 +64,27 @@ class LargerCollection(Protocol):
     """Statistics of a collection that the documents of a view are part of."""
 
     def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
-        """Return the statistics of `terms` (t,), all words of the documents or all their stems; `own` are theirs."""
+        """Return the statistics of `terms` (t,), all words or stems of the documents; `own` are the documents'."""
         ...
 
     def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics | None:
-        """Return the statistics of the terms (h,) of a query; None: those of the documents' terms suffice."""
+        """Return the statistics of a query's terms (h,); None: the statistics of the documents' terms suffice."""
         ...
 
 
 class TermScores:
     """Scores the documents of a view, `parts`; scorers are fitted on first use and cached.
 
-    `documents` is the number of all documents, `texts` returns the words of ids. `frequencies` are those of a larger
-    collection which the documents are part of, if there is one. `same` scores the same documents without it: their
-    counts are taken from there.
+    `documents` is the number of all documents, `texts` returns the words of ids. `frequencies` are the statistics of a
+    larger collection that contains the documents, if there is one. `same` scores the same documents without it, and
+    provides their counts.
     """
 
     def __init__(
         self,
-        parts: Sequence[LiveTerms],
+        parts: Sequence[LiveSegment],
         documents: int,
-        texts: Texts,
+        texts: WordTexts,
         frequencies: LargerCollection | None = None,
         same: "TermScores | None" = None,
     ) -> None:
@@ -93,19 +92,17 @@ class TermScores:
         self._parts, self._documents, self._texts = tuple(parts), documents, texts
         self._frequencies = frequencies
         self._names: Sequence[str] | None = None
-        self._counted: dict[tuple[float, str | None], CountedTerms] = {}
-        self._stems: dict[str, Stems] = {}
-        self._scorers: dict[tuple[ScorerChoice, float], tuple[Scorer, ...]] = {}
+        self._computed = SizedCache()  # stems, counts and scorers
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
         """Return the ids (n,) of the scored documents: all live ones that have a word."""
-        return np.concatenate([np.empty(0, np.int64), *(part.ids for part in self._parts)])
+        return np.concatenate([np.empty(0, np.int64), *(part.term_ids for part in self._parts)])
 
     def check(self) -> None:
         """Check the files of the counts; DamagedFile names a damaged one."""
         for part in self._parts:
-            _ = part.terms.counts
+            _ = part.segment.terms.counts
 
     def score(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> ScoredDocuments:
         """Score all documents for the words of `query` by the scorer `choice`, with parts weighted by `gamma`."""
@@ -131,7 +128,7 @@ class TermScores:
         return ScoredDocuments(self.ids, nearness, None if unrelated is None else sign * unrelated)
 
     def same(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> NDArray[np.bool_]:
-        """Return whether each document (n,) has the words of `query`, as the scorer `choice` counts them, and no other.
+        """Return whether each document (n,) has exactly the words of `query`, as the scorer `choice` counts them.
 
         Such a document is the query itself, or a copy of it.
         """
@@ -149,15 +146,12 @@ class TermScores:
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
-        counted = (self._same or self).counts(gamma, None)
-        for part, segment in zip(self._parts, counted.segments, strict=True):
-            row = int(np.searchsorted(part.ids, id_))
-            if row < len(part.ids) and part.ids[row] == id_:
-                counts = segment.rows
-                entries = slice(counts.starts[row], counts.starts[row + 1])
-                terms = counts.terms[entries]
-                ids = part.terms.word_ids[terms]
-                return QueryTerms(ids, counts.counts[entries], part.some_word_vectors(terms), tuple(self._texts(ids)))
+        for part in self._parts:
+            row, found = lookup(np.array([id_]), part.term_ids)
+            if found.all():
+                counts = part.term_counts(gamma, row)
+                ids = part.segment.terms.word_ids[counts.terms]
+                return QueryTerms(ids, counts.counts, part.some_word_vectors(counts.terms), tuple(self._texts(ids)))
         return None
 
     def every_document(self, gamma: float) -> tuple[TermCounts, Statistics]:
@@ -180,33 +174,30 @@ class TermScores:
         """Return the stems of all words, which are read on first use."""
         if self._same:
             return self._same.stems(language)
-        if language not in self._stems:
-            self._stems[language] = self._stems_of_parts(language)
-        return self._stems[language]
+        return self._computed.get(language, lambda: self._stems_of_parts(language))
 
     def _stems_of_parts(self, language: str) -> Stems:
-        """Return the stems of the words of each part; those of words that the first part has are taken from it."""
+        """Return the stems of the words of each part; words of the first part keep their stems there."""
         if not self._parts:
             return Stems(language, StemTable.of(()))
         first, *rest = self._parts
-        stems = Stems(language, cached_stems(first.directory, language, first.terms.word_ids, self._texts))
+        stems = Stems(language, cached_stems(first.directory, language, first.segment.terms.word_ids, self._texts))
         for part in rest:
-            places, shared = lookup(part.terms.word_ids, first.terms.word_ids)
-            stems.add(places, shared, self._texts(part.terms.word_ids[~shared]))
+            places, shared = lookup(part.segment.terms.word_ids, first.segment.terms.word_ids)
+            stems.add(places, shared, self._texts(part.segment.terms.word_ids[~shared]))
         return stems
 
     def counts(self, gamma: float, stem: str | None) -> CountedTerms:
-        """Return the counts by word, or by the stems of a language; those of one gamma are cached."""
-        if (gamma, stem) not in self._counted:
-            counted = self._same.counts(gamma, stem) if self._same else self._count(gamma, stem)
-            if self._frequencies:
-                names = self.stems(stem).names(counted.word_ids) if stem else self._words(counted.word_ids)
-                statistics = self._frequencies.widened(counted.statistics, names, stem, gamma)
-                counted = replace(counted, statistics=statistics)
-            kept = {key: value for key, value in self._counted.items() if key[0] == gamma}
-            self._counted = {**kept, (gamma, stem): counted}
-            return counted
-        return self._counted[gamma, stem]
+        """Return the counts by word, or by the stems of a language."""
+        return self._computed.get((gamma, stem), lambda: self._counts(gamma, stem))
+
+    def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
+        counted = self._same.counts(gamma, stem) if self._same else self._count(gamma, stem)
+        if self._frequencies:
+            names = self.stems(stem).names(counted.word_ids) if stem else self._words(counted.word_ids)
+            statistics = self._frequencies.widened(counted.statistics, names, stem, gamma)
+            counted = replace(counted, statistics=statistics)
+        return counted
 
     def _count(self, gamma: float, stem: str | None) -> CountedTerms:
         segments = [self._segment(number, gamma, stem) for number in range(len(self._parts))]
@@ -214,11 +205,12 @@ class TermScores:
 
     def _segment(self, number: int, gamma: float, stem: str | None) -> SegmentCounts:
         part = self._parts[number]
-        vocabulary, merged = self.stems(stem).of_segment(number) if stem else (part.terms.word_ids, None)
-        return SegmentCounts(vocabulary, partial(part.counted, gamma), merged, part.cache(gamma, stem))
+        vocabulary, merged = self.stems(stem).of_segment(number) if stem else (part.segment.terms.word_ids, None)
+        cache = part.postings_cache(gamma, stem)
+        return SegmentCounts(vocabulary, partial(part.term_counts, gamma), merged, cache, len(part.term_ids))
 
     def _words(self, ids: NDArray[np.int64]) -> Sequence[str]:
-        """Return all words, whose ids (t,) are always the same; they are read once."""
+        """Return all words; their `ids` (t,) never change, so they are read once."""
         if self._names is None:
             self._names = self._texts(ids)
         return self._names
@@ -232,7 +224,7 @@ class TermScores:
         return TermScores(self._parts, self._documents, self._texts, larger, self)
 
     def prepare(self, keys: Iterable[tuple[float, str | None]]) -> None:
-        """Read what scores by some gammas and stems need."""
+        """Read the data that scores by some gammas and stems need."""
         for gamma, stem in keys:
             self.counts(gamma, stem)
 
@@ -244,12 +236,12 @@ class TermScores:
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
         """Return the scorer of each segment, fitted with the statistics of all segments."""
-        if (choice, gamma) not in self._scorers:
+
+        def fit() -> tuple[Scorer, ...]:
             counted = self.counts(gamma, choice.stem)
-            self._scorers[choice, gamma] = tuple(
-                self._fit(choice, segment, counted) for segment in range(len(self._parts))
-            )
-        return self._scorers[choice, gamma]
+            return tuple(self._fit(choice, segment, counted) for segment in range(len(self._parts)))
+
+        return self._computed.get((choice, gamma), fit)
 
     def _fit(self, choice: ScorerChoice, segment: int, counted: CountedTerms) -> Scorer:
         scorer, options = choice.kind, dict(choice.options)
@@ -264,18 +256,18 @@ class TermScores:
             return Translation.fit(counts, statistics, options, self._normalisers(part, counted))
         return scorer.fit(counts, statistics, options)
 
-    def _normalisers(self, part: LiveTerms, counted: CountedTerms) -> NDArray[np.float64]:
+    def _normalisers(self, part: LiveSegment, counted: CountedTerms) -> NDArray[np.float64]:
         """Return Z (t,) of a segment's terms over the words of all documents; see `translation_normalisers`.
 
         Z is a sum over words: terms of words only in other segments are added to the cached sum, and terms of words in
         no live document are subtracted.
         """
-        words, seen = part.word_vectors, part.terms.word_ids
+        words, seen = part.word_vectors, part.segment.terms.word_ids
         alive = counted.of_words(seen).document_frequencies > 0
         sums = cached_normalisers(part.directory, words) - _sums(words, words, ~alive)
         for other in self._parts:
             if other is not part:
-                ids = other.terms.word_ids
+                ids = other.segment.terms.word_ids
                 new = ~np.isin(ids, seen) & (counted.of_words(ids).document_frequencies > 0)
                 sums += _sums(words, other.word_vectors, new)
                 seen = np.union1d(seen, ids)
@@ -283,6 +275,6 @@ class TermScores:
 
 
 def _sums(words: WordVectors, others: WordVectors, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the normalisers of `words` over those of `others` that are `chosen` (t,)."""
+    """Return the normalisers of `words` over the `chosen` (t,) words among `others`."""
     vocabulary = WordVectors(others.vectors[chosen], others.known[chosen])
     return translation_normalisers(words.vectors, words.known, vocabulary)

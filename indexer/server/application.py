@@ -1,48 +1,118 @@
-"""The application: routes, errors and checks around the state of a server."""
+"""The application: routes, errors and checks around the state of a server, perhaps below a prefix of a proxy."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
-from starlette.middleware.cors import CORSMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moverank.indexer.server import collections_api, documents_api, rerank_api, status_api
+from moverank.indexer.errors import UsageError
+from moverank.indexer.server import documents_api, rerank_api, search_api, status_api
+from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
-from moverank.indexer.server.pages import pages_router
+from moverank.indexer.server.openapi_document import DescribedApp
+from moverank.indexer.server.pages import ProblemPages, pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
 
+OWN_PATHS = frozenset(
+    "collections docs duplicates health info measurements metrics openapi.json ready rerank static thread v1 v2".split()  # noqa: SIM905
+)
+"""The first segments of the server's paths: a prefix of the same name could not be distinguished from them."""
 
-def application(state: ServerState, access: Access, reports: Path | None = None) -> ASGIApp:
-    """Return the ASGI application of a server; `reports` is a directory of files that `evaluate` wrote, for a page."""
+
+def application(state: ServerState, access: Access, reports: Path | None = None, root_path: str = "") -> ASGIApp:
+    """Return the ASGI application of a server.
+
+    `reports` is a directory of files that `evaluate` wrote, for a page. `root_path` is the prefix of all paths at a
+    proxy, as `prefix_of` returns it.
+    """
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        Ending(state.stop).handle_signals()
         yield
         state.close()
 
-    app = FastAPI(
+    app = DescribedApp(
+        access,
+        state.limits,
         title="moverank",
         version=version("moverank"),
         summary="Semantic search and reranking by exact Word Mover's Distance",
         lifespan=lifespan,
-        docs_url=None,  # the usual pages load scripts from another host
+        docs_url=None,  # FastAPI's pages load scripts from another host
         redoc_url=None,
+        strict_content_type=False,  # a body without a type counts as JSON: the guard refuses requests of foreign pages
     )
     app.state.moverank = state
-    for api in (rerank_api, collections_api, documents_api, status_api):
+    for api in (rerank_api, search_api, documents_api, status_api):
         app.include_router(api.router)
     app.include_router(pages_router(reports))
     add_handlers(app)
     _watch(state)
-    inner: ASGIApp = app
-    if access.origins:
-        inner = CORSMiddleware(inner, allow_origins=list(access.origins), allow_methods=["*"], allow_headers=["*"])
-    return Guard(inner, access, state.limits, state.metrics)
+    guarded = ProblemPages(Guard(app, access, state.limits, state.metrics))
+    return _BelowPrefix(guarded, root_path) if root_path else guarded
+
+
+def prefix_of(typed: str) -> str:
+    """Return the prefix that a proxy puts in front of all paths, as "/moverank"; "" for none or "/". UsageError."""
+    prefix = "".join(f"/{part}" for part in typed.split("/") if part)
+    if not re.fullmatch(r"(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])*", prefix):
+        raise UsageError(
+            f"--root-path {typed!r}: a prefix has letters, digits, `-`, `_`, `.` and `~` between its slashes"
+        )
+    if prefix and (first := prefix.split("/")[1]) in OWN_PATHS:
+        raise UsageError(
+            f"--root-path {typed!r}: the server has paths of its own below /{first}: choose another prefix"
+        )
+    return prefix
+
+
+class _BelowPrefix:
+    """The application `app` behind a proxy whose paths have a prefix, whether the proxy removes the prefix or not.
+
+    Redirects are paths, because this server does not know the scheme of the proxy.
+    """
+
+    def __init__(self, app: ASGIApp, prefix: str) -> None:
+        self._app, self._prefix = app, prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Remove the prefix of a request, and let links begin with it."""
+        if scope["type"] == "http":
+            raw = scope.get("raw_path")
+            scope = scope | {
+                "root_path": self._prefix,
+                "path": self._without(scope["path"]),
+                "raw_path": raw and self._without(raw.decode("latin-1")).encode("latin-1"),
+            }
+        await self._app(scope, receive, self._redirecting(send))
+
+    def _without(self, path: str) -> str:
+        if path == self._prefix:
+            return "/"
+        return path.removeprefix(self._prefix) if path.startswith(f"{self._prefix}/") else path
+
+    def _redirecting(self, send: Send) -> Send:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    (name, self._below(value) if name.lower() == b"location" else value)
+                    for name, value in message["headers"]
+                ]
+            await send(message)
+
+        return sent
+
+    def _below(self, location: bytes) -> bytes:
+        place = urlsplit(location.decode("latin-1"))
+        return (self._prefix + place._replace(scheme="", netloc="").geturl()).encode("latin-1")
 
 
 def _watch(state: ServerState) -> None:

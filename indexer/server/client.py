@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, build_opener
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from moverank.indexer.errors import CollectionError, IndexerError, QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import SearchOptions
-from moverank.rerank.errors import NoKnownWords, RerankError
+from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError
 from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:  # it would import numpy
@@ -20,22 +20,31 @@ _ERRORS: Mapping[str, type[IndexerError | RerankError]] = {
     "QueryVectorError": QueryVectorError,
     "UnknownKey": UnknownKey,
     "NoKnownWords": NoKnownWords,
+    "OutOfTime": OutOfTime,
 }
 _SECONDS = 120.0  # until an answer
 
 
-class RemoteCollection:
-    """The collection `name` (None: the first) of the server at `url`; `token` is what the server asks for, if it does.
+class _NoRedirects(HTTPRedirectHandler):
+    """Follows no redirect, which would send the token to another server."""
 
-    Raises UsageError for a URL that is none, CollectionError if the server does not answer as one of ours does, and
-    what a search in this process raises.
+    def redirect_request(self, request: Request, *answer: Any) -> None:
+        """Raise CollectionError with the URL, the last of the `answer`; urllib has encoded its special characters."""
+        raise CollectionError(f"the server at {request.full_url} redirects to {answer[-1]}: name the right URL")
+
+
+class RemoteCollection:
+    """The collection `name` (None: the first) of the server at `url`; `token`: the server's token, if it requires one.
+
+    Raises UsageError for an invalid URL, CollectionError if the server does not answer as a moverank server, and the
+    errors of a search in this process.
     """
 
     def __init__(self, url: str, name: str | None, token: str | None) -> None:
         if urlsplit(url).scheme not in ("http", "https"):
             raise UsageError(f"{url!r} is not the URL of a server: it begins with http:// or https://")
         self._url, self._token = url.rstrip("/"), token
-        self._open = build_opener().open
+        self._open = build_opener(_NoRedirects).open
         self._name = name or self._first()
 
     def search(
@@ -131,16 +140,18 @@ def _text(query: "QueryText") -> str | dict[str, Any]:
     if isinstance(query, str):
         return query
     from moverank.indexer.ranked_texts import as_document
-    from moverank.indexer.readers.stored_record import record_of
+    from moverank.indexer.reading.formats.threads import record_of
 
     record = record_of(as_document(query))
     return {name: record[name] for name in ("key", "title", "parts", "title_counts", "vector") if name in record}
 
 
 def _body(options: SearchOptions) -> dict[str, Any]:
-    """Return the options of a search as fields of a request; those that are not given are left out."""
+    """Return the options of a search as fields of a request, without options that are not given."""
     if options.stop is not None:
         raise UsageError("a search by a server cannot be stopped from here: give it a budget")
+    if options.most_characters is not None:
+        raise UsageError("the size of an answer is limited by the server: leave most_characters out")
     values = {
         "k": options.k,
         "depth": options.depth,

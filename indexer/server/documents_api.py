@@ -1,45 +1,54 @@
 """The documents of the collections of a server: read, added, replaced and removed."""
 
 import asyncio
+import pathlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Annotated, Any
+from time import monotonic
+from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Body, Depends, Query, Request
+from pydantic import Field
 
+from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
-from moverank.indexer.readers.bad_record import BadRecord
-from moverank.indexer.readers.record_lines import document_of_record
-from moverank.indexer.readers.records import with_key
-from moverank.indexer.server.collections_api import ServedHere, State, answered
+from moverank.indexer.reading.record_lines import document_of_record
+from moverank.indexer.reading.records import BadRecord, with_key
+from moverank.indexer.server.answers import ChangesObject, DocumentObject, DocumentsObject, sends
+from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.served import Served
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import Object, ServedHere, ThisServer, answered, known_parameters
+from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.indexer.server.writer_process import Change, remove_key, remove_where, write_document, write_records
 
-router = APIRouter(prefix="/collections", tags=["documents"])
+router = APIRouter(prefix="/collections", tags=["documents"], dependencies=[Depends(known_parameters)])
 
-Object = dict[str, Any]
+Key = Annotated[str, Field(description="The key of the document; in a path, a slash in it may stand as it is.")]
+"""A part of the path or, since clients change paths with the segments `.` and `..`, a parameter of the URL."""
+JsonBody = Annotated[
+    Object, Body(description="A document or a thread, with the fields that `index` and `threads` read, such as `text`.")
+]
+Wait = Annotated[bool, Query(description="Answer once searches see the change; 504 if they do not in time.")]
 _MOST = 1000  # documents of a page
+_LOOK = 0.05  # seconds between two checks whether a change is searched
 
 
-@router.get("/{name}/documents")
+@router.get("/{name}/documents", responses=sends(DocumentsObject))
 async def list_documents(
     served: ServedHere,
-    state: State,
+    state: ThisServer,
     request: Request,
     where: Annotated[list[str] | None, Query(description="A filter, as of --where; repeatable.")] = None,
     first: Annotated[int, Query(ge=0, description="How many documents to skip.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=_MOST)] = 100,
+    limit: Annotated[int, Query(ge=1, le=_MOST, description="How many documents to return.")] = 100,
 ) -> Object:
     """List documents without their texts, in the order in which they were added."""
 
-    def work(view: View, _: Task) -> Object:
+    def work(view: State, _: Task) -> Object:
         with view.contents(where) as contents:
             entries = [entry_object(entry) for entry in contents.entries(limit, first)]
             return {"documents": entries, "found": len(contents), "total": contents.total}
@@ -47,61 +56,92 @@ async def list_documents(
     return await answered(state, served, request, work)
 
 
-@router.get("/{name}/documents/{key:path}")
-async def show_document(served: ServedHere, state: State, request: Request, key: str) -> Object:
+@router.get("/{name}/documents/{key:key}", responses=sends(DocumentObject))
+@router.get("/{name}/document", responses=sends(DocumentObject), name="show_document_by_key")
+async def show_document(served: ServedHere, state: ThisServer, request: Request, key: Key) -> Object:
     """Return a whole document as `export` writes it, with the facts that are stored about it."""
 
-    def work(view: View, _: Task) -> Object:
+    def work(view: State, _: Task) -> Object:
         with view.contents() as contents:
             return description_object(contents.describe(key))
 
     return await answered(state, served, request, work)
 
 
-@router.put("/{name}/documents/{key:path}")
-async def put_document(served: ServedHere, state: State, key: str, record: Object) -> Object:
+@router.put("/{name}/documents/{key:key}", responses=sends(ChangesObject))
+@router.put("/{name}/document", responses=sends(ChangesObject), name="put_document_by_key")
+async def put_document(served: ServedHere, state: ThisServer, key: Key, record: JsonBody, wait: Wait = False) -> Object:
     """Add or replace the document of a key, whatever key its record has; the answer comes when that is durable."""
     try:
-        document = document_of_record(with_key(record, key), key)
+        document = await asyncio.to_thread(lambda: document_of_record(with_key(record, key), key))
     except BadRecord as bad:
         raise Problem(422, bad.reason) from bad
-    return await _changed(state, served, partial(write_document, document))
+    return await _changed(state, served, partial(write_document, document), wait=wait)
 
 
 @router.post(
     "/{name}/documents",
+    responses=sends(ChangesObject),
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/x-ndjson": {"schema": {"type": "string"}}},
+            "content": {
+                "application/x-ndjson": {"schema": {"type": "string"}},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            },
             "description": "JSONL: a document or a thread on each line.",
         }
     },
 )
-async def add_documents(served: ServedHere, state: State, request: Request) -> Object:
+async def add_documents(served: ServedHere, state: ThisServer, request: Request, wait: Wait = False) -> Object:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
-        return await _changed(state, served, partial(write_records, str(path)))
+        return await _changed(state, served, partial(write_records, str(path)), wait=wait)
 
 
-@router.delete("/{name}/documents/{key:path}")
-async def delete_document(served: ServedHere, state: State, key: str) -> Object:
+@router.delete("/{name}/documents/{key:key}", responses=sends(ChangesObject))
+@router.delete("/{name}/document", responses=sends(ChangesObject), name="delete_document_by_key")
+async def delete_document(served: ServedHere, state: ThisServer, key: Key, wait: Wait = False) -> Object:
     """Remove one document."""
-    return await _changed(state, served, partial(remove_key, key))
+    return await _changed(state, served, partial(remove_key, key), wait=wait)
 
 
-@router.delete("/{name}/documents")
+@router.delete("/{name}/documents", responses=sends(ChangesObject))
 async def delete_documents(
-    served: ServedHere, state: State, where: Annotated[list[str], Query(description="A filter, as of --where.")]
+    served: ServedHere,
+    state: ThisServer,
+    where: Annotated[list[str], Query(description="A filter, as of --where.")],
+    wait: Wait = False,
 ) -> Object:
     """Remove the documents that pass a filter; all of them only one by one."""
-    return await _changed(state, served, partial(remove_where, tuple(where)))
+    return await _changed(state, served, partial(remove_where, tuple(where)), wait=wait)
 
 
-async def _changed(state: ServerState, served: Served, change: Change) -> Object:
-    """Return the changes that the writer of a collection has committed."""
+async def _changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> Object:
+    """Return the changes that a collection's writer has committed; `wait`: once this process searches them."""
     _check_writable(state)
-    return changes_object(await asyncio.wrap_future(served.write(change)))
+    changes = await _committed(served, change, state.limits)
+    try:
+        async with asyncio.timeout(state.limits.seconds):
+            while wait and served.revision < changes.revision:
+                await asyncio.sleep(_LOOK)
+    except TimeoutError as error:
+        raise Problem(
+            504, "the change was made, but is not searched yet: it will be, without another request"
+        ) from error
+    return changes_object(changes)
+
+
+async def _committed(served: Served, change: Change, limits: Limits) -> Changes:
+    """Return the changes once they are committed; Problem 504 if that takes too long, or the database hangs."""
+    writing, began = asyncio.wrap_future(served.write(change)), monotonic()
+    while not (await asyncio.wait({writing}, timeout=_LOOK))[0]:
+        waited = monotonic() - began
+        if waited > limits.change_seconds or (served.problem and waited > limits.seconds):
+            writing.add_done_callback(asyncio.Future.exception)  # nobody is left to read it
+            reason = "the database does not answer" if served.problem else "the time for a change is over"
+            raise Problem(504, f"{reason}: the change is made as a whole or not at all; look later whether it was")
+    return writing.result()
 
 
 def _check_writable(state: ServerState) -> None:
@@ -111,17 +151,13 @@ def _check_writable(state: ServerState) -> None:
 
 
 @asynccontextmanager
-async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[Path]:
-    """Write the body of a request to a file as it arrives; Problem 403 and 413."""
+async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[pathlib.Path]:
+    """Write the body of a request to a file as it arrives; Problem 403, and the Problems of a body."""
     _check_writable(state)
     with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
-        size = 0
         async for chunk in request.stream():
-            size += len(chunk)
-            if size > state.limits.upload:
-                raise Problem(413, f"at most {state.limits.upload:,} bytes are allowed in an upload here")
             await asyncio.to_thread(file.write, chunk)
-        if not size:
-            raise Problem(422, "the body is empty: send a document on each line")
         file.flush()
-        yield Path(file.name)
+        if not file.tell():
+            raise Problem(422, "the body is empty: send a document on each line")
+        yield pathlib.Path(file.name)

@@ -1,4 +1,4 @@
-"""Returns freed memory to the system: the C library keeps that of large passing work for every thread."""
+"""Returns freed memory to the system: the C library would keep the memory of large past work for every thread."""
 
 import ctypes
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The limits of a server: what one request may ask for, and how many requests may run and wait."""
+"""The limits of a server: the size of requests and of their work, and the number of requests that run and wait."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,56 @@ from moverank.rerank.runtime.threads import core_count
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may ask for at most, and what the server does at a time.
-
-    `body` and `upload` are bytes, of an upload of documents and of any other request. `texts` is the number of
-    candidates of a request, `characters` that of a text, `k` and `depth` those of a search, `batch` the queries of a
-    request. `seconds` is the time limit of a request unless it names a shorter one. `threads` searches run at a time,
-    `queue` more wait; `writes` changes of a collection wait.
-    """
+    """The most that one request may demand, and the most work that the server does at a time."""
 
     body: int = 8 * 2**20
+    """Bytes of a request other than an upload of documents."""
     upload: int = 2**30
+    """Bytes of an upload of documents."""
+    bodies: int = 128 * 2**20
+    """Bytes of all bodies in memory."""
+    uploaded: int = 2 * 2**30
+    """Bytes of all uploads in files."""
+    uploads: int = 8
+    """Uploads that arrive at a time."""
     texts: int = 1000
+    """Candidates of a request."""
     characters: int = 1_000_000
+    """Characters of a text."""
     k: int = 1000
+    """Hits of a search."""
     depth: int = 100_000
+    """Candidates of a search's first stage."""
     batch: int = 100
+    """Queries of a request."""
     seconds: float = 30.0
+    """Time limit of a request that names no shorter one."""
     threads: int = max(2, core_count())
+    """Searches that run at a time, besides long ones."""
     queue: int = 64
+    """Searches that wait for a thread."""
+    short: float = 0.5
+    """Seconds after which a search is long."""
+    long: int = 2 * max(2, core_count())
+    """Long searches that run beside the others."""
     writes: int = 64
+    """Changes of a collection that wait."""
+    cells: int = 25_000_000
+    """Cells of all cost matrices in memory; see `limit_cells`."""
+    answer: int = 32_000_000
+    """Characters of the texts and flows of an answer; see `SearchOptions.most_characters`."""
+    conditions: int = 100
+    """Conditions of a filter that must all hold."""
+    values: int = 10_000
+    """Values of all conditions of a filter."""
+    rankings: tuple[str, ...] = ()
+    """Rankings that requests may name although they must first be fitted to all documents; a collection's own is
+    allowed, too."""
+    connections: int = 1000
+    """Open connections of a process."""
+    idle: float = 30.0
+    """Seconds until a connection without a request is closed; in each such time 64 KiB of an upload have to arrive."""
+    upload_seconds: float = 1800.0
+    """Seconds in which an upload has to arrive."""
+    change_seconds: float = 1800.0
+    """Seconds in which a change has to be made."""

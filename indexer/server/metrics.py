@@ -12,13 +12,14 @@ from typing import Literal
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from moverank.indexer.server.problems import METHODS
 from moverank.rerank.ranking import StageCounts
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable by which prometheus-client learns, when it is imported, that counts are shared, and where."""
+"""The variable with the directory of shared counts, which prometheus-client reads when it is imported."""
 
 
 class Metrics:
@@ -46,7 +47,8 @@ class Metrics:
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request; `route` is its template, such as `/collections/{name}/search`."""
-        self._requests.labels(method, route, str(status)).inc()
+        # Each label takes memory for ever, so clients must not be able to invent labels.
+        self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
         if self._shared:
             self._measure()
@@ -86,7 +88,7 @@ class Metrics:
 
 
 def _resident() -> float:
-    """Return the resident memory of this process in bytes; its peak where the system does not tell."""
+    """Return the resident memory of this process in bytes; where the system lacks this figure, its peak."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * float(resource.getpagesize())
     except OSError:

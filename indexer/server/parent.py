@@ -1,12 +1,19 @@
-"""A process of the server ends with the one that started it, even if that is killed."""
+"""Ends a process of the server with the process that started it, even if that process is killed."""
 
+import os
 from multiprocessing import parent_process
-
-from moverank.rerank.runtime.exit_when import exit_when_ready
+from multiprocessing.connection import wait
+from threading import Thread
 
 
 def end_with_parent() -> None:
-    """End this process when the one that started it has ended; without one, do nothing."""
+    """End this process when its parent process has ended; without a parent, do nothing."""
     parent = parent_process()
-    if parent is not None:
-        exit_when_ready(parent.sentinel)
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    Thread(target=watch, name="moverank-watch", daemon=True).start()

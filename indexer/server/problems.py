@@ -8,6 +8,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as StarletteError
+from starlette.routing import Match
 
 from moverank.indexer.errors import (
     CollectionError,
@@ -15,17 +16,27 @@ from moverank.indexer.errors import (
     DamagedFile,
     IndexerError,
     LockedError,
+    NoPermission,
     RecordError,
     UnknownKey,
     UsageError,
     VectorsError,
 )
-from moverank.rerank.errors import NoKnownWords, RerankError
+from moverank.indexer.server.log import request_id
+from moverank.indexer.shards.coordinator import ShardLost
+from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError, TooLarge
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""The methods that are known by name."""
 
 MEDIA_TYPE = "application/problem+json"
 INTERNAL = "the server failed: its log has the reason"
 
+NOT_PERMITTED = "the user of this server has no right to change, or to read, this collection: its log has the reason"
+
 LOST = "the connection to the database was lost: a change was made as a whole or not at all; send the request again"
+
+_LONGEST = 1000  # characters of a sentence
 
 _log = logging.getLogger("moverank")
 
@@ -37,11 +48,14 @@ _STATUS: Mapping[type[Exception], int] = {
     UsageError: 422,
     NoKnownWords: 422,
     VectorsError: 500,
+    NoPermission: 403,
     CollectionError: 503,
+    OutOfTime: 504,
+    TooLarge: 413,
     IndexerError: 500,
     RerankError: 422,
 }
-"""The status of each error; the first class that fits counts."""
+"""The status of each class of errors; the first class that fits counts."""
 
 TITLES: Mapping[int, str] = {
     400: "bad request",
@@ -68,8 +82,11 @@ class Problem(HTTPException):
 
 def problem_object(status: int, detail: str, error: str | None = None) -> dict[str, Any]:
     """Return the JSON object of a problem; `error` is the name of the package's error."""
+    if len(detail) > _LONGEST:  # it repeats the client's input: the remedy is at its end
+        detail = f"{detail[: _LONGEST // 2]} ... {detail[-_LONGEST // 2 :]}"
     named = {"error": error} if error else {}
-    return {"type": "about:blank", "title": TITLES.get(status, "error"), "status": status, "detail": detail} | named
+    about = {"type": "about:blank", "title": TITLES.get(status, "error"), "status": status, "detail": detail}
+    return about | named | {"request_id": request_id.get()}
 
 
 def problem_response(
@@ -85,20 +102,61 @@ def add_handlers(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _of_validation)
     for error in _STATUS:
         app.add_exception_handler(error, _of_error)
+    app.add_exception_handler(Exception, _of_defect)
 
 
-async def _of_http(_: Request, error: Exception) -> JSONResponse:
+async def _of_http(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, StarletteError):
         raise error
-    return problem_response(error.status_code, str(error.detail), error.headers)
+    detail, headers = str(error.detail), error.headers
+    if error.status_code == 405:
+        allowed = _allowed_methods(request)
+        headers = {"Allow": ", ".join(allowed)}
+        detail = f"{request.method} is not possible here: send {' or '.join(allowed)}"
+    elif error.status_code == 400 and not isinstance(error, Problem):  # FastAPI's own
+        detail = "the body is no JSON: it is not UTF-8, too deep, or has a number that is too long"
+    return problem_response(error.status_code, detail, headers)
 
 
-async def _of_validation(_: Request, error: Exception) -> JSONResponse:
+def _allowed_methods(request: Request) -> list[str]:
+    """Return the methods of a request's path, by all of its routes; the framework names the methods of one route."""
+    routes = request.app.router.routes
+    found = {
+        method
+        for method in METHODS
+        if any(route.matches(request.scope | {"method": method})[0] is Match.FULL for route in routes)
+    }
+    if "GET" in found:
+        found.add("HEAD")
+    return [method for method in METHODS if method in found]
+
+
+async def _of_validation(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
     first = error.errors()[0]
     place = ".".join(str(step) for step in first["loc"] if step not in ("body", "query", "path"))
-    return problem_response(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
+    if first["loc"][0] == "body":
+        sent = request.headers.get("content-type", "").strip()
+        kind = sent.partition(";")[0].strip().lower()
+        if first["type"] == "missing" and not place:
+            return problem_response(422, "there is no body: send a JSON object")
+        if sent and kind != "application/json" and not kind.endswith("+json"):
+            sentence = "send the JSON with the header `Content-Type: application/json` (curl has --json for that)"
+            return problem_response(415, f"{sentence}, not as {kind[:100] or 'a type without a name'}")
+        if first["type"] == "json_invalid":
+            return problem_response(422, f"the body is broken JSON at character {place}: {first['ctx']['error']}")
+        if not place and first["type"] != "value_error":
+            return problem_response(422, "the body must be a JSON object")
+    if first["type"] == "extra_forbidden":
+        return problem_response(422, f"{place} is no field of this request: see /docs for those that there are")
+    sentence = str(first["ctx"]["error"]) if first["type"] == "value_error" else str(first["msg"])
+    return problem_response(422, f"{place}: {sentence}" if place else sentence)
+
+
+async def _of_defect(_: Request, __: Exception) -> JSONResponse:
+    """Return the answer after an unexpected error; the framework raises the error again, and it is logged."""
+    return problem_response(500, INTERNAL)
 
 
 async def _of_error(_: Request, error: Exception) -> JSONResponse:
@@ -111,10 +169,13 @@ def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
     if isinstance(error, Problem):
         return error.status_code, str(error.detail), error.headers or {}
     status = status_of(error)
-    retry = {"Retry-After": "1"} if isinstance(error, LockedError | ConnectionLost) else {}
-    if status >= 500 and not isinstance(error, LockedError):
+    retry = {"Retry-After": "1"} if isinstance(error, LockedError | ConnectionLost | ShardLost) else {}
+    if status >= 500 and not isinstance(error, LockedError | OutOfTime | ShardLost):
         _log.error("a request failed: %s", error)
         return status, LOST if isinstance(error, ConnectionLost) else INTERNAL, retry
+    if isinstance(error, NoPermission):
+        _log.error("a request failed: %s", error)
+        return status, NOT_PERMITTED, retry
     return status, str(error), retry
 
 

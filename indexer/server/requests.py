@@ -1,12 +1,15 @@
 """The bodies of requests, validated: texts, records, and the options of searches."""
 
-from typing import Annotated, Any
+from contextlib import suppress
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticSerializationError, to_json
 
 from moverank.indexer.documents import Document
+from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.reranking.candidates import as_document
+from moverank.indexer.reranking.texts import as_document
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.workers import Task
@@ -14,44 +17,71 @@ from moverank.indexer.server.workers import Task
 Text = str | dict[str, Any]
 """A text, or a record with the fields that `index` and `threads` read."""
 
-Where = list[str] | dict[str, Any]
+_Item = TypeVar("_Item")
+Listed = Annotated[list[_Item], Field(fail_fast=True)]
+"""A list of which only the first wrong item is reported: reports of a million would take gigabytes."""
+
+Where = Listed[str] | dict[str, Any]
+_DEPTH, _VALUES = 100, 100_000
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Vector = list[float] | None
-"""The vector of a query, where the first stage is `given`."""
+Vector = Listed[float] | None
 
 
 class Body(BaseModel):
     """A JSON object without unknown fields."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_whole_characters(cls, value: Any) -> Any:
+        """Raise ValueError for a lone surrogate, which no answer could repeat."""
+        check_characters(value)
+        return value
 
 
 class Ranked(Body):
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
     rank: str | None = None
+    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: that of the collection."""
     gamma: Finite | None = Field(default=None, ge=0)
+    """How much less the later posts of a thread count; null: that of the collection."""
     budget: Finite | None = Field(default=None, gt=0)
+    """The time limit of the request in seconds: the answer has the best list by then, which is not certified."""
 
 
 class Options(Ranked):
     """The options of a search, as those of the command line."""
 
     k: int = Field(default=10, ge=1)
+    """The number of hits."""
     depth: int | None = Field(default=None, ge=1)
+    """The number of candidates of the first stage; null: small collections are compared as a whole."""
     exact: bool = False
+    """All documents are compared, whatever the size of the collection."""
     where: Where | None = None
+    """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
     max_distance: Finite | None = Field(default=None, ge=0)
+    """Hits that are farther are left out."""
     explain: bool = False
+    """Each hit has its flows."""
     full: bool = False
+    """Each hit has its whole text."""
     group_by: str | None = None
+    """Only the best hit of each value of this field is in the list."""
 
-    def resolved(self, limits: Limits, task: Task) -> SearchOptions:
-        """Return the options of the search, which ends when the `task` does; Problem 422 beyond a limit."""
+    def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
+        """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
+
+        Problem 422 beyond a limit.
+        """
         for name in ("k", "depth"):
             value, most = getattr(self, name), getattr(limits, name)
             if value is not None and value > most:
                 raise Problem(422, f"{name} must be at most {most} here, not {value}")
+        if self.where is not None:
+            checked_size(alternatives(self.where), limits.conditions, limits.values)
         return SearchOptions(
             k=self.k,
             depth=self.depth,
@@ -63,8 +93,8 @@ class Options(Ranked):
             explained=self.explain,
             full=self.full,
             group_by=self.group_by,
-            budget=self.budget,
             stop=task.over,
+            most_characters=limits.answer // queries,
         )
 
 
@@ -72,54 +102,91 @@ class SearchBody(Options):
     """A search for a text or a record, `query`, perhaps with a vector, or for several, `queries`."""
 
     query: Text | None = None
-    queries: list[Text] | None = None
+    """A text, or a record with a title and a text, or a thread."""
+    queries: Listed[Text] | None = None
+    """Several of them, instead of `query`."""
     vector: Vector = None
+    """The vector of the query, where the first stage is `given`."""
 
 
 class SearchUrl(Options):
     """A search for a text, `q`, by the parameters of a URL."""
 
     q: str
-    where: list[str] | None = None
+    """The text to search for."""
+    where: Listed[str] | None = None
+    """A condition such as `year>=2019`; repeatable, all must hold."""
 
 
 class SimilarBody(Options):
     """A search for the documents that are similar to the stored one with a key."""
 
     key: str
+    """The key of the stored document."""
 
 
 class ExplainBody(Ranked):
     """The distance of a query, or of the stored document `similar`, from a stored document, with its flows."""
 
     query: Text | None = None
+    """A text or a record."""
     similar: str | None = None
+    """The key of a stored document, instead of `query`."""
     vector: Vector = None
+    """The vector of the query, where the first stage is `given`."""
     key: str
+    """The key of the document that is compared."""
 
 
 class WhyNotBody(Options):
     """Why a search for a query, or for the stored document `similar`, does not find a stored document."""
 
     query: Text | None = None
+    """A text or a record."""
     similar: str | None = None
+    """The key of a stored document, instead of `query`."""
     vector: Vector = None
+    """The vector of the query, where the first stage is `given`."""
     key: str
+    """The key of the document that is compared."""
 
 
 class StoredRerankBody(Ranked):
     """Candidates by key; the first `k` are exact, None: all."""
 
     query: Text
-    keys: list[str]
+    """A text or a record."""
+    keys: Listed[str]
+    """The keys of the candidates."""
     k: int | None = Field(default=None, ge=1)
-    scores: list[Finite | None] | None = None
+    """How many hits are exact; null: all."""
+    scores: Listed[Finite | None] | None = None
+    """The scores of the other engine, one for each key, for a ranking with the term `vector`; null: it has none."""
     full: bool = False
+    """Each hit has its whole text."""
 
 
-def as_query(text: Text, limits: Limits, name: str = "the query") -> Document:
+def as_query(text: Text | Document, limits: Limits, name: str = "the query") -> Document:
     """Return a text or record as a document; Problem 413 for one that is too long, UsageError for an invalid one."""
+    check_depth(text, name)
     return check_length(as_document(text, name), limits, name)
+
+
+def check_depth(value: Any, name: str) -> None:
+    """Raise Problem 422 for lists and objects that are nested so deeply that they cannot be sent back as JSON.
+
+    Raise Problem 413 for too many values, such as comments: each takes more time and memory than a word.
+    """
+    level, count = [value], 0
+    for _ in range(_DEPTH):
+        if not level:
+            return
+        count += len(level)
+        if count > _VALUES:
+            raise Problem(413, f"{name} has more than {_VALUES:,} values: that is no text")
+        nested = [one for one in level if isinstance(one, list | dict)]
+        level = [child for one in nested for child in (one.values() if isinstance(one, dict) else one)]
+    raise Problem(422, f"{name} is nested too deeply: at most {_DEPTH} lists and objects may contain each other")
 
 
 def check_length(document: Document, limits: Limits, name: str = "the query") -> Document:
@@ -128,3 +195,23 @@ def check_length(document: Document, limits: Limits, name: str = "the query") ->
     if length > limits.characters:
         raise Problem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")
     return document
+
+
+def check_characters(value: Any) -> None:
+    """Raise ValueError if a string in a JSON value has a lone surrogate, as half of an emoji."""
+    with suppress(PydanticSerializationError):  # of such a string, or of a value that is nested deeply
+        to_json(value)  # several times as fast as the loop below, which blocks all other requests
+        return
+    values = [value]
+    while values:  # not recursive: values may be as deep as the parser allows
+        one = values.pop()
+        if isinstance(one, dict):
+            values += [*one, *one.values()]
+        elif isinstance(one, list):
+            values += one
+        elif isinstance(one, str) and not one.isascii():
+            try:
+                one.encode()
+            except UnicodeEncodeError as error:
+                half = ascii(one[error.start])[1:-1]
+                raise ValueError(f"a string holds {half}, half of a surrogate pair: take it out") from error

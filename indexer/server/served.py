@@ -3,55 +3,21 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from moverank.indexer.documents import Changes, Document
-from moverank.indexer.options import SearchOptions, Where
-from moverank.indexer.progress import Progress
-from moverank.indexer.ranked_texts import QueryText, StoredKey
+from moverank.indexer.face import Searchable
+from moverank.indexer.options import Where
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.ranking import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moverank.indexer.contents.description import Description
+    from moverank.indexer.contents.contents import Description
     from moverank.indexer.reranking.reranker import Reranker
-    from moverank.indexer.search.pairs import Pairs
     from moverank.indexer.store import Entry
-
-
-class StateSearcher(Protocol):
-    """Searches one state of a collection; several threads may use it."""
-
-    def search(self, text: QueryText, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a text or a record."""
-        ...
-
-    def similar(self, key: str, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a stored one."""
-        ...
-
-    def explain(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of a query from a document, and its flows."""
-        ...
-
-    def why_not(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
-        """Return the stage at which a search excludes a document."""
-        ...
-
-    def rerank(
-        self, text: QueryText, keys: Sequence[str], k: int | None, scores: Any, options: SearchOptions, /
-    ) -> Ranking:
-        """Rank stored documents."""
-        ...
-
-    def pairs(self, within: float, k: int | None, options: SearchOptions, progress: Progress) -> "Pairs":
-        """Find the nearest pairs of documents."""
-        ...
+    from moverank.rerank.distance.ground_cost import NearWord
 
 
 class StateContents(Protocol):
@@ -98,17 +64,20 @@ class State(Protocol):
         ...
 
     @property
-    def searcher(self) -> StateSearcher:
+    def searcher(self) -> Searchable:
         """Return what searches the state."""
         ...
 
-    @property
-    def reranker(self) -> "Reranker":
-        """Return a reranker of texts with the weights of this state; Problem where there is none."""
+    def reranker(self, rank: str | None, gamma: float | None, /) -> "Reranker":
+        """Return a reranker of texts with the weights of this state, by a ranking; Problem where there is none."""
         ...
 
     def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
         """Open the documents that pass a filter."""
+        ...
+
+    def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> "dict[str, NearWord]":
+        """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
         ...
 
 
@@ -119,6 +88,11 @@ class Served(Protocol):
     """A collection that is served."""
 
     name: str
+
+    @property
+    def problem(self) -> str:
+        """Return why the database cannot be read now; empty if it can be."""
+        ...
 
     @property
     def waiting_writes(self) -> int:
@@ -139,9 +113,13 @@ class Served(Protocol):
         ...
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after those that wait already; Problem 503 if too many do."""
+        """Run `change` after the waiting changes; Problem 503 if too many wait."""
+        ...
+
+    def stop(self) -> None:
+        """Refuse the changes that wait, and all later ones."""
         ...
 
     def close(self) -> None:
-        """End the changes that wait, then close the collection."""
+        """End the change that runs, then close the collection."""
         ...

@@ -1,30 +1,147 @@
-"""A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue."""
+"""A collection that is served: all requests share one state, which follows its revisions; changes wait in a queue.
+
+Each state has a reranker of texts, with its weights. The number of running and waiting changes is limited.
+"""
 
 import logging
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
+from functools import cached_property
+from itertools import islice
+from math import inf
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TypeVar
 
+from moverank.indexer.contents.contents import Contents
 from moverank.indexer.documents import Changes
-from moverank.indexer.errors import ConnectionLost, IndexerError
+from moverank.indexer.errors import CollectionError, IndexerError
+from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.options import SearchOptions, Where
+from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.reranking.reranker import Reranker, stems_of, stored_options
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.served_view import ServedView
-from moverank.indexer.server.waiting_writes import WaitingWrites
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
-from moverank.indexer.store.database_errors import database_errors
-from moverank.rerank.errors import RerankError
+from moverank.indexer.state.follower import Follower
+from moverank.indexer.state.open_state import OpenState
+from moverank.rerank.distance.ground_cost import NearWord, nearest_words
+from moverank.rerank.errors import NoKnownWords, RerankError
 
-_POLL = 0.5  # seconds between two looks for changes by other processes
-_SHARE = 10  # at most about one part in so many of the time is spent on opening new states
-_ATTEMPTS = 5  # to answer a request, if the connection to the database is lost each time
-_UPKEEP = 256  # changed documents after which training and compaction may be due
+
+class WaitingWrites:
+    """Counts the changes that run or wait, at most `limit`; `count` is their number."""
+
+    def __init__(self, limit: int) -> None:
+        self.count, self._limit, self._lock = 0, limit, Lock()
+
+    def add(self, submit: "Callable[[], Future[Changes]]") -> "Future[Changes]":
+        """Return the change that `submit` puts in the queue, counted until it is done; Problem 503 if too many wait."""
+        with self._lock:
+            if self.count >= self._limit:
+                raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
+            self.count += 1
+        try:
+            change = submit()
+        except BaseException:
+            self._remove()
+            raise
+        change.add_done_callback(self._remove)
+        return change
+
+    def _remove(self, _: "Future[Changes] | None" = None) -> None:
+        with self._lock:
+            self.count -= 1
+
+
+class Look:
+    """The check of a database for changes, one at a time: it runs while a block of `with` is entered."""
+
+    def __init__(self) -> None:
+        self._began = inf
+
+    def __enter__(self) -> None:
+        self._began = monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._began = inf
+
+    @property
+    def problem(self) -> str:
+        """Return a sentence if the check takes so long that the database seems not to answer, else an empty string."""
+        return "the database does not answer" if monotonic() - self._began > _HANGS else ""
+
+
+_HANGS = 10.0  # seconds of a check, which usually takes milliseconds
+_SOME = 100  # characters of a text, enough for a query
+
+
+class ServedState(OpenState):
+    """One state of a collection that is served."""
+
+    _check_ranking: Callable[[RankingSpec], None]
+
+    @contextmanager
+    def contents(self, where: Where | None = None) -> Iterator[Contents]:
+        """Open the documents that pass a filter; only one thread reads at a time."""
+        with self.database:
+            yield Contents(self.reader, where)
+
+    def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
+        """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
+        return nearest_words(self.embedding, sources, targets)
+
+    def warm(self) -> None:
+        """Load the data of searches by the collection's ranking."""
+        for text in self._some_text():
+            try:
+                self.searcher.search(text, SearchOptions(k=1))
+            except NoKnownWords:
+                continue
+            return
+
+    def _some_text(self) -> list[str]:
+        with self.database:
+            some = self.reader.texts(list(islice(self.reader.ids(), 3)))
+        return [text[:_SOME] for texts in some.values() for text in texts]
+
+    def allow(self, rankings: Sequence[str]) -> None:
+        """Refuse rankings that must be fitted to all documents first, except `rankings` and the collection's own."""
+        own = self.settings.ranking
+        allowed = own.fits.union(*(resolve(ranking, None, own).fits for ranking in rankings))
+
+        def check(ranking: RankingSpec) -> None:
+            if not ranking.fits <= allowed:
+                gamma = f" with gamma {ranking.gamma:g}" if ranking.gamma != own.gamma else ""
+                raise Problem(
+                    422,
+                    f"the ranking {str(ranking)!r}{gamma} would have to be fitted to all documents first: it must be "
+                    "allowed by --allow-rank where `moverank serve` is started; choose the collection's own ranking, "
+                    "or distances, cosine and counts of words",
+                )
+
+        self._check_ranking = check
+        self.searcher.allow(check)
+
+    def reranker(self, rank: str | None, gamma: float | None) -> Reranker:
+        """Return a reranker of texts with the weights of this state; Problem 422 for a ranking that is not allowed."""
+        self._check_ranking(resolve(rank, gamma, self.settings.ranking))
+        return self._reranker
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        frequencies = self.searcher.document_frequencies(stems_of(self.settings.ranking))
+        return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
+
+
+_POLL = 0.5  # seconds between checks for changes by other processes
+_SHARE = 10  # opening new states takes at most about 1 / `_SHARE` of the time
+_UPKEEP = 256  # changed documents after which training and compaction may be necessary
 
 _Answer = TypeVar("_Answer")
 
@@ -40,18 +157,24 @@ class ServedCollection:
 
     def __init__(self, name: str, directory: Path, limits: Limits) -> None:
         self.name, self.directory = name, directory
-        self._store, _, embedding = open_collection(directory)
-        self._view = ServedView.open(self._store, directory, embedding)
-        if self._view:
-            self._view.warm()
-        self._swap, self._changed, self._closed = Lock(), Event(), Event()
-        self._refreshing = Lock()
+        self._store, _, self._embedding = open_collection(directory)
+        self._rankings = limits.rankings
+        self._states = Follower(ServedState, self._store, directory, lambda: self._embedding, self._opened)
+        self._states.refresh()
+        self._changed, self._closed = Event(), Event()
         self._writer = WriterProcess(directory)
         self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
-        self._lost = False  # the connection of the view, whose database is a server
         self._changes = 0  # documents since the last upkeep
+        self._look, self._problem = Look(), ""
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
+
+    def _opened(self, state: ServedState) -> None:
+        """Prepare a state for requests."""
+        state.allow(self._rankings)
+        state.warm()
+        state.documents  # noqa: B018 - counted now: the connection may be lost later
+        self._embedding = state.embedding
 
     @property
     def waiting_writes(self) -> int:
@@ -59,47 +182,37 @@ class ServedCollection:
         return self._writes.count
 
     @property
+    def problem(self) -> str:
+        """Return why the database cannot be read now, or an empty string; the last state is still searched."""
+        return self._look.problem or self._problem
+
+    @property
     def revision(self) -> int:
         """Return the revision that is searched, 0 before there is any."""
-        view = self._view
-        return view.revision if view else 0
+        state = self._states.state
+        return state.revision if state else 0
 
-    def answer(self, work: Callable[[ServedView], _Answer]) -> _Answer:
-        """Return what `work` makes of the current state; again, on a new connection, if that was lost.
+    def answer(self, work: Callable[[ServedState], _Answer]) -> _Answer:
+        """Return the result of `work` on the current state; `work` runs again after a repair, or on a new connection.
 
         Raises Problem as `current`, and ConnectionLost if there is no connection.
         """
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(ConnectionLost):
-                return self._answered(work)
-        return self._answered(work)
-
-    def _answered(self, work: Callable[[ServedView], _Answer]) -> _Answer:
-        if self._lost:
-            self.refresh()
-        with self.current() as view:
-            return work(view)
+        self._check_searchable()
+        return self._states.run(work)
 
     @contextmanager
-    def current(self) -> Iterator[ServedView]:
+    def current(self) -> Iterator[ServedState]:
         """Keep the current state open during the block; Problem 503 while there are no word vectors yet."""
-        with self._swap:
-            view = self._view
-            if view is None:
-                raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
-            view.acquire()
-        try:
-            with database_errors(self._store.place):
-                yield view
-        except ConnectionLost:
-            self._lost = True  # the next refresh opens another
-            self._changed.set()
-            raise
-        finally:
-            view.release()
+        self._check_searchable()
+        with self._states.current() as state:
+            yield state
+
+    def _check_searchable(self) -> None:
+        if self._states.state is None:
+            raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after those that wait already; Problem 503 if too many do."""
+        """Run `change` after the waiting changes; Problem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(change))
         running.add_done_callback(self._written)
         return running
@@ -110,7 +223,7 @@ class ServedCollection:
             if not change.exception():
                 done = change.result()
                 self._changes += done.added + done.updated + done.removed
-            due = self._changes >= _UPKEEP or (self._changes and self._view is None)
+            due = self._changes >= _UPKEEP or (self._changes and self._states.state is None)
             if due:
                 self._changes = 0
         self._changed.set()
@@ -127,30 +240,17 @@ class ServedCollection:
 
     def refresh(self) -> None:
         """Open the committed state unless it is the current one, and let it replace that. Raises CollectionError."""
-        with self._refreshing, database_errors(self._store.place):
-            self._refresh()
-
-    def _refresh(self) -> None:
-        with self._store.reading() as reader:
-            revision = reader.revision()
-            state = revision, reader.token(revision) or "", reader.settings()
-        before = self._view
-        if before and before.shows(*state) and not self._lost:
-            return
-        view = ServedView.open(self._store, self.directory, before.embedding if before else None)
-        if view is None:
-            return
-        view.warm()
-        with self._swap:
-            self._view, self._lost = view, False
-        if before:
-            before.replaced()
-            del before
+        file = self.directory / DATABASE
+        if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
+            raise CollectionError(f"{file} was removed, or may not be read")
+        with self._look:
+            is_behind = self._states.is_behind()
+        if is_behind and self._states.refresh():
             return_freed_memory()
 
     def _follow(self) -> None:
-        """Refresh after every change, but only so often that most of the time is left for searches."""
-        pause = 0.0
+        """Refresh after changes, but so rarely that most of the time is left for searches."""
+        pause, said = 0.0, ""
         while not self._closed.is_set():
             self._changed.wait(_POLL)
             if self._closed.wait(pause):
@@ -159,23 +259,27 @@ class ServedCollection:
             began = monotonic()
             try:
                 self.refresh()
+                self._problem = ""
+                said = ""
             except (IndexerError, RerankError, OSError) as error:
-                _log.warning(
-                    "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error
-                )
+                self._problem = str(error)
+                if str(error) != said:  # not after every further attempt
+                    said = str(error)
+                    _log.warning(
+                        "%s: the last state is still served, as the new one cannot be opened: %s", self.name, error
+                    )
             taken = monotonic() - began
             pause = taken * _SHARE if taken > _POLL / _SHARE else 0.0
 
+    def stop(self) -> None:
+        """Refuse the changes that wait, and all later ones."""
+        self._writer.stop()
+
     def close(self) -> None:
-        """End the changes that wait, then close the collection."""
-        if self._changes:
-            self._keep_up()
+        """End the change that runs, then close the collection."""
         self._writer.close()
         self._closed.set()
         self._changed.set()
         self._refresher.join()
-        with self._swap:
-            view, self._view = self._view, None
-        if view:
-            view.replaced()
-        self._store.close()
+        with closing(self._store):
+            self._states.close()

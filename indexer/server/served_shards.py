@@ -1,104 +1,30 @@
 """A collection in shards that is served: the processes of the shards search, this one merges what they find."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from time import monotonic
 
-from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.contents.description import Description
-from moverank.indexer.documents import Changes, Document
-from moverank.indexer.errors import UnknownKey
-from moverank.indexer.options import SearchOptions, Where
-from moverank.indexer.progress import Progress
-from moverank.indexer.ranked_texts import QueryText, StoredKey
+from moverank.indexer.documents import Changes
 from moverank.indexer.reranking.reranker import Reranker
-from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.served import Answer, State
-from moverank.indexer.server.waiting_writes import WaitingWrites
+from moverank.indexer.server.served_collection import Look, WaitingWrites
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
-from moverank.indexer.store import Entry
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
-from moverank.rerank.ranking import Ranking
+from moverank.indexer.shards.cluster import Cluster
+from moverank.rerank.distance.ground_cost import NearWord
+from moverank.rerank.runtime.deadline import stopping
 
-_POLL = 1.0  # seconds between two looks for changes by other processes
+_POLL = 1.0  # seconds between checks for changes by other processes
+_CLOSING = 1.0  # seconds for changes that run or wait when the server ends: shards that hang hold no others up
 
 _log = logging.getLogger("moverank")
-
-
-class _Searcher:
-    """The searches of a cluster as the endpoints call them."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def search(self, text: QueryText, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a text or a record."""
-        return self._cluster.search(text, options)
-
-    def similar(self, key: str, options: SearchOptions) -> Ranking:
-        """Find the documents nearest to a stored one."""
-        return self._cluster.similar(key, options)
-
-    def explain(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> Explanation:
-        """Return the exact distance of a query from a document, and its flows."""
-        return self._cluster.explain(**_query(text), key=key, gamma=options.gamma, rank=options.rank)
-
-    def why_not(self, text: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
-        """Return the stage at which a search excludes a document."""
-        return self._cluster.why_not(**_query(text), key=key, options=options)
-
-    def rerank(self, *_: Any) -> Ranking:
-        """Raise Problem 422: candidates are ranked by one collection."""
-        raise Problem(422, "a collection in shards cannot rank stored candidates: search it")
-
-    def pairs(self, within: float, k: int | None, options: SearchOptions, progress: Progress) -> Pairs:
-        """Find the nearest pairs of documents."""
-        return self._cluster.pairs(
-            within, k, rank=options.rank, gamma=options.gamma, where=options.where, progress=progress
-        )
-
-
-def _query(text: QueryText | StoredKey) -> dict[str, Any]:
-    return {"similar": text.key} if isinstance(text, StoredKey) else {"query": text}
-
-
-class _Contents:
-    """The documents of all shards that pass a filter, shard by shard."""
-
-    def __init__(self, cluster: Cluster, where: Where | None) -> None:
-        self._cluster, self._where = cluster, where
-
-    @property
-    def total(self) -> int:
-        """Return the number of all documents."""
-        return len(self._cluster)
-
-    def __len__(self) -> int:
-        """Return the number of documents that pass the filter."""
-        return self._cluster.count(self._where)
-
-    def entries(self, limit: int | None = None, first: int = 0) -> Iterator[Entry]:
-        """Iterate over `limit` documents after the `first` ones, without their texts."""
-        return self._cluster.entries(self._where, limit, first)
-
-    def describe(self, key: str) -> Description:
-        """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
-        return self._cluster.describe(key)
-
-    def get(self, key: str) -> Document | None:
-        """Return the document with a key, None if there is none."""
-        try:
-            return self._cluster.describe(key).document
-        except UnknownKey:
-            return None
 
 
 class _State:
@@ -109,17 +35,15 @@ class _State:
         self.settings: Settings = cluster.settings
         self.revisions, self.documents = cluster.revision, len(cluster)
         self.revision = sum(self.revisions)
-        self.searcher = _Searcher(cluster)
+        self.searcher, self.contents = cluster.searcher, cluster.contents
 
-    @property
-    def reranker(self) -> Reranker:
+    def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
         """Raise Problem 422: the word vectors are with the shards."""
         raise Problem(422, "a collection in shards cannot rerank texts: serve one of the shards, or `Reranker`")
 
-    @contextmanager
-    def contents(self, where: Where | None = None) -> Iterator[_Contents]:
-        """Open the documents that pass a filter."""
-        yield _Contents(self._cluster, where)
+    def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
+        """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
+        return self._cluster.nearest_words(sources, targets)
 
 
 class ServedShards:
@@ -135,7 +59,8 @@ class ServedShards:
             self._cluster.close()
             raise
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"moverank-write-{name}")
-        self._changed, self._closed = Event(), Event()
+        self._changed, self._closed, self._until = Event(), Event(), inf
+        self._look, self._problem = Look(), ""
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
 
@@ -143,6 +68,11 @@ class ServedShards:
     def waiting_writes(self) -> int:
         """Return the number of changes that run or wait."""
         return self._writes.count
+
+    @property
+    def problem(self) -> str:
+        """Return why the shards cannot be read now, or an empty string; the last states are still searched."""
+        return self._look.problem or self._problem
 
     @property
     def revision(self) -> int:
@@ -160,32 +90,50 @@ class ServedShards:
 
     def write(self, change: Change) -> "Future[Changes]":
         """Run `change` after those that wait already; Problem 503 if too many do."""
-        running = self._writes.add(lambda: self._writer.submit(change, self._cluster))
+        running = self._writes.add(lambda: self._writer.submit(self._change, change))
         running.add_done_callback(lambda _: self._changed.set())
         return running
 
+    def _change(self, change: Change) -> Changes:
+        with stopping(lambda: monotonic() > self._until):
+            if self._until < inf:
+                raise Problem(503, "the server ends: send the request again when it has started", {"Retry-After": "5"})
+            return change(self._cluster)
+
     def _follow(self) -> None:
         """Search the new states of shards after each change, here or by another process."""
+        with stopping(self._closed.is_set):
+            self._follow_changes()
+
+    def _follow_changes(self) -> None:
         while not self._closed.is_set():
             self._changed.wait(_POLL)
             self._changed.clear()
             try:
                 if not self._closed.is_set():
-                    self._look()
+                    self._follow_shards()
+                    self._problem = ""
             except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next look may succeed
                 _log.warning("%s: the last state is still served: %s", self.name, error)
+                self._problem = str(error)
 
-    def _look(self) -> None:
+    def _follow_shards(self) -> None:
         """Search the new states, if there are any; a search after a change here may have opened them before."""
-        changed = self._cluster.changed()
+        with self._look:
+            changed = self._cluster.changed()
         if changed:
             self._cluster.refresh()
             self._cluster.prepare()
         if changed or self._cluster.revision != self._state.revisions:
             self._state = _State(self._cluster)
 
+    def stop(self) -> None:
+        """Refuse the changes that wait, and all later ones; that which runs has to end soon."""
+        self._until = min(self._until, monotonic() + _CLOSING)
+
     def close(self) -> None:
-        """End the changes that wait, then disconnect from the shards."""
+        """End the changes that wait, if shards answer, then disconnect from the shards."""
+        self.stop()
         self._writer.shutdown(wait=True)
         self._closed.set()
         self._changed.set()

@@ -1,57 +1,135 @@
-"""Runs the server until it is ended by a signal; running requests are answered first."""
+"""Runs the server until it is ended by a signal; running requests are answered first.
+
+Several processes may answer at one address: each has its own interpreter, and opens the collections for itself.
+"""
 
 import logging
 import os
 import resource
 import socket
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from ipaddress import ip_network
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server.application import application
-from moverank.indexer.server.guard import WITHOUT_TOKEN, Access, allowed_hosts
+from moverank.indexer.files.location import is_cluster
+from moverank.indexer.indexing.collection_vectors import open_collection
+from moverank.indexer.server.application import application, prefix_of
+from moverank.indexer.server.connections import MAX_HEAD, Connection, Loop
+from moverank.indexer.server.ending import GRACE, Ending
+from moverank.indexer.server.guard import WITHOUT_TOKEN, Access, allowed_hosts, checked_origin
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.opening import check_collections, served_collections
+from moverank.indexer.server.log import LogFormat, start_log
+from moverank.indexer.server.metrics import DIRECTORY, Metrics
 from moverank.indexer.server.parent import end_with_parent
-from moverank.indexer.server.processes import serve_by_processes
+from moverank.indexer.server.served import Served
+from moverank.indexer.server.served_collection import ServedCollection
+from moverank.indexer.server.served_shards import ServedShards
 from moverank.indexer.server.state import ServerState
+from moverank.indexer.server.tokens import Tokens
 from moverank.indexer.server.workers import Workers
+from moverank.indexer.shards.cluster_file import ClusterFile
+from moverank.rerank.distance.cell_limit import limit_cells
 
-_SWITCH = 0.0005  # seconds: a thread that leaves a kernel waits less for the interpreter
-_GRACE = 30  # seconds for running requests after a signal
+
+def check_collections(places: dict[str, Path]) -> None:
+    """Raise CollectionError if one of the collections cannot be opened by several processes."""
+    for directory in places.values():
+        if not is_cluster(directory):
+            store, *_ = open_collection(directory)
+            store.close()
+        elif not ClusterFile.read(directory).address:
+            raise UsageError(
+                f"{directory} names no Ray cluster: each of --processes would hold all shards; give it an address"
+            )
+
+
+def served_collections(places: dict[str, Path], limits: Limits) -> dict[str, Served]:
+    """Open collections by name; CollectionError if one of them cannot be opened, after closing the others."""
+    opened: dict[str, Served] = {}
+    try:
+        for name, place in places.items():
+            kind = ServedShards if is_cluster(place) else ServedCollection
+            opened[name] = kind(name, place, limits)
+    except BaseException:
+        for one in opened.values():
+            one.close()
+        raise
+    return opened
+
+
+def serve_by_processes(config: uvicorn.Config, listener: socket.socket, started: Callable[[], None]) -> None:
+    """Serve by `config.workers` processes until SIGINT or SIGTERM; a process that dies is replaced.
+
+    The application of `config` is a factory, which each process calls. `started` is called once all of them answer.
+    """
+    with TemporaryDirectory(prefix="moverank-metrics-") as directory:
+        os.environ[DIRECTORY] = directory  # read by the processes when they import prometheus-client
+        with suppress(KeyboardInterrupt):
+            _Processes(config, [listener], started).run()
+
+
+class _Processes(Multiprocess):
+    """The processes of a server: the parent reports when all answer, and drops the gauges of dead ones."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], started: Callable[[], None]) -> None:
+        super().__init__(config, sockets)
+        self._started: Callable[[], None] | None = started
+        Ending(lambda: None).handle_signals()  # the processes stop their requests themselves
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace dead processes, and report the first time that all answer."""
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for dead in before - {process.pid for process in self.processes}:
+            mark_process_dead(dead)
+        if self._started and all(process.is_ready() for process in self.processes):
+            self._started()
+            self._started = None
+
+
 _BACKLOG = 2048
-_LEAST_TOKEN = 16  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """The collections by name, the address, and who may use it.
-
-    `token_file` has the token; `open_to_all`: no token is needed although the address is not a local one. `hosts`
-    are more names of this server, `origins` the web origins whose pages may use it. `open_paths` need no token.
-    `read_only`: no changes. `reports` is a directory of files that `evaluate` wrote, for the page of measurements.
-    `processes` answer requests, each with its own interpreter, which one process uses one core of for most of a
-    search.
-    """
+    """The collections of a server, its address, and the clients that may use it."""
 
     places: dict[str, Path]
+    """The directories of the collections by name."""
     host: str = "127.0.0.1"
     port: int = 8080
     token_file: Path | None = None
+    """The file of tokens; None: clients need none."""
     open_to_all: bool = False
+    """Clients need no token although the address is not a local one."""
     read_only: bool = False
+    """Changes are refused."""
     hosts: Sequence[str] = ()
+    """More host names of this server."""
     origins: Sequence[str] = ()
+    """Web origins whose pages may use the server."""
     open_paths: Sequence[str] = ()
+    """Paths that need no token."""
     reports: Path | None = None
+    """The directory of files that `evaluate` wrote, for the page of measurements."""
     processes: int = 1
+    """Processes that answer requests: for most of a search, one interpreter uses one core."""
+    root_path: str = ""
+    """The prefix that a proxy puts in front of all paths."""
+    proxies: Sequence[str] = ()
+    """Addresses or networks of proxies, whose X-Forwarded-For names the client; from other senders it is ignored."""
+    log: LogFormat = "text"
+    """The format of the log."""
     limits: Limits = field(default_factory=Limits)
 
 
@@ -60,37 +138,42 @@ def serve(options: ServeOptions, started: Callable[[str], None] = lambda _: None
 
     Raises UsageError for an address that is not safe or not free, and CollectionError.
     """
-    access = access_of(options)
+    access, prefix = access_of(options), prefix_of(options.root_path)
+    for proxy in options.proxies:
+        _check_proxy(proxy)
     if options.reports is not None and not options.reports.is_dir():
         raise UsageError(f"{options.reports} is no directory: name that of the files which `evaluate` wrote")
     with _bound(options) as listener:
         host, port = listener.getsockname()[:2]
         url = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        start_log(options.log)
         if options.processes > 1:
             check_collections(options.places)
-            serve_by_processes(_config(Made(options, access), options), listener, lambda: started(url))
+            serve_by_processes(_config(Made(options, access, prefix), options), listener, lambda: started(url))
             return
-        server = _Server(_config(Made(options, access)(), options), lambda: started(url))
-        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again once it has ended
+        server = _Server(_config(Made(options, access, prefix)(), options), lambda: started(url))
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
             server.run(sockets=[listener])
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Makes the application in the process that serves it."""
+    """The factory of the application, called in the process that serves it."""
 
     options: ServeOptions
     access: Access
+    prefix: str
 
     def __call__(self) -> ASGIApp:
         """Open the collections, and return the application; CollectionError."""
         end_with_parent()
         options, limits = self.options, self.options.limits
+        start_log(options.log)
+        limit_cells(limits.cells)
         collections = served_collections(options.places, limits)
         state = ServerState(collections, Workers(limits), limits, Metrics(), options.read_only)
         _allow_many_connections()
-        sys.setswitchinterval(_SWITCH)
-        return application(state, self.access, options.reports)
+        return application(state, self.access, options.reports, self.prefix)
 
 
 def _config(app: ASGIApp | Made, options: ServeOptions) -> uvicorn.Config:
@@ -98,48 +181,56 @@ def _config(app: ASGIApp | Made, options: ServeOptions) -> uvicorn.Config:
         app,
         factory=isinstance(app, Made),
         workers=options.processes,
-        log_level=logging.WARNING,
+        log_config=None,
+        log_level=logging.ERROR,  # warnings are about the input of clients, which could fill the log
+        loop=partial(Loop, options.limits.connections),
+        http=Connection,
+        ws="none",
+        h11_max_incomplete_event_size=MAX_HEAD,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_GRACE,
-        timeout_keep_alive=30,
+        proxy_headers=bool(options.proxies),  # by default, uvicorn trusts every client on this machine
+        forwarded_allow_ips=list(options.proxies),
+        timeout_graceful_shutdown=GRACE + 2,  # the last seconds answer stopped requests
+        timeout_keep_alive=options.limits.idle,
     )
 
 
 def access_of(options: ServeOptions) -> Access:
-    """Return who may use a server; UsageError for an address that is not local without a token."""
-    token = _token(options.token_file) if options.token_file else None
-    if not _is_local(options.host) and token is None and not options.open_to_all:
+    """Return the clients that may use a server; UsageError for a bad file or origin, or no token at an open address."""
+    tokens = Tokens(options.token_file) if options.token_file else None
+    if not _is_local(options.host) and tokens is None and not options.open_to_all:
         raise UsageError(
             f"{options.host} can be reached by others: give --token-file FILE, or --no-auth to let everybody in"
         )
     hosts, everywhere = allowed_hosts(options.host, options.hosts, socket.gethostname())
-    return Access(hosts, token, everywhere, tuple(options.origins), WITHOUT_TOKEN.union(options.open_paths))
+    origins = tuple(map(checked_origin, options.origins))
+    return Access(hosts, tokens, everywhere, origins, WITHOUT_TOKEN.union(options.open_paths))
+
+
+def _check_proxy(text: str) -> None:
+    """Raise UsageError unless `text` is the address or the network of a proxy, not of all clients."""
+    try:
+        found = ip_network(text)
+    except ValueError as error:
+        raise UsageError(f"--proxy {text!r}: {error}") from error
+    if not found.prefixlen:
+        raise UsageError(f"--proxy {text!r}: all clients could send any address as theirs: name that of the proxy")
 
 
 def _is_local(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def _token(path: Path) -> str:
-    try:
-        token = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: the token cannot be read: {error}") from error
-    if len(token) < _LEAST_TOKEN or not token.isprintable() or " " in token:
-        raise UsageError(f"{path}: a token needs {_LEAST_TOKEN} characters or more, without spaces")
-    return token
-
-
 def _bound(options: ServeOptions) -> socket.socket:
-    """Return a socket that listens at the address; UsageError if that is not free or not of this machine."""
+    """Return a socket that listens at the address; UsageError if the address is taken, or not of this machine."""
     try:
         family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
         created = socket.create_server((options.host, options.port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
         raise UsageError(f"cannot listen at {options.host}:{options.port}: {reason}") from error
-    # Named as TCP, asyncio sends without Nagle's delay: 40 ms of an answer over a connection that is kept.
+    # With the protocol named TCP, asyncio disables Nagle's algorithm, which delays answers by 40 ms.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=created.detach())
     listener.setblocking(False)
     return listener

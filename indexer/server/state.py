@@ -1,9 +1,12 @@
-"""What all requests of a server share."""
+"""The state that all requests of a server share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Path, Request
+from starlette.convertors import PathConvertor, register_url_convertor
 
+from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
 from moverank.indexer.server.problems import Problem
@@ -11,19 +14,32 @@ from moverank.indexer.server.served import Served
 from moverank.indexer.server.workers import Workers
 
 
+class _Key(PathConvertor):
+    """A key at the end of a path, as `{key:key}`: with `path`, a last newline would be left out."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("key", _Key())
+
+
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """The collections by name, the first being the default; workers, limits and metrics. `read_only`: no changes."""
+    """The collections by name, the first being the default; workers, limits and metrics.
+
+    `read_only`: no changes, and no files for unfinished work. `finished` caches the last groups of near documents.
+    """
 
     collections: dict[str, Served]
     workers: Workers
     limits: Limits
     metrics: Metrics
     read_only: bool = False
+    finished: SizedCache = field(default_factory=SizedCache)
 
     @property
     def default(self) -> Served:
-        """Return the collection that is meant where none is named."""
+        """Return the default collection."""
         return next(iter(self.collections.values()))
 
     def named(self, name: str) -> Served:
@@ -32,8 +48,15 @@ class ServerState:
             raise Problem(404, f"there is no collection {name!r}: choose {', '.join(self.collections)}")
         return self.collections[name]
 
+    def stop(self) -> None:
+        """Stop the running requests, and refuse the waiting requests and changes."""
+        self.workers.stop()
+        for served in self.collections.values():
+            served.stop()
+
     def close(self) -> None:
         """End the running work, and close the collections."""
+        self.stop()
         self.workers.close()
         for served in self.collections.values():
             served.close()
@@ -45,6 +68,6 @@ def state_of(request: Request) -> ServerState:
     return state
 
 
-def collection_of(request: Request, name: str) -> Served:
+def collection_of(request: Request, name: Annotated[str, Path(description="The name of a collection.")]) -> Served:
     """Return the collection that the path of a request names."""
     return state_of(request).named(name)

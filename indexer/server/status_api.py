@@ -4,36 +4,38 @@ from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 
-from moverank.indexer.server.collections_api import State, describe
+from moverank.indexer.server.answers import InfoObject, StatusObject, sends
 from moverank.indexer.server.problems import problem_response
+from moverank.indexer.server.search_api import ThisServer, describe
 
 router = APIRouter(tags=["status"])
 
 
-@router.get("/health")
+@router.get("/health", responses=sends(StatusObject))
 async def health() -> dict[str, str]:
     """Return that the process answers."""
     return {"status": "ok"}
 
 
-@router.get("/ready")
-async def ready(state: State) -> Response:
-    """Return whether every collection can be searched."""
+@router.get("/ready", responses=sends(StatusObject))
+async def ready(state: ThisServer) -> Response:
+    """Return whether every collection can be searched, and its database read."""
     missing = [one["name"] for one in map(describe, state.collections.values()) if not one["ready"]]
     if missing:
         return problem_response(503, f"not ready: {', '.join(missing)}", {"Retry-After": "5"})
     return Response('{"status": "ready"}', media_type="application/json")
 
 
-@router.get("/metrics")
-async def metrics(state: State) -> Response:
+@router.get("/metrics", response_class=PlainTextResponse)
+async def metrics(state: ThisServer) -> Response:
     """Return the metrics in the format of Prometheus."""
     return Response(state.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@router.get("/info")
-async def info(state: State) -> dict[str, Any]:
+@router.get("/info", responses=sends(InfoObject))
+async def info(state: ThisServer) -> dict[str, Any]:
     """Describe the server as Text Embeddings Inference does."""
     limits = state.limits
     return {

@@ -1,10 +1,16 @@
-"""The threads that answer requests: so many at a time, so many waiting, and none for a client that has left."""
+"""A bounded pool of request threads: limits on running and waiting requests; requests of clients that left are dropped.
+
+Light requests run first, long requests beside them.
+"""
 
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from threading import Event, Lock
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from threading import Event
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -12,13 +18,19 @@ from fastapi import Request
 
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import Problem
+from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.runtime.threads import single_threaded
+
+_ENDING = "the server is ending: send the request again when it is back"
+_LATE = "the time of the request was over before it began: try again later"
+_HANGS = "the work on the request hangs: it was given up"
+_SPARE = 5.0  # seconds after the time limit for work to end by itself
 
 _Answer = TypeVar("_Answer")
 
 
 class Task:
-    """The work on one request: it is over once its client has left, or `seconds` have passed."""
+    """The work on one request: it has to end once its client has left, or `seconds` have passed."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline, self._left = monotonic() + seconds, Event()
@@ -27,83 +39,193 @@ class Task:
         """Return whether the work has to end: the client has left, or the time is used up."""
         return self._left.is_set() or monotonic() > self._deadline
 
+    def remaining(self) -> float:
+        """Return the seconds that are left, 0 if none are."""
+        return max(0.0, self._deadline - monotonic())
+
     def stop(self) -> None:
         """End the work: the client has left."""
         self._left.set()
 
 
+@dataclass(slots=True, order=True)
+class _Place:
+    """A request in the queue, in order of `weight`; `turn` is done once it has a thread, or is refused."""
+
+    weight: int
+    number: int
+    turn: "asyncio.Future[None]" = field(compare=False)
+
+
+@dataclass(slots=True)
+class _Running:
+    """A request that a thread works on; `is_long` after a while, `is_refused` if too many are long already."""
+
+    task: Task
+    is_long: bool = False
+    is_refused: bool = False
+
+
 class Workers:
-    """Runs the work of requests on a bounded pool of threads; `running` and `waiting` are the numbers at a time."""
+    """Runs the work of requests on a bounded pool of threads, from one event loop.
+
+    `threads` requests run at a time, and the lightest waiting request is next: its weight is its size in bytes. A
+    request that has run for `short` seconds is long: `long` of them continue beside the others, so that light requests
+    need not wait for them, and a further one is refused. So one client with heavy requests cannot block the others.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._pool = ThreadPoolExecutor(limits.threads, "moverank-request")
-        self._lock = Lock()
-        self.running = self._entered = 0
+        self._pool = ThreadPoolExecutor(limits.threads + limits.long, "moverank-request")
+        self._queue: list[_Place] = []
+        self._tasks = set[Task]()
+        self._ending = False
+        self._numbers = count()
+        self._short = self._long = 0  # requests that run
+
+    @property
+    def running(self) -> int:
+        """Return how many requests run."""
+        return self._short + self._long
 
     @property
     def waiting(self) -> int:
         """Return how many requests wait for a thread."""
-        return max(0, self._entered - self.running)
+        return len(self._queue)
 
-    async def run(self, request: Request, work: Callable[[Task], _Answer]) -> _Answer:
-        """Return `work(task)`, computed by a thread; the time of the task is the limit.
+    async def run(self, request: Request, work: Callable[[Task], _Answer], budget: float | None = None) -> _Answer:
+        """Return `work(task)`, computed by a thread; the time of the task is the limit or the `budget`, from now on.
 
-        Raises a Problem: 429 if too many requests wait already, 504 if none of the time is left when a thread is free,
-        and 499 if the client has left, whose work is stopped.
+        Raises a Problem: 429 if too many requests wait or run already, 504 if no time is left when a thread is free, or
+        if the thread hangs, as when a database does not answer, and 499 if the client has left; its work is stopped.
         """
-        task = Task(self._limits.seconds)
-        with self._lock:
-            if self._entered >= self._limits.threads + self._limits.queue:
-                raise Problem(429, "too many requests wait: try again later", {"Retry-After": "1"})
-            self._entered += 1
+        task = Task(min(self._limits.seconds, budget or self._limits.seconds))
+        end = monotonic() + self._limits.seconds + _SPARE
+        if self._ending:
+            raise Problem(503, _ENDING)
+        self._tasks.add(task)
+        left = asyncio.ensure_future(_left(request))
         try:
-            future = asyncio.get_running_loop().run_in_executor(self._pool, self._work, task, work)
-        except BaseException:
-            self._leave()
+            await self._turn(_weight(request), task, left)
+            running = _Running(task)
+            future = self._started(running, work)
+            either: set[asyncio.Future[Any]] = {future, left}
+            await asyncio.wait(either, timeout=end - monotonic(), return_when=asyncio.FIRST_COMPLETED)
+            has_left = left.done()
+        except asyncio.CancelledError:
+            task.stop()
             raise
-        future.add_done_callback(self._done)
-        gone = asyncio.ensure_future(_left(request))
-        either: set[asyncio.Future[Any]] = {future, gone}
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            gone.cancel()
+            left.cancel()
+            self._tasks.discard(task)
         if not future.done():
             task.stop()
-            raise Problem(499, "the client has left")
+            raise Problem(499, "the client has left") if has_left else Problem(504, _HANGS)
+        if running.is_refused:
+            raise Problem(429, "too many long requests run: try again later, or ask for less", {"Retry-After": "1"})
         return future.result()
 
-    def _done(self, future: "asyncio.Future[_Answer]") -> None:
-        """Forget a request; its error is not reported again if its client has left."""
-        if not future.cancelled():
-            future.exception()
-        self._leave()
-
-    def _leave(self) -> None:
-        with self._lock:
-            self._entered -= 1
-
-    def _work(self, task: Task, work: Callable[[Task], _Answer]) -> _Answer:
-        if task.over():
-            raise Problem(504, "the time of the request was over before it began: try again later")
-        with self._lock:
-            self.running += 1
-            alone = self._entered == 1
+    async def _turn(self, weight: int, task: Task, left: "asyncio.Future[None]") -> None:
+        """Return once a thread is free for a request, or raise a Problem."""
+        if self._short < self._limits.threads:
+            self._short += 1
+            return
+        if len(self._queue) >= self._limits.queue:
+            self._refuse_heaviest(weight)
+        place = _Place(weight, next(self._numbers), asyncio.get_running_loop().create_future())
+        heappush(self._queue, place)
+        either: set[asyncio.Future[Any]] = {place.turn, left}
         try:
-            # A lone request uses all cores; several use one each.
-            with nullcontext() if alone else single_threaded():
-                return work(task)
+            await asyncio.wait(either, timeout=task.remaining(), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if place.turn.done() and not place.turn.exception():
+                self._next()
+            raise
         finally:
-            with self._lock:
-                self.running -= 1
+            if not place.turn.done():
+                self._remove(place)
+        if not place.turn.done() and left.done():
+            raise Problem(499, "the client has left")
+        if not place.turn.done():
+            raise Problem(504, _LATE)
+        place.turn.result()
+
+    def _refuse_heaviest(self, weight: int) -> None:
+        """Make room in the full queue for a request of a weight, or raise Problem 429."""
+        busy = Problem(429, "too many requests wait: try again later", {"Retry-After": "1"})
+        heaviest = max(self._queue, default=None)
+        if heaviest is None or heaviest.weight <= weight:
+            raise busy
+        self._remove(heaviest)
+        heaviest.turn.set_exception(busy)
+
+    def _remove(self, place: _Place) -> None:
+        self._queue.remove(place)
+        heapify(self._queue)
+
+    def _started(self, running: _Running, work: Callable[[Task], _Answer]) -> "asyncio.Future[_Answer]":
+        """Return the work of a request, which runs in a thread."""
+        alone = self.running == 1 and not self._queue
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._pool, _work, running.task, work, alone)
+        timer = loop.call_later(self._limits.short, self._becomes_long, running)
+
+        def done(_: "asyncio.Future[_Answer]") -> None:
+            timer.cancel()
+            if not future.cancelled():
+                future.exception()  # retrieved, so that asyncio does not log it after the client has left
+            if running.is_long:
+                self._long -= 1
+            else:
+                self._next()
+
+        future.add_done_callback(done)
+        return future
+
+    def _becomes_long(self, running: _Running) -> None:
+        """Let a request continue beside the others, or end it if too many do."""
+        if self._long >= self._limits.long:
+            running.is_refused = True
+            running.task.stop()
+            return
+        running.is_long = True
+        self._long += 1
+        self._next()
+
+    def _next(self) -> None:
+        """Give the thread of a request to the lightest one that waits."""
+        if self._queue:
+            heappop(self._queue).turn.set_result(None)
+        else:
+            self._short -= 1
+
+    def stop(self) -> None:
+        """Stop the work on all running and waiting requests; may be called in any thread."""
+        self._ending = True
+        for task in tuple(self._tasks):
+            task.stop()
 
     def close(self) -> None:
         """Wait for the running work, and end the threads."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _work(task: Task, work: Callable[[Task], _Answer], alone: bool) -> _Answer:
+    if task.over():
+        raise Problem(504, _LATE)
+    # A lone request uses all cores; several use one each.
+    with stopping(task.over), nullcontext() if alone else single_threaded():
+        return work(task)
+
+
+def _weight(request: Request) -> int:
+    """Return the size of a request in bytes: a longer query takes longer."""
+    length = request.headers.get("content-length", "")
+    return len(request.url.query) + (int(length) if length.isdecimal() else 0)
+
+
 async def _left(request: Request) -> None:
-    """Return once the client has left; its body must have been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    """Return once the client has left, or sends more of a body that is refused and that no code reads."""
+    with suppress(Problem):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass

@@ -1,4 +1,4 @@
-"""The process that writes to a collection: changes and compaction do not hold the interpreter that answers searches."""
+"""The process that writes to a collection, so that changes and compaction do not block the server's interpreter."""
 
 import signal
 from collections.abc import Callable
@@ -6,21 +6,24 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread
 
-from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.readers.record_lines import read_records
+from moverank.indexer.reading.record_lines import read_records
+from moverank.indexer.server.ending import GRACE
 from moverank.indexer.server.freed_memory import return_freed_memory
+from moverank.indexer.server.log import LogFormat, log_format, start_log
 from moverank.indexer.server.parent import end_with_parent
+from moverank.indexer.shards.cluster import Cluster
 
+_ENDING = "the server is ending: the change was not made"
 _WAIT = 10.0  # seconds that a change waits for another process that writes
-_opened: dict[Path, Collection] = {}  # of this process, if it is a writer
+_opened: dict[Path, Collection] = {}  # the collections of a writer process
 
 Change = Callable[[Collection | Cluster], Changes]
-"""Changes a collection. It is sent to the writer: a function of a module, or a `partial` of one."""
+"""Changes a collection: a function of a module, or a `partial` of one, so that it can be sent to the writer."""
 
 
 def write_document(document: Document, collection: Collection | Cluster) -> Changes:
@@ -29,7 +32,7 @@ def write_document(document: Document, collection: Collection | Cluster) -> Chan
 
 
 def write_records(path: str, collection: Collection | Cluster) -> Changes:
-    """Add or replace the documents of a JSONL file, the body of a request."""
+    """Add or replace the documents of a JSONL file, which has the body of a request."""
     return collection.index(read_records(path, "the body"), strict=True, upkeep=False)
 
 
@@ -44,7 +47,7 @@ def remove_where(where: tuple[str, ...], collection: Collection | Cluster) -> Ch
 
 
 def keep_up(collection: Collection | Cluster) -> Changes:
-    """Train word vectors and compact, if that is due; shards do so themselves."""
+    """Train word vectors and compact if necessary; shards do so themselves."""
     changes = collection.upkeep() if isinstance(collection, Collection) else Changes()
     return_freed_memory()
     return changes
@@ -56,16 +59,17 @@ class WriterProcess:
     def __init__(self, directory: Path) -> None:
         self._directory, self._lock, self._closed = directory, Lock(), False
         self._pool: ProcessPoolExecutor | None = None
+        self._ending: Thread | None = None
 
     def submit(self, change: Change) -> "Future[Changes]":
-        """Run `change` after those submitted before. Its errors are those of `Collection`, and CollectionError.
+        """Run `change` after the changes submitted before. Raises the errors of `Collection`, and CollectionError.
 
-        The latter if the process was killed: the change was committed as a whole or not at all.
+        CollectionError means that the process was killed: the change was committed as a whole or not at all.
         """
         result: Future[Changes] = Future()
         with self._lock:
             if self._closed:
-                result.set_exception(CollectionError("the server is ending: no more changes are made"))
+                result.set_exception(CollectionError(_ENDING))
                 return result
             try:
                 running = self._running().submit(_run, self._directory, change)
@@ -77,19 +81,29 @@ class WriterProcess:
 
     def _running(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # Not forked: the threads of this process would be missing there, and its locks be held for ever.
-            self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin)
+            # Not forked: the child would lack the threads of this process, and inherit locks that stay held.
+            self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (log_format(),))
         return self._pool
 
-    def close(self) -> None:
-        """End the changes that wait, then the process."""
+    def stop(self) -> None:
+        """Refuse the changes that wait, and all later ones; the one that runs goes on."""
         with self._lock:
-            pool, self._pool, self._closed = self._pool, None, True
-        if pool:
-            pool.shutdown(wait=True)
+            pool, begun, self._closed = self._pool, self._closed, True
+            if pool and not begun:  # only the first shutdown waits: it clears the pool's attributes
+                self._ending = Thread(target=pool.shutdown, kwargs={"cancel_futures": True}, daemon=True)
+                self._ending.start()
+
+    def close(self) -> None:
+        """Wait for the change that runs, then for the end of the process, `GRACE` seconds: upkeep may take longer."""
+        self.stop()
+        if self._ending:
+            self._ending.join(GRACE)
 
 
 def _pass_on(done: "Future[Changes]", result: "Future[Changes]") -> None:
+    if done.cancelled():
+        result.set_exception(CollectionError(_ENDING))
+        return
     error = done.exception()
     if isinstance(error, BrokenProcessPool):
         result.set_exception(CollectionError("the process that writes was killed: look whether the change was made"))
@@ -99,9 +113,11 @@ def _pass_on(done: "Future[Changes]", result: "Future[Changes]") -> None:
         result.set_result(done.result())
 
 
-def _begin() -> None:
-    """Leave Ctrl-C to the server, and end with it."""
+def _begin(log: LogFormat) -> None:
+    """Log as the server does, ignore signals, which reach all processes, and end with the server."""
+    start_log(log)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     end_with_parent()
 
 
@@ -112,5 +128,5 @@ def _run(directory: Path, change: Change) -> Changes:
         return change(_opened[directory])
     except CollectionError:
         if directory in _opened:
-            _opened.pop(directory).close()  # opened again for the next change
+            _opened.pop(directory).close()  # the next change opens it again
         raise

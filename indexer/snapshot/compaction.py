@@ -11,17 +11,15 @@ import numpy as np
 
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.directory import remove_cached
-from moverank.indexer.progress import Progress
+from moverank.indexer.options import Progress
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
-from moverank.indexer.snapshot.encoder_fit import fit_encoder
-from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
+from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
+from moverank.indexer.snapshot.encoder_fit import FittedEncoder, fit_encoder, known_vectors, stored_frequencies
 from moverank.indexer.snapshot.segment import Portion, assemble
+from moverank.indexer.snapshot.snapshot_files import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
-from moverank.indexer.snapshot.snapshot_reader import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, remove_other_snapshots, write_snapshot
-from moverank.indexer.snapshot.stage_vectors import EncodedVectors, GivenVectors, StageVectors
-from moverank.indexer.snapshot.word_frequencies import WordFrequencies
 from moverank.indexer.store import Reader, Store
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.words.embedding import Embedding
@@ -62,14 +60,14 @@ def compact_if_due(
 
 
 def is_due(tail: int, size: int) -> bool:
-    """Return whether `tail` changes after a snapshot of `size` documents are to be compacted."""
+    """Return whether `tail` changes after a snapshot of `size` documents should be compacted."""
     return tail > max(SMALL_TAIL, size // _SHARE)
 
 
 def needs_snapshot(directory: Path, settings: Settings) -> bool:
     """Return whether changes are compacted into a snapshot in a collection's `directory`.
 
-    If the first stage is in the database, only a search that compares all documents needs one, and makes the first.
+    If the first stage is in the database, only a search that compares all documents needs one, and writes the first.
     """
     return settings.first_stage_in != DATABASE or any(directory.glob(f"{PREFIX}*"))
 
@@ -97,23 +95,20 @@ def _write(
     encoder: Encoder | None,
     progress: Progress,
 ) -> Path:
-    """Write the snapshot of the reader's state; with `encoder` None, fit one first if the first stage has any."""
-    vocabulary = reader.vocabulary()
-    word_ids = np.array([word.id for word in vocabulary], np.int64)
-    rows = np.array([word.row for word in vocabulary], np.int64)
-    vectors = embedding.gather([word.word for word in vocabulary], rows)
-    idf = WordFrequencies.stored(reader).idf(word_ids) if settings.weights == "tfidf" else None
+    """Write the snapshot of the reader's state; with `encoder` None, fit one first if the first stage uses one."""
+    word_ids, vectors = known_vectors(reader.all_words(known=True), embedding)
+    idf = stored_frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
     space = settings.space(reader.vector_dim())
     if space:
-        stage: StageVectors = GivenVectors(reader, space)
+        own: DocumentVectors = GivenVectors(reader, space)
     else:
-        stage = EncodedVectors(encoder or fit_encoder(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
+        own = EncodedVectors(encoder or fit_encoder(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
     all_ids = np.array(reader.word_ids(), np.int64)
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
     sample = ContentSample.stored(reader)
-    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, stage, sample)
+    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, own, sample)
     return write_snapshot(directory, content)
 
 

@@ -1,23 +1,52 @@
-"""Fits the encoder of a first stage to the documents of a collection."""
+"""Fits the encoder of a first stage to the documents of a collection, and stores it as a file of plain arrays.
+
+Words with their vectors, and the document frequencies for the weights of bags, are read from the database.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.atomic_write import OpenFile, durable_file
+from moverank.indexer.files.checksums import FileChecksum
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
-from moverank.indexer.store import Reader
-from moverank.rerank.bags.weights import weigh
+from moverank.indexer.store import Reader, StoredWord
+from moverank.rerank.bags.bag import Bags
+from moverank.rerank.bags.weights import Frequencies, weigh
 from moverank.rerank.encoders.centroid import Centroid
-from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.encoders.encoder import Documents, Encoder, encode
+from moverank.rerank.encoders.encoder_registry import choose_encoder, encoder_class
+from moverank.rerank.errors import EncoderError
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 FIT_SAMPLE = 50_000
-"""An encoder is fitted to all documents up to this number, and of more to evenly spaced ones, under twice as many."""
+"""An encoder is fitted to up to this many documents; if there are more, to evenly spaced ones, under twice as many."""
 
 
 def learns(settings: Settings) -> bool:
     """Return whether the encoder that the settings name learns anything from documents."""
     return settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options())
+
+
+def known_vectors(words: Iterable[StoredWord], embedding: Embedding) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the ids (v,) of the words among `words`, ordered by id, that have a vector, and the vectors (v, d)."""
+    known = [word for word in words if word.row != UNKNOWN]
+    vectors = embedding.gather([word.word for word in known], np.array([word.row for word in known], np.int64))
+    return np.array([word.id for word in known], np.int64), vectors
+
+
+def stored_frequencies(reader: Reader) -> Frequencies:
+    """Return the document frequencies in the database, which each change updates."""
+    pairs = np.array(reader.frequencies(), np.int64).reshape(-1, 2)
+    return Frequencies(pairs[:, 0], pairs[:, 1], reader.document_count())
 
 
 def fit_encoder(
@@ -38,4 +67,52 @@ def fit_encoder(
     _, counts = concatenated(sample)
     bags = weigh(counts, settings.gamma, idf, settings.title_weight)
     documents = Documents(bags, counts.lengths(settings.title_weight), word_ids, vectors)
-    return choose(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
+    return choose_encoder(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
+
+
+class FittedEncoder:
+    """The encoder `name` in the file `path`, compared with its `checksum` and restored on first use.
+
+    `dims` are the dimensions of word vectors, which it takes, and of documents' vectors, which it returns; None: any.
+    """
+
+    def __init__(
+        self, path: Path, name: str, checksum: FileChecksum | None = None, dims: tuple[int, int] | None = None
+    ) -> None:
+        self._file, self._name, self._dims = OpenFile(path, checksum), name, dims
+        self._encoder: Encoder | None = None
+
+    def check(self) -> None:
+        """Restore the encoder, if its package is installed; DamagedFile if the file does not hold it."""
+        with suppress(EncoderError):
+            self.restored()
+
+    def restored(self) -> Encoder:
+        """Return the encoder; DamagedFile if the file does not hold one, EncoderError if its package is missing."""
+        if self._encoder is None:
+            self._file.check()
+            encoder = encoder_class(self._name)  # outside of the block: a missing package is no damage
+            try:
+                with os.fdopen(os.dup(self._file.descriptor), "rb") as file, np.load(file, allow_pickle=False) as state:
+                    restored = encoder.restore(dict(state))
+                self._require_dims(restored)
+            except (EncoderError, OSError, ValueError, KeyError, BadZipFile) as error:
+                raise DamagedFile(self._file.path, f"holds no encoder: {error}") from error
+            self._file.close()
+            self._encoder = restored
+        return self._encoder
+
+    def _require_dims(self, restored: Encoder) -> None:
+        """Raise ValueError or EncoderError for an encoder of other dimensions, by encoding one word."""
+        if self._dims is not None:
+            taken, returned = self._dims
+            bags = Bags(np.array([0, 1]), np.zeros(1, np.int32), np.ones(1))
+            word = Documents(bags, np.ones(1), np.zeros(1, np.int64), np.zeros((1, taken), np.float32))
+            if encode(restored, word).shape[1] != returned:
+                raise ValueError(f"its vectors have {restored.dim} dimensions, not {returned}")
+
+
+def save_encoder(encoder: Encoder, path: Path) -> None:
+    """Write an encoder's state durably."""
+    with durable_file(path) as file:
+        np.savez(file, **encoder.state())  # type: ignore[arg-type]  # the stub confuses array names with parameters

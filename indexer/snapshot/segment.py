@@ -1,39 +1,44 @@
 """Word counts of many documents as arrays, in memory or mapped from files."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.bags.bag import lookup
 from moverank.rerank.bags.weights import PartCounts
 
 if TYPE_CHECKING:  # it would load SQLAlchemy
     from moverank.indexer.store import CountedPart
 
-_CHUNK = 8000  # parts in a portion: memory for larger arrays is new each time, which takes as long as filling them
+_CHUNK = 8000  # parts in a portion: larger arrays get new memory each time, which takes as long as filling them
 _PIECE = 2000  # parts assembled together: larger arrays leave the processor's cache, and take three times as long
 _KEY_BITS = 63
+_NONE = np.empty(0, np.int64)
 
 Portion = tuple[NDArray[np.int64], PartCounts]
 """Document ids (n,), and counts with a row for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Documents that have a word with a vector, and their vocabulary of such words.
-
-    `ids` (n,) int64: the documents' ids in the store, increasing; row i of `counts` belongs to `ids[i]`. Words of
-    `counts` are positions in `word_ids` (v,) int64, increasing, and rows of `vectors` (v, d) float32. `source` is the
-    counts, or a function that loads them: they may be large, and not every search needs them.
-    """
+class Terms:
+    """Documents by their words."""
 
     ids: NDArray[np.int64]
+    """The ids (n,) of the documents in the store, increasing; row i of `counts` belongs to `ids[i]`."""
     source: PartCounts | Callable[[], PartCounts]
+    """The counts, or a function that loads them: they may be large, and not every search needs them."""
     word_ids: NDArray[np.int64]
-    vectors: NDArray[np.float32]
+    """The ids (v,) of the words, increasing; words of `counts` are positions in this array."""
+
+    @classmethod
+    def stored(cls, parts: Sequence["CountedPart"], others: NDArray[np.int64] = _NONE) -> "Terms":
+        """Return the documents of stored parts by all of their words and by `others` (m,), which they may lack."""
+        words = np.sort(np.append(np.frombuffer(b"".join(part.words for part in parts), "<i4"), others))
+        distinct = words[np.diff(words, prepend=-1) != 0]  # sorting takes a tenth of the time of NumPy's hashing
+        return cls(*concatenated(list(assemble(parts, distinct))), distinct)
 
     @property
     def counts(self) -> PartCounts:
@@ -42,23 +47,20 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
-    """Documents by all of their words, including those without a vector, for scorers.
+class Segment(Terms):
+    """Documents by their words with a vector, for bags, and by all of their words, for scorers."""
 
-    `ids` (n,) int64, increasing, are those of all documents that have a word; words of `counts` are positions in
-    `word_ids` (t,) int64, increasing. `source` is the counts, or a function that loads them. `state` identifies the
-    content, empty if nothing is cached for it.
-    """
-
-    ids: NDArray[np.int64]
-    source: PartCounts | Callable[[], PartCounts]
-    word_ids: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    """The vectors (v, d) of the words `word_ids`."""
+    terms: Terms
+    """The documents by all of their words, also documents without a word that has a vector."""
     state: str = ""
+    """Identifies the content; empty if nothing is cached for it."""
 
-    @property
-    def counts(self) -> PartCounts:
-        """Return the counts; DamagedFile if their files are damaged."""
-        return self.source if isinstance(self.source, PartCounts) else self.source()
+    @classmethod
+    def of(cls, terms: Terms, word_ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> Self:
+        """Return documents in memory; of the words of `terms`, those with `word_ids` (v,) have `vectors` (v, d)."""
+        return cls(*keep_words(terms.ids, terms.counts, terms.word_ids, word_ids), word_ids, vectors, terms)
 
 
 def keep_words(
@@ -112,19 +114,23 @@ def _assembled(parts: list["CountedPart"], position_of: NDArray[np.int32]) -> Po
     words = position_of[np.minimum(stored, len(position_of) - 1)]
     words[stored >= len(position_of)] = -1
     known = np.flatnonzero(words >= 0)
-    order = known[_order(documents[known], words[known], ranks[known])]
-    documents = documents[order]
-    starts = np.flatnonzero(np.concatenate([[True], documents[1:] != documents[:-1], [True]])) if len(order) else [0]
-    ids = documents[starts[:-1]]
-    starts = np.asarray(starts, np.int64)
-    return ids, _merge_equal(PartCounts(starts, words[order], ranks[order], counts[order].astype(np.int32)))
+    documents = documents[known]
+    first = np.diff(documents, prepend=-1) != 0
+    ids, rows = documents[first], np.cumsum(first) - 1
+    return ids, packed(rows, words[known], ranks[known], counts[known], len(ids))
 
 
-def _order(documents: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the order (n,) by documents, which are ordered already, then words, then ranks (-1 and above)."""
-    if not len(documents):
-        return np.empty(0, np.int64)
-    rows = np.cumsum(np.diff(documents, prepend=documents[0]) != 0, dtype=np.int64)
+def packed(
+    rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32], counts: NDArray[np.int32], n: int
+) -> PartCounts:
+    """Return counts (nnz,) as `n` rows, which may be empty; `rows` (nnz,) increase; the order within a row is free."""
+    order = _order(rows, words, ranks)
+    starts = np.searchsorted(rows, np.arange(n + 1)).astype(np.int64)
+    return _merge_equal(PartCounts(starts, words[order], ranks[order], counts[order].astype(np.int32)))
+
+
+def _order(rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the order (nnz,) by rows, which are ordered already, then words, then ranks (-1 and above)."""
     bits = [(int(array.max(initial=0)) + 1).bit_length() for array in (rows, words, ranks)]
     if sum(bits) > _KEY_BITS:
         return np.lexsort((ranks, words, rows))
@@ -136,7 +142,7 @@ def _merge_equal(counts: PartCounts) -> PartCounts:
     """Sum the counts of a word in several parts of the same rank."""
     first = np.ones(len(counts.words), bool)
     first[1:] = (counts.words[1:] != counts.words[:-1]) | (counts.ranks[1:] != counts.ranks[:-1])
-    first[counts.starts[:-1]] = True
+    first[counts.starts[:-1][np.diff(counts.starts) > 0]] = True
     if first.all():
         return counts
     heads = np.flatnonzero(first)

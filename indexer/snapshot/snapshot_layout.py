@@ -1,17 +1,29 @@
-"""The files of a snapshot.
+"""The files of a snapshot, and which snapshot is the newest valid one.
 
 A snapshot is a directory `snapshot-REVISION` with derived data of the collection at one revision: arrays of counts
 (of the words with a vector, and as `term_...` of all words), bags, word vectors, the first stage and its encoder, or
-the given vectors in its place.
-Every file has a checksum in `meta.json`, which contains its own. All of it can be rebuilt from the store.
+the given vectors in its place. Every file has a checksum in `meta.json`, which contains its own. A snapshot can be
+rebuilt from the store.
 """
+
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.checksums import read_checksummed_json
+
+if TYPE_CHECKING:
+    from moverank.indexer.settings import Settings
+    from moverank.indexer.store import Reader
 
 FORMAT = 4
 PREFIX, REMOVED, META = "snapshot-", "removed-snapshot-", "meta.json"
 FIRST_STAGE, ENCODER = "first_stage.faiss", "encoder.npz"
-STAGE_IDS, STAGE_VECTORS = "stage_ids", "stage_vectors"
-STAGE = {STAGE_IDS: "<i8", STAGE_VECTORS: "<f4"}
-"""The ids of the documents in the first stage, and their vectors; kept only if these were given."""
+VECTOR_IDS, DOCUMENT_VECTORS = "stage_ids", "stage_vectors"
+VECTOR_FILES = {VECTOR_IDS: "<i8", DOCUMENT_VECTORS: "<f4"}
+"""The ids of the documents in the first stage, and their vectors; kept only if the vectors were given."""
 
 SAMPLE = "sample"
 """A sample of the documents; see `content_sample`. Snapshots of earlier versions have none."""
@@ -27,3 +39,57 @@ VOCABULARY = {"word_ids": "<i8", "all_word_ids": "<i8", "vectors": "<f4"}
 OMITTED_IF_UNRANKED = ("ranks", "term_ranks", "bag_starts", "bag_words")
 """Arrays omitted if every part has rank 0 and no title counts: bags then have the rows and words of the counts."""
 SAME_AS = {"bag_starts": "starts", "bag_words": "words"}
+
+_Opened = TypeVar("_Opened")
+
+
+def ignored(_: DamagedFile) -> None:
+    """Do nothing about a damaged snapshot."""
+
+
+def derived_from(settings: "Settings", fingerprint: str) -> dict[str, Any]:
+    """Return the settings and the fingerprint of the word vectors that a snapshot depends on."""
+    return settings.derived_key() | {"embedding": fingerprint}
+
+
+def valid_for(reader: "Reader") -> Callable[[int, str], bool]:
+    """Return a test that a revision and its token belong to the state of `reader`, and later removals are recorded."""
+    forgotten = reader.forgotten()
+    return lambda revision, token: revision >= forgotten and reader.token(revision) == token
+
+
+def newest_of(
+    directory: Path,
+    wanted: dict[str, Any],
+    valid: Callable[[int, str], bool],
+    opened: Callable[[Path, dict[str, Any]], _Opened],
+    damaged: Callable[[DamagedFile], None] = ignored,
+    distrusted: AbstractSet[Path] = frozenset(),
+) -> _Opened | None:
+    """Open the newest snapshot in `directory` that was made for `wanted` (see `derived_from`); None if there is none.
+
+    `valid` returns whether a revision and its token belong to the state that is opened, `opened` opens a path with the
+    content of its `meta.json`. `damaged` is called for each damaged snapshot; the paths `distrusted` are skipped.
+    """
+    for path in sorted(directory.glob(f"{PREFIX}*"), key=_revision_of, reverse=True):
+        if path in distrusted:
+            continue
+        try:
+            meta = read_checksummed_json(path / META)
+            usable = meta["format"] == FORMAT and meta["made_for"] == wanted
+            if usable and valid(meta["revision"], meta["token"]):
+                return opened(path, meta)
+        except DamagedFile as damage:
+            damaged(damage)
+        except (KeyError, TypeError, ValueError):
+            damaged(DamagedFile(path / META, "is not what this version writes"))
+        except OSError as error:
+            if path.is_dir():  # else a writer has just removed it
+                damaged(DamagedFile(path / META, f"cannot be read: {error.strerror}"))
+    return None
+
+
+def _revision_of(path: Path) -> int:
+    """Return the number in a snapshot's name; -1 if there is none."""
+    number = path.name.removeprefix(PREFIX)
+    return int(number) if number.isdecimal() else -1

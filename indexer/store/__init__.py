@@ -1,6 +1,6 @@
 """A collection's SQL database, the source of truth: documents, parts, words, settings; many readers, one writer.
 
-The names are imported on first use (PEP 562), and SQLAlchemy with them: listing documents needs neither.
+The names are imported on first use (PEP 562): listing documents needs no SQLAlchemy.
 """
 
 from typing import TYPE_CHECKING
@@ -8,60 +8,39 @@ from typing import TYPE_CHECKING
 from moverank.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from moverank.indexer.store.auditor import AuditedBlock, Auditor
-    from moverank.indexer.store.bulk_rows import Row
-    from moverank.indexer.store.database_errors import repeated
-    from moverank.indexer.store.document_reader import CountedPart, StoredDocument, stored_document
-    from moverank.indexer.store.entry_reader import Entry
-    from moverank.indexer.store.place import exists, locked_for_writing, open_existing, open_store, restore_cache
-    from moverank.indexer.store.reader import DisplayFields, Reader, StoredSource, StoredState, StoredWord
-    from moverank.indexer.store.sqlite import sqlite_url
-    from moverank.indexer.store.stage_reader import CandidateWord
-    from moverank.indexer.store.stage_table import FieldTest, StageRow, StageTable
-    from moverank.indexer.store.store import Store
-    from moverank.indexer.store.writer import Writer
-
-__all__ = [
-    "AuditedBlock",
-    "Auditor",
-    "CandidateWord",
-    "CountedPart",
-    "DisplayFields",
-    "Entry",
-    "FieldTest",
-    "Reader",
-    "Row",
-    "StageRow",
-    "StageTable",
-    "Store",
-    "StoredDocument",
-    "StoredSource",
-    "StoredState",
-    "StoredWord",
-    "Writer",
-    "exists",
-    "locked_for_writing",
-    "open_existing",
-    "open_store",
-    "repeated",
-    "restore_cache",
-    "sqlite_url",
-    "stored_document",
-]
+    from moverank.indexer.store.auditor import AuditedBlock as AuditedBlock
+    from moverank.indexer.store.auditor import Auditor as Auditor
+    from moverank.indexer.store.engines import database_errors as database_errors
+    from moverank.indexer.store.engines import repeated as repeated
+    from moverank.indexer.store.engines import sqlite_url as sqlite_url
+    from moverank.indexer.store.place import direct_reader as direct_reader
+    from moverank.indexer.store.place import exists as exists
+    from moverank.indexer.store.place import locked_for_writing as locked_for_writing
+    from moverank.indexer.store.place import open_existing as open_existing
+    from moverank.indexer.store.place import open_store as open_store
+    from moverank.indexer.store.place import restore_cache as restore_cache
+    from moverank.indexer.store.reader import CountedPart as CountedPart
+    from moverank.indexer.store.reader import DisplayFields as DisplayFields
+    from moverank.indexer.store.reader import Entry as Entry
+    from moverank.indexer.store.reader import FieldTest as FieldTest
+    from moverank.indexer.store.reader import PartRow as PartRow
+    from moverank.indexer.store.reader import Reader as Reader
+    from moverank.indexer.store.reader import StoredDocument as StoredDocument
+    from moverank.indexer.store.reader import StoredSource as StoredSource
+    from moverank.indexer.store.reader import StoredState as StoredState
+    from moverank.indexer.store.reader import StoredWord as StoredWord
+    from moverank.indexer.store.store import Store as Store
+    from moverank.indexer.store.writer import Row as Row
+    from moverank.indexer.store.writer import Writer as Writer
 
 _HOMES = {
-    ".auditor": ("AuditedBlock", "Auditor"),
-    ".bulk_rows": ("Row",),
-    ".database_errors": ("repeated",),
-    ".document_reader": ("CountedPart", "StoredDocument", "stored_document"),
-    ".entry_reader": ("Entry",),
-    ".place": ("exists", "locked_for_writing", "open_existing", "open_store", "restore_cache"),
-    ".reader": ("DisplayFields", "Reader", "StoredSource", "StoredState", "StoredWord"),
-    ".sqlite": ("sqlite_url",),
-    ".stage_reader": ("CandidateWord",),
-    ".stage_table": ("FieldTest", "StageRow", "StageTable"),
-    ".store": ("Store",),
-    ".writer": ("Writer",),
+    ".auditor": "AuditedBlock Auditor",
+    ".engines": "database_errors repeated sqlite_url",
+    ".place": "direct_reader exists locked_for_writing open_existing open_store restore_cache",
+    ".reader": "CountedPart DisplayFields Entry FieldTest PartRow Reader StoredDocument StoredSource StoredState "
+    "StoredWord",
+    ".store": "Store",
+    ".writer": "Row Writer",
 }
 """The names, by the module that defines them."""
 

@@ -1,15 +1,21 @@
 """The database of a collection's directory: a SQLite file there, or the PostgreSQL schema that a file there names."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from json import JSONDecodeError
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import database_url, is_cluster, make_cache
+from moverank.indexer.files.location import accepted, database_url, is_cluster, make_cache, shown, trusted_url
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.store.sqlite import sqlite_url
-from moverank.indexer.store.store import Store
+from moverank.indexer.store.reader import Reader
+from moverank.indexer.store.rows import SCHEMA, DamagedDocument, FileRows, connect_file, is_writable
+
+if TYPE_CHECKING:
+    from moverank.indexer.store.store import Store
 
 
 def exists(directory: Path) -> bool:
@@ -19,32 +25,42 @@ def exists(directory: Path) -> bool:
             f"{directory} describes shards, which cannot be used together here: name one of them, -i PLACE; "
             f"`moverank shards info -i {directory}` lists their places"
         )
-    url = database_url(directory)
+    url = trusted_url(directory)
     if url is None:
         try:
             return (directory / DATABASE).is_file()
         except OSError as error:
             raise CollectionError(f"{directory} cannot be read: {error.strerror}") from error
-    with closing(Store(url, migrated=False)) as store:
-        return store.is_filled()
+    with closing(_open(url, migrated=False)) as store:
+        filled = store.is_filled()
+    accepted(directory)
+    return filled
 
 
-def open_store(directory: Path) -> Store:
+def open_store(directory: Path) -> "Store":
     """Open the database of a collection's directory; CollectionError if it cannot be used."""
-    return Store(database_url(directory) or sqlite_url(directory / DATABASE))
+    from moverank.indexer.store.engines import sqlite_url
+
+    store = _open(trusted_url(directory) or sqlite_url(directory / DATABASE))
+    accepted(directory)
+    return store
 
 
-def open_existing(directory: Path) -> Store | None:
-    """Open the database of a collection's directory; None if there is no collection, CollectionError as above.
+def open_existing(directory: Path) -> "Store | None":
+    """Open the database of a collection's directory; None without a collection, CollectionError as in `open_store`.
 
     A server is connected to only once.
     """
-    url = database_url(directory)
+    url = trusted_url(directory)
     if url is None:
         return open_store(directory) if exists(directory) else None
-    store = Store(url, migrated=False)
+    store = _open(url, migrated=False)
     try:
-        if store.migrate_filled():
+        filled = store.is_filled()
+        if filled:
+            store.migrate()
+        accepted(directory)
+        if filled:
             return store
     except BaseException:
         store.close()
@@ -53,9 +69,54 @@ def open_existing(directory: Path) -> Store | None:
     return None
 
 
+def _open(url: str, *, migrated: bool = True) -> "Store":
+    from moverank.indexer.store.store import Store  # it imports SQLAlchemy, which `direct_reader` avoids
+
+    return Store(url, migrated=migrated)
+
+
 @contextmanager
-def locked_for_writing(store: Store, directory: Path, wait: float = 0.0) -> Iterator[None]:
-    """Hold the writer's locks of a collection: that of its directory, and that of a shared database.
+def direct_reader(directory: Path) -> Iterator[Reader | None]:
+    """Open a consistent view of the database of a collection's directory without SQLAlchemy; None if it is impossible.
+
+    That is so for a database that is shared or read-only, has another schema, or cannot be opened, which `Store`
+    reports. Raises CollectionError as `database_errors` does.
+    """
+    connection = None if is_cluster(directory) or database_url(directory) else _connected(directory / DATABASE)
+    if connection is None:
+        yield None
+        return
+    try:
+        with closing(connection):
+            yield Reader(FileRows(connection))
+    except (sqlite3.Error, JSONDecodeError, DamagedDocument):
+        from moverank.indexer.store.engines import database_errors
+
+        with database_errors(shown(directory)):
+            raise
+
+
+def _connected(path: Path) -> sqlite3.Connection | None:
+    """Open a transaction in a file; None unless it is writable and has the current schema."""
+    if not is_writable(path):
+        return None
+    try:
+        connection = connect_file(path, "rw")
+    except sqlite3.Error:
+        return None
+    try:
+        connection.execute("BEGIN")
+        if connection.execute("SELECT version_num FROM alembic_version").fetchone() == (SCHEMA,):
+            return connection
+    except sqlite3.Error:
+        pass
+    connection.close()
+    return None
+
+
+@contextmanager
+def locked_for_writing(store: "Store", directory: Path, wait: float = 0.0) -> Iterator[None]:
+    """Hold the writer's locks of a collection: the lock of its directory, and the lock of a shared database.
 
     Waits at most `wait` seconds for each. Raises LockedError, which names the owner, and CollectionError.
     """
@@ -64,7 +125,7 @@ def locked_for_writing(store: Store, directory: Path, wait: float = 0.0) -> Iter
         yield
 
 
-def restore_cache(store: Store, directory: Path) -> None:
+def restore_cache(store: "Store", directory: Path) -> None:
     """Make the directory of a shared database again, if it was deleted since it was opened; CollectionError."""
     if store.shared and database_url(directory) is None:
         make_cache(directory, store.url)

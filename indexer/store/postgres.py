@@ -1,8 +1,8 @@
 """Databases in a schema of PostgreSQL, which several machines share (extra `postgres`).
 
-One process at a time writes: it holds an advisory lock, in a session of its own, whose name says who it is. Each of its
-transactions holds a second lock, and checks that the session still holds the first: if that session was lost, another
-process may have written meanwhile.
+One process at a time writes: it holds an advisory lock, in a session of its own, whose name identifies the process.
+Each of its transactions holds a second lock, and checks that the session still holds the first: if that session was
+lost, another process may have written meanwhile.
 """
 
 import logging
@@ -18,13 +18,21 @@ from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from moverank.indexer.errors import CollectionError, ConnectionLost
-from moverank.indexer.files.writer_lock import own_command, still_locked
-from moverank.indexer.store.database_errors import database_errors
+from moverank.indexer.files.writer_lock import still_locked
+from moverank.indexer.store.engines import database_errors
 
 _log = logging.getLogger("moverank")
 
 _POLL = 0.2  # seconds between two attempts to get the writer's lock
 _LONGEST_NAME = 63  # bytes of application_name
+_LIMITS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""Seconds (milliseconds for the last), after which a server whose machine or network is gone counts as lost."""
 
 _WRITER, _TRANSACTION = (
     f"hashtextextended('moverank {purpose} ' || current_schema(), 0)" for purpose in ("writer", "transaction")
@@ -34,7 +42,7 @@ _RELEASE = text(f"SELECT pg_advisory_unlock({_WRITER})")
 _WAIT_FOR_TRANSACTION = text(f"SELECT pg_advisory_xact_lock({_TRANSACTION}), pg_current_xact_id()::text AS number")
 _OUTCOME = text("SELECT pg_xact_status(CAST(CAST(:number AS text) AS xid8))")
 _HOLDER = text(
-    "SELECT a.pid, a.application_name, a.client_addr::text, a.backend_start FROM pg_locks l "  # noqa: S608 - likewise
+    "SELECT a.pid, a.application_name, a.client_addr::text, a.backend_start FROM pg_locks l "
     "JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 "
     "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
     f"AND (l.classid::bigint << 32) + l.objid::bigint = {_WRITER}"
@@ -45,15 +53,21 @@ def postgres_engine(url: str) -> Engine:
     """Return an engine for the schema that `url` names, `public` if none; CollectionError without the extra."""
     if find_spec("psycopg") is None:
         raise CollectionError("PostgreSQL needs the package psycopg: python -m pip install 'moverank[postgres]'")
-    for name in ("sqlalchemy.pool", "psycopg"):  # they would print lost connections, which are reported otherwise
+    for name in ("sqlalchemy.pool", "psycopg"):  # they would print lost connections, which are reported as errors
         logger = logging.getLogger(name)
         if not logger.handlers:
             logger.addHandler(logging.NullHandler())
     address, schema = _address(url)
     search_path = f'-csearch_path="{schema}"'  # without quotes, capitals would be small letters
     options = {"options": f"{address.query.get('options', '')} {search_path}", "application_name": _name()}
-    limits = {} if "connect_timeout" in address.query else {"connect_timeout": 10}
-    return create_engine(address, connect_args=options | limits, pool_pre_ping=True, use_native_hstore=False)
+    limits = {name: value for name, value in _LIMITS.items() if name not in address.query}
+    return create_engine(
+        address,
+        connect_args=options | limits,
+        pool_pre_ping=True,
+        use_native_hstore=False,
+        hide_parameters=True,  # messages are logged
+    )
 
 
 def create_schema(connection: Connection, url: str) -> None:
@@ -63,12 +77,12 @@ def create_schema(connection: Connection, url: str) -> None:
 
 
 def transaction_options(*, write: bool) -> dict[str, object]:
-    """Return the options of a connection: a reader's transaction sees one state, a writer's what was committed last."""
+    """Return the options of a connection: a reader's transaction sees one state, a writer's the last commits."""
     return {"isolation_level": "READ COMMITTED" if write else "REPEATABLE READ", "postgresql_readonly": not write}
 
 
 def has_committed(connection: Connection, number: str) -> bool:
-    """Return whether the server has committed a writer's transaction; waits until it has been ended."""
+    """Return whether the server has committed a writer's transaction; waits until the transaction has ended."""
     connection.execute(_WAIT_FOR_TRANSACTION)
     return bool(connection.scalar(_OUTCOME, {"number": number}) == "committed")
 
@@ -83,7 +97,7 @@ class SessionLock:
     @contextmanager
     def held(self, wait: float) -> Iterator[None]:
         """Hold the lock during the block; LockedError, which names the owner, if it is not free in `wait` seconds."""
-        if self._process is not None:  # by a caller
+        if self._process is not None:  # a caller holds it
             yield
             return
         with ExitStack() as opened:
@@ -131,14 +145,14 @@ def _address(url: str) -> tuple[URL, str]:
     made = make_url(url)
     named = made.query.get("schema", "public")
     schema = named if isinstance(named, str) else named[0]
-    host = made.host and unquote(made.host)  # the directory of a socket has slashes
+    host = made.host and unquote(made.host)  # the host may be a socket's directory, with slashes
     return made.difference_update_query(["schema"]).set(drivername="postgresql+psycopg", host=host), schema
 
 
 def _name() -> str:
-    """Return how the sessions of this process are called: process, host and command."""
-    name = f"process {os.getpid()} on {socket.gethostname()} ({own_command()}"
-    return name.encode("ascii", "replace")[: _LONGEST_NAME - 1].decode() + ")"
+    """Return the name of this process's sessions; all users of the server see it, so it has no arguments (queries)."""
+    name = f"moverank process {os.getpid()} on {socket.gethostname()}"
+    return name.encode("ascii", "replace")[:_LONGEST_NAME].decode()
 
 
 def _owner(session: Connection) -> str:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.store.schema_version import SCHEMA as SCHEMA
+from moverank.indexer.store.rows import SCHEMA as SCHEMA
 
 # By code points in each engine: prefixes of keys are found by comparing.
 _Text = String().with_variant(String(collation="C"), "postgresql")
@@ -59,7 +59,7 @@ SOURCES = Table(
     Column("prefix", _Text, nullable=False),
     UniqueConstraint("place").ddl_if(dialect="sqlite"),
 )
-"""What documents were read from; for the columns see `documents.NamedSource`."""
+"""The sources of documents; for the columns see `documents.NamedSource`."""
 
 DOCUMENTS = Table(
     "documents",
@@ -99,8 +99,8 @@ PARTS = Table(
 )
 """Parts of documents: `words` are ids of `words`, increasing, `counts` the number of occurrences of each; both int32.
 
-A title whose words count is a row of position -1 and rank -1. Where the first part begins with that title, the counts
-of the part are those of the rest.
+A title whose words count is a row of position -1 and rank -1. If the first part begins with that title, the counts of
+the part leave the title out.
 """
 
 WORDS = Table(
@@ -131,7 +131,7 @@ FIELDS = Table(
     Column("value", _Text, primary_key=True),
     Index(None, "name", "value"),
 )
-"""Filter fields of documents: the label, and each scalar of the metadata, as text; see `metadata.filter_value`."""
+"""Filter fields of documents: the label, and each scalar of the metadata, as text; see `documents.filter_value`."""
 
 REVISIONS = Table(
     "revisions",
@@ -158,7 +158,7 @@ FILES = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("content", LargeBinary, nullable=False),
 )
-"""Files of word vectors in blocks, by number, in a database that machines share; else they are in the directory."""
+"""Files of word vectors in numbered blocks, in a database that machines share; else the directory has the files."""
 
 # A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
 # be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.
@@ -167,7 +167,7 @@ _ON_POSTGRESQL = (
     (WORDS, "ALTER TABLE words ADD CONSTRAINT uq_words_word EXCLUDE USING hash (word WITH =)"),
     (DOCUMENTS, "CREATE INDEX ix_documents_source ON documents (source)"),
 )
-_ddl: Any = DDL  # without types
+_ddl: Any = DDL  # it has no types
 for _table, _statement in _ON_POSTGRESQL:
     event.listen(_table, "after_create", _ddl(_statement).execute_if(dialect="postgresql"))
 

@@ -1,6 +1,6 @@
 """An open database: connections, transactions and migrations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
@@ -9,7 +9,14 @@ from sqlalchemy import Connection, inspect
 from moverank.indexer.errors import CollectionError, ConnectionLost
 from moverank.indexer.files.location import without_passwords
 from moverank.indexer.store.auditor import Auditor
-from moverank.indexer.store.database_errors import database_errors, repeated
+from moverank.indexer.store.engines import (
+    ConnectionRows,
+    ReadOnlyFile,
+    copy_file,
+    database_errors,
+    repeated,
+    sqlite_engine,
+)
 from moverank.indexer.store.postgres import (
     SessionLock,
     create_schema,
@@ -17,10 +24,8 @@ from moverank.indexer.store.postgres import (
     postgres_engine,
     transaction_options,
 )
-from moverank.indexer.store.read_only import ReadOnlyFile
 from moverank.indexer.store.reader import Reader
 from moverank.indexer.store.schema import SETTINGS, enforce_keys, is_current, migrate, orphans
-from moverank.indexer.store.sqlite import copy_file, sqlite_engine
 from moverank.indexer.store.writer import Writer
 
 
@@ -28,7 +33,7 @@ class Store:
     """An open database. Raises CollectionError for one that cannot be opened or was written by a newer version.
 
     `url` names a SQLite file, or a schema of PostgreSQL; then the database is `shared` by machines. Messages name its
-    `place`. An older schema of tables is migrated, and an empty one filled, unless `migrated` is False.
+    `place`. An older schema of tables is migrated, and an empty database filled, unless `migrated` is False.
     """
 
     def __init__(self, url: str, *, migrated: bool = True) -> None:
@@ -47,10 +52,8 @@ class Store:
         """Migrate an older schema of tables, and fill an empty database."""
         with self._connect() as connection:
             ready = is_current(connection)
-        if not ready:
-            self._migrate()
-
-    def _migrate(self) -> None:
+        if ready:
+            return
         if self._read_only:
             raise CollectionError(
                 f"{self._read_only.path} was written by an earlier version and is read-only: open the collection "
@@ -67,17 +70,8 @@ class Store:
     def is_filled(self) -> bool:
         """Return whether the database holds a collection."""
         with self._connect() as connection:
-            return _is_filled(connection)
-
-    def migrate_filled(self) -> bool:
-        """Migrate the older schema of a collection; return False, and change nothing, if the database holds none."""
-        with self._connect() as connection:
-            if not _is_filled(connection):
-                return False
-            ready = is_current(connection)
-        if not ready:
-            self._migrate()
-        return True
+            tables = inspect(connection).has_table(SETTINGS.name)
+            return tables and bool(Reader(ConnectionRows(connection)).settings())
 
     @contextmanager
     def locked(self, wait: float = 0.0) -> Iterator[None]:
@@ -85,13 +79,14 @@ class Store:
         with self._lock.held(wait) if self._lock else nullcontext():
             yield
 
-    def reopen_if_changed(self) -> bool:
+    def reopen_if_changed(self, first: Callable[[], object] = lambda: None) -> bool:
         """Reopen a file that was opened as immutable and has changed since; return whether it has.
 
-        Data read from it before may then be invalid.
+        Data read from it before may then be invalid. `first` is called before, to close its readers.
         """
         if self._read_only is None or not self._read_only.changed():
             return False
+        first()
         self.close()
         self._open()
         return True
@@ -154,10 +149,10 @@ class Store:
     def reading(self) -> Iterator[Reader]:
         """Open a consistent view, in which later commits are not visible."""
         with self._connect() as connection:
-            yield Reader(connection)
+            yield Reader(ConnectionRows(connection))
 
     def revision(self) -> int:
-        """Return the number of the last change; an error would hide that it was committed, so it is read again."""
+        """Return the number of the last change; retry a lost connection, since an error would hide the commit."""
 
         def read() -> int:
             with self.reading() as reader:
@@ -169,26 +164,22 @@ class Store:
     def writing(self) -> Iterator[Writer]:
         """Open the writer's transaction: committed at the end of the block, rolled back by any exception."""
         with self._connect(write=True) as connection:
-            yield Writer(connection)
+            yield Writer(ConnectionRows(connection))
 
     @contextmanager
     def trying(self) -> Iterator[Writer]:
         """Open the writer's transaction, and undo everything at the end of the block."""
         with self._connect(write=True) as connection:
-            yield Writer(connection)
+            yield Writer(ConnectionRows(connection))
             connection.rollback()
 
     @contextmanager
     def auditing(self, *, write: bool = False) -> Iterator[Auditor]:
         """Open a view of every row for checks, and with `write` for repairs."""
         with self._connect(write=write) as connection:
-            yield Auditor(connection)
+            yield Auditor(ConnectionRows(connection))
 
     def copy_to(self, path: Path) -> None:
         """Copy one consistent state of the database, even while another process writes."""
         with self._connect() as connection:
             copy_file(connection, path)
-
-
-def _is_filled(connection: Connection) -> bool:
-    return inspect(connection).has_table(SETTINGS.name) and bool(Reader(connection).settings())

@@ -22,7 +22,7 @@ def store_folder(writer: Writer, folder: Path) -> None:
 def fetch_folder(reader: Reader, folder: Path) -> bool:
     """Write the files that are stored under the name of `folder` to it; return whether there are any.
 
-    Raises OSError, unless another process was faster.
+    Raises OSError, unless another process has written the folder meanwhile.
     """
     names = reader.file_names(folder.name)
     try:

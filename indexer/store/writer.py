@@ -1,171 +1,164 @@
-"""Write queries to the database."""
+"""The statements that change a collection, within one transaction."""
 
+import json
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, select, update
+from sqlalchemy import JSON
 
 from moverank.indexer.documents import NamedSource
-from moverank.indexer.store.bulk_rows import Row, execute_many, insert_rows, insert_values
-from moverank.indexer.store.queries import CHUNK
-from moverank.indexer.store.reader import Reader
-from moverank.indexer.store.schema import (
-    DOCUMENTS,
-    FIELDS,
-    FILES,
-    METADATA,
-    PARTS,
-    REMOVALS,
-    REVISIONS,
-    SETTINGS,
-    SOURCES,
-    VECTORS,
-    WORDS,
-)
-from moverank.indexer.store.stage_writer import StageWriter
-from moverank.indexer.store.state_reader import REMOVALS_FORGOTTEN
-from moverank.rerank.runtime.batches import batches
+from moverank.indexer.store.engines import ConnectionRows
+from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
+from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
+from moverank.rerank.runtime.parallel import batches
 
-_ROWS = 2000  # copied at a time
+_COPIED = 2000  # rows at a time
+
+_json = json.JSONEncoder().encode
+
+Row = Mapping[str, Any]
+"""A row to write, by column names; rows that are written together have the same columns."""
 
 
-class Writer(Reader, StageWriter):
-    """Reads and writes within one transaction."""
+class Writer(Reader):
+    """Reads and writes within the transaction of `rows`."""
+
+    rows: ConnectionRows
+
+    def __init__(self, rows: ConnectionRows) -> None:
+        super().__init__(rows)
 
     def set_settings(self, settings: Mapping[str, Any]) -> None:
         """Write settings, new or changed."""
-        self._connection.execute(delete(SETTINGS).where(SETTINGS.c.name.in_(list(settings))))
-        self._insert(SETTINGS, [{"name": name, "value": value} for name, value in settings.items()])
+        self.rows.execute_within("DELETE FROM settings WHERE name IN :values", list(settings))
+        self.rows.insert("settings", ("name", "value"), [(name, _json(value)) for name, value in settings.items()])
 
     def next_revision(self) -> int:
         """Start the next revision and return its number."""
         revision = self.revision() + 1
-        self._insert(REVISIONS, [{"number": revision, "token": token_hex(8)}])
+        self.rows.insert("revisions", ("number", "token"), [(revision, token_hex(8))])
         return revision
 
     def add_documents(self, rows: Sequence[Row]) -> list[int]:
         """Insert documents and return their new ids in the same order."""
-        before = self._scalar(select(func.max(DOCUMENTS.c.id)))
-        self._insert(DOCUMENTS, rows)
-        added = select(DOCUMENTS.c.id).where(DOCUMENTS.c.id > before).order_by(DOCUMENTS.c.id)
-        return list(self._connection.scalars(added))
+        before = self.last_document_id()
+        self._insert("documents", [{**row, "metadata": _json(row["metadata"])} for row in rows])
+        return self.rows.column("SELECT id FROM documents WHERE id > :before ORDER BY id", before=before)
 
     def update_documents(self, rows: Sequence[Row]) -> None:
-        """Overwrite documents by their `id`."""
-        self._update(DOCUMENTS, rows)
+        """Overwrite columns of documents, the metadata among them, by their `id`."""
+        self._update("documents", [{**row, "metadata": _json(row["metadata"])} for row in rows])
 
     def set_origins(self, rows: Sequence[Row]) -> None:
         """Write the `source` and `file` of documents by their `id`: their revision stays, since no text changed."""
-        self._update(DOCUMENTS, rows)
+        self._update("documents", rows)
 
     def set_keys(self, rows: Sequence[Row]) -> None:
         """Write the `key` of documents by their `id`."""
-        self._update(DOCUMENTS, rows)
+        self._update("documents", rows)
 
     def store_source(self, source: NamedSource) -> int:
         """Insert a source, or overwrite the one of the same place; return its id."""
-        chosen = select(SOURCES.c.id).where(SOURCES.c.place == source.place)
-        found = self._connection.scalar(chosen)
-        if found is None:
-            self._insert(SOURCES, [source._asdict()])
+        chosen = "SELECT id FROM sources WHERE place = :place"
+        found = self.rows.column(chosen, place=source.place)
+        if found:
+            self._update("sources", [{"id": found[0], **source._asdict()}])
         else:
-            self._update(SOURCES, [{"id": found, **source._asdict()}])
-        return self._scalar(chosen)
+            self._insert("sources", [source._asdict()])
+        return self.rows.number(chosen, place=source.place)
 
     def add_words(self, rows: Sequence[tuple[int, str, int, int]]) -> None:
         """Insert words as (id, word, number of documents that have it, row of its vector).
 
         Words are never removed and there is one writer, so the ids that follow `last_word_id` are free.
         """
-        insert_values(self._connection, WORDS, ("id", "word", "frequency", "row"), rows)
+        self.rows.insert("words", ("id", "word", "frequency", "row"), rows)
 
     def count_words(self, changes: Mapping[int, int]) -> None:
         """Add to the document frequencies of words, by id."""
-        added = update(WORDS).values(frequency=WORDS.c.frequency + bindparam("change"))
-        rows = [(change, id_) for id_, change in changes.items() if change]
-        execute_many(self._connection, added.where(WORDS.c.id == bindparam("of")), ("change", "of"), rows)
+        rows = [{"id": id_, "change": change} for id_, change in changes.items() if change]
+        self.rows.execute_each("UPDATE words SET frequency = frequency + :change WHERE id = :id", rows)
 
     def set_word_rows(self, rows: Mapping[int, int]) -> None:
         """Write the vector rows of words, by id."""
-        self._update(WORDS, [{"id": id_, "row": row} for id_, row in rows.items()])
+        self._update("words", [{"id": id_, "row": row} for id_, row in rows.items()])
 
     def mark_wordless(self, known_ids: Sequence[int], revision: int) -> int:
         """Mark every document but `known_ids` as wordless; return their number. All documents change at `revision`."""
-        self._connection.execute(update(DOCUMENTS).values(wordless=True, revision=revision))
-        self._update(DOCUMENTS, [{"id": id_, "wordless": False} for id_ in known_ids])
+        self.rows.execute("UPDATE documents SET wordless = :wordless, revision = :now", wordless=True, now=revision)
+        self._update("documents", [{"id": id_, "wordless": False} for id_ in known_ids])
         return self.wordless_count()
 
     def add_parts(self, rows: Sequence[Row]) -> None:
         """Insert parts."""
-        self._insert(PARTS, rows)
+        self._insert("parts", rows)
 
     def update_ranks(self, rows: Sequence[Row]) -> None:
         """Write the `rank` of parts by their `id`."""
-        self._update(PARTS, rows)
+        self._update("parts", rows)
 
     def drop_parts(self, document_ids: Sequence[int]) -> None:
         """Delete all parts of documents."""
-        self._delete(PARTS, PARTS.c.document_id, document_ids)
+        self.rows.execute_within("DELETE FROM parts WHERE document_id IN :values", document_ids)
 
     def replace_fields(self, document_ids: Sequence[int], rows: Sequence[Row]) -> None:
         """Replace all filter fields of documents."""
-        self._delete(FIELDS, FIELDS.c.document_id, document_ids)
-        self._insert(FIELDS, rows)
+        self.rows.execute_within("DELETE FROM fields WHERE document_id IN :values", document_ids)
+        self._insert("fields", rows)
 
     def replace_vectors(self, document_ids: Sequence[int], rows: Sequence[Row]) -> None:
         """Replace the vectors of documents."""
-        self._delete(VECTORS, VECTORS.c.document_id, document_ids)
-        self._insert(VECTORS, rows)
+        self.rows.execute_within("DELETE FROM vectors WHERE document_id IN :values", document_ids)
+        self._insert("vectors", rows)
 
     def remove_documents(self, ids: Sequence[int], revision: int) -> None:
         """Delete documents with all their rows, and record the removals at `revision`."""
-        self._delete(DOCUMENTS, DOCUMENTS.c.id, ids)
-        self._insert(REMOVALS, [{"document_id": id_, "revision": revision} for id_ in ids])
+        self.rows.execute_within("DELETE FROM documents WHERE id IN :values", ids)
+        self.rows.insert("removals", ("document_id", "revision"), [(id_, revision) for id_ in ids])
 
     def clear(self) -> None:
         """Delete all rows of a collection to which nothing was committed."""
         for table in reversed(METADATA.sorted_tables):
-            self._connection.execute(delete(table))
-        if self.shared:
-            self.drop_stages(but=None)
+            self.rows.execute(f"DELETE FROM {table.name}")
 
     def copy_rows(self, source: Reader) -> None:
         """Insert all rows of another collection but its files, with their ids, into empty tables."""
         for table in METADATA.sorted_tables:
             if table is not FILES:
-                for rows in batches(source.rows(table), _ROWS):
-                    self._insert(table, [dict(row._mapping) for row in rows])  # noqa: SLF001 - it has no other name
+                columns = {column.name: f'"{column.name}"' for column in table.columns}
+                columns |= {name: source.rows.json(name) for name in columns if isinstance(table.c[name].type, JSON)}
+                stored = source.rows.stream(f"SELECT {', '.join(columns.values())} FROM {table.name}")
+                for rows in batches(map(tuple, stored), _COPIED):
+                    self.rows.insert(table.name, list(columns), rows)
         if self.shared:
             for table in (SOURCES, DOCUMENTS, PARTS):
-                after = select(func.coalesce(func.max(table.c.id), 0) + 1).scalar_subquery()
-                sequence = func.pg_get_serial_sequence(table.name, "id")
-                self._connection.execute(select(func.setval(sequence, after, False)))
+                after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
+                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
 
     def drop_files(self, folder: str | None = None) -> None:
         """Delete the files of a folder; None: all files."""
-        statement = delete(FILES)
-        self._connection.execute(statement if folder is None else statement.where(FILES.c.folder == folder))
+        if folder is None:
+            self.rows.execute("DELETE FROM files")
+        else:
+            self.rows.execute("DELETE FROM files WHERE folder = :folder", folder=folder)
 
     def add_file_block(self, folder: str, name: str, number: int, content: bytes) -> None:
         """Insert a block of a file of `folder`; the numbers of its blocks count from 0."""
-        self._insert(FILES, [{"folder": folder, "name": name, "number": number, "content": content}])
+        self.rows.insert("files", ("folder", "name", "number", "content"), [(folder, name, number, content)])
 
     def forget_removals(self, until: int) -> None:
         """Delete the records of removals up to revision `until`, which no derived file needs any more."""
-        self._connection.execute(delete(REMOVALS).where(REMOVALS.c.revision <= until))
+        self.rows.execute("DELETE FROM removals WHERE revision <= :until", until=until)
         self.set_settings({REMOVALS_FORGOTTEN: until})
 
-    def _insert(self, into: Any, rows: Sequence[Row]) -> None:
-        insert_rows(self._connection, into, rows)
-
-    def _update(self, of: Any, rows: Sequence[Row]) -> None:
-        """Overwrite the columns that the rows name, all the same ones, by `id`."""
+    def _insert(self, table: str, rows: Sequence[Row]) -> None:
         if rows:
-            bound = [{"of" if name == "id" else f"new_{name}": row[name] for name in row} for row in rows]
-            values: dict[Any, Any] = {of.c[name]: bindparam(f"new_{name}") for name in rows[0] if name != "id"}
-            self._connection.execute(update(of).where(of.c.id == bindparam("of")).values(values), bound)
+            names = list(rows[0])
+            self.rows.insert(table, names, [tuple(row[name] for name in names) for row in rows])
 
-    def _delete(self, of: Any, column: Any, values: Sequence[int]) -> None:
-        for start in range(0, len(values), CHUNK):
-            self._connection.execute(delete(of).where(column.in_(values[start : start + CHUNK])))
+    def _update(self, table: str, rows: Sequence[Row]) -> None:
+        """Overwrite the columns that the rows name, the same in each row, by `id`."""
+        if rows:
+            values = ", ".join(f'"{name}" = :{name}' for name in rows[0] if name != "id")
+            self.rows.execute_each(f"UPDATE {table} SET {values} WHERE id = :id", rows)

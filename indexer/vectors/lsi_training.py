@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from moverank.indexer.errors import TooFewWords
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.vectors.gensim_pickle import chunks_of
-from moverank.indexer.vectors.layout import open_vectors
-from moverank.indexer.vectors.training_options import check_options
-from moverank.indexer.vectors.vector_rows import VectorTable, word_label
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
+from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
+from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
-from moverank.rerank.encoders.truncated_svd import truncated_svd
+from moverank.indexer.vectors.word2vec_training import check_training_options
+from moverank.rerank.encoders.lsi import truncated_svd
 from moverank.rerank.words.embedding import Embedding
 
 
@@ -39,11 +39,11 @@ def train_lsi(
     `documents` is called twice, and yields the word counts of each document; `directory` is created or replaced. There
     are at most `dim` dimensions, fewer if the rank of A is lower. Words that occur fewer than `min_count` times get no
     vector; the default keeps rare words searchable, though rare words of the same document get the same direction.
-    `seed` is that of the SVD's start vector; `normalize` scales vectors to unit length; `progress` is called after each
+    `seed` draws the SVD's start vector; `normalize` scales vectors to unit length; `progress` is called after each
     document is counted, and before and after the decomposition.
     """
     options: dict[str, int | float] = {"dim": dim, "min_count": min_count, "seed": seed}
-    check_options("lsi", options)
+    check_training_options("lsi", options)
     with vectors_directory(directory) as temporary:
         words, matrix = _matrix(documents, min_count, progress)
         progress("Training vectors", 0, None, "words")

@@ -1,4 +1,4 @@
-"""The manifest of a directory of word vectors: sizes, source, options, fingerprint, checksums."""
+"""The folder of a collection's word vectors, and its manifest: sizes, source, options, fingerprint, checksums."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import Any
 
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_data, check_names, read_checksummed_json
+from moverank.indexer.files.directory import VECTORS
 
 REPAIR_HINT = "`moverank check --repair` restores the word vectors"
 
@@ -14,6 +15,18 @@ VERSION = 2
 
 MANIFEST = "embedding.json"
 MATRICES = ("vectors.npy", "subwords.npy")
+
+
+FINGERPRINT = "fingerprint"
+"""Name of the setting that stores the fingerprint of the word vectors; absent until there are any."""
+
+FOLDER = "vectors_folder"
+"""Name of the setting that stores the folder of the word vectors; absent for `VECTORS`."""
+
+
+def vectors_folder(directory: Path, stored: Mapping[str, Any]) -> Path:
+    """Return the folder of the word vectors in a collection's `directory`; `stored` are its settings."""
+    return directory / Path(str(stored.get(FOLDER, VECTORS))).name
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

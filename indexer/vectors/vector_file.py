@@ -28,8 +28,8 @@ class VectorFile:
             state = os.fstat(self._file.fileno())
             self.zipped = is_gzip(self._file.read(2))
             self._file.seek(0)
-        except OSError as error:
-            raise VectorsError(f"{path} cannot be read: {error.strerror or error}") from error
+        except (OSError, ValueError) as error:  # ValueError: a null character in the name
+            raise VectorsError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
         self.size, self.modified = state.st_size, state.st_mtime_ns
         self._raw = _Hashed(self._file)
         self._read: Callable[[int], bytes | None] = Unzipped(self._raw.read).read if self.zipped else self._raw.read

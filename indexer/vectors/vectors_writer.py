@@ -1,5 +1,6 @@
-"""Checks rows of word vectors and writes them to the files of `indexer.vectors.layout`."""
+"""Checks rows of word vectors, and writes them to the files that `open_vectors` opens."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,16 +9,13 @@ from typing import Any
 import numpy as np
 
 from moverank.indexer.errors import IndexerError, VectorsError
-from moverank.indexer.files.atomic_write import atomic_directory, durable_file
-from moverank.indexer.files.checksums import checksummed_json, file_checksums
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.vectors.arrays import array_file
-from moverank.indexer.vectors.block_checksums import block_checksums
-from moverank.indexer.vectors.layout import checksums_name
+from moverank.indexer.files.arrays import array_file, write_array, write_checksums
+from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, VERSION
-from moverank.indexer.vectors.vector_rows import MAX_WORD, Chunk, VectorTable
-from moverank.rerank.words.embedding import Subwords, fingerprint, unusable_rows
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.indexer.vectors.open_vectors import block_checksums, checksums_name
+from moverank.rerank.words.embedding import Subwords, fingerprint, unit_rows, unusable_rows
 from moverank.rerank.words.vocabulary import Vocabulary
 
 # word2vec's own tool truncates long words, which leaves a few undecodable; a file in another encoding has more.
@@ -34,7 +32,7 @@ def vectors_directory(directory: Path) -> Iterator[Path]:
         with atomic_directory(directory) as temporary:
             yield temporary
     except OSError as error:
-        if isinstance(error, IndexerError):  # a ReadError of the documents that the vectors are trained on
+        if isinstance(error, IndexerError):  # a ReadError of the documents on which the vectors are trained
             raise
         raise VectorsError(f"{directory.absolute()} cannot be written: {error.strerror or error}") from error
 
@@ -52,13 +50,14 @@ def write_vectors(
     """
     words: list[bytes] = []
     undecodable: list[int] = []
+    digest = hashlib.sha256()
     with array_file(directory / "vectors.npy", "<f4", (table.dim,)) as file:
         for chunk in table.chunks:
             _check(source, table, chunk, len(words))
             utf8, bad = _as_utf8(chunk[0])
             undecodable += [len(words) + row for row in bad]
             words += utf8
-            file.write(unit_rows(chunk[1]) if normalize else chunk[1])
+            digest.update(file.write(unit_rows(chunk[1]) if normalize else chunk[1]))
             progress("Importing vectors", len(words), table.count, "words")
     if len(undecodable) > max(len(words) // _UNDECODABLE_IN, 1):
         raise VectorsError(
@@ -66,7 +65,7 @@ def write_vectors(
             "convert the file, or correct its header"
         )
     vocabulary = _write_words(directory, words, source, table)
-    digests = [file.digest, table.subwords_digest] if table.subwords else [file.digest]
+    digests = [digest.digest(), table.subwords_digest] if table.subwords else [digest.digest()]
     return {
         "format": table.format,
         "words": len(vocabulary),
@@ -83,11 +82,9 @@ def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
     """Write the matrices' block checksums, and embedding.json: `content` and the checksums of all other files."""
     for name in MATRICES:
         if (directory / name).exists():
-            with array_file(directory / checksums_name(name), "<u8") as file:
-                file.write(block_checksums(np.load(directory / name, "r", allow_pickle=False)))
-    manifest = checksummed_json({"version": VERSION, **content, "files": file_checksums(directory)})
-    with durable_file(directory / MANIFEST, "xb") as target:
-        target.write(manifest)
+            blocks = block_checksums(np.load(directory / name, "r", allow_pickle=False))
+            write_array(directory / checksums_name(name), "<u8", blocks)
+    write_checksums(directory / MANIFEST, {"version": VERSION, **content})
 
 
 def _check(source: str, table: VectorTable, chunk: Chunk, first: int) -> None:
@@ -108,7 +105,7 @@ def _check(source: str, table: VectorTable, chunk: Chunk, first: int) -> None:
 
 
 def _as_utf8(words: list[bytes]) -> tuple[list[bytes], list[int]]:
-    r"""Return the words as UTF-8, and the indices of those that were not: invalid bytes become escapes (`\xe9`)."""
+    r"""Return the words as UTF-8, and the indices of changed words: invalid bytes become escapes (`\xe9`)."""
     try:
         b" ".join(words).decode()
     except UnicodeDecodeError:
@@ -131,8 +128,7 @@ def _write_words(directory: Path, words: list[bytes], source: str, table: Vector
         ("ends.npy", "<i8", vocabulary.ends),
         ("order.npy", "<i4", vocabulary.order),
     ):
-        with array_file(directory / file, dtype) as target:
-            target.write(array)
+        write_array(directory / file, dtype, array)
     return vocabulary
 
 

@@ -1,18 +1,81 @@
-"""Word vectors trained on the corpus by word2vec."""
+"""Word vectors trained on the corpus by word2vec, and the options of training with their ranges."""
 
-from collections.abc import Callable, Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from moverank.indexer.errors import TooFewWords
-from moverank.indexer.progress import Progress, silent
-from moverank.indexer.vectors.gensim_pickle import chunks_of
-from moverank.indexer.vectors.layout import open_vectors
-from moverank.indexer.vectors.training_options import check_options
-from moverank.indexer.vectors.vector_rows import VectorTable, word_label
+from moverank.indexer.errors import TooFewWords, UsageError
+from moverank.indexer.options import Progress, silent
+from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
+from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
+from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
-from moverank.rerank.runtime.gensim_log import without_gensim_log
+from moverank.rerank.errors import OptionError
+from moverank.rerank.options import key_values
+from moverank.rerank.runtime.gensim_log import gensim_imports, without_gensim_log
 from moverank.rerank.words.embedding import Embedding
+
+TrainingMethod = Literal["skip-gram", "cbow", "lsi"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    kind: type[int] | type[float]
+    low: float
+    high: float = math.inf
+
+    def __str__(self) -> str:
+        kind = "a whole number" if self.kind is int else "a number"
+        return f"{kind} of {self.low} or more" + (f", at most {self.high:.10g}" if self.high < math.inf else "")
+
+
+_LSI = {"dim": _Number(int, 1, 10_000), "min_count": _Number(int, 1), "seed": _Number(int, 0, 2**32 - 1)}
+_WORD2VEC = {
+    **_LSI,
+    "window": _Number(int, 1, 10_000),
+    "negative": _Number(int, 1, 1_000),
+    "subsample": _Number(float, 0, 1),
+    "epochs": _Number(int, 1),
+}
+_OPTIONS = {"skip-gram": _WORD2VEC, "cbow": _WORD2VEC, "lsi": _LSI}
+
+
+def training_options(method: str, pairs: Sequence[str]) -> dict[str, int | float]:
+    """Parse options typed as `KEY=VALUE` for `train_vectors` or `train_lsi`. Raises UsageError."""
+    known = _known_options(method)
+    options: dict[str, int | float] = {}
+    for pair in pairs:
+        try:
+            [(key, text)] = key_values([pair]).items()
+            number = known[key]
+        except (OptionError, KeyError):
+            raise UsageError(
+                f"{pair!r} is no option of {method} training: write KEY=VALUE with {', '.join(known)}"
+            ) from None
+        try:
+            options[key] = number.kind(text)
+        except ValueError:
+            raise UsageError(f"{pair!r}: {key} must be {number}") from None
+    check_training_options(method, options)
+    return options
+
+
+def check_training_options(method: str, options: Mapping[str, int | float]) -> None:
+    """Raise UsageError for an unknown method or a value out of its range."""
+    known = _known_options(method)
+    for key, value in options.items():
+        number = known[key]
+        if not number.low <= value <= number.high:
+            raise UsageError(f"{key}={value}: {key} must be {number}")
+
+
+def _known_options(method: str) -> Mapping[str, _Number]:
+    if method not in _OPTIONS:
+        raise UsageError(f"there is no training by {method!r}: choose one of {', '.join(_OPTIONS)}")
+    return _OPTIONS[method]
+
 
 # gensim silently drops the words of a sentence beyond this number.
 _LONGEST_SENTENCE = 10_000
@@ -48,7 +111,7 @@ def train_vectors(
     """
     options: dict[str, int | float] = {"dim": dim, "window": window, "negative": negative, "subsample": subsample}
     options |= {"min_count": min_count, "seed": seed}
-    check_options(method, options if epochs is None else {**options, "epochs": epochs})
+    check_training_options(method, options if epochs is None else {**options, "epochs": epochs})
     with vectors_directory(directory) as temporary, without_gensim_log:
         vectors, epochs = _train(_Sentences(sentences), method, options, epochs, progress)
         chunks = chunks_of(vectors.index_to_key, vectors.vectors)
@@ -63,7 +126,8 @@ def _train(
     sentences: "_Sentences", method: str, options: dict[str, int | float], epochs: int | None, progress: Progress
 ) -> tuple[Any, int]:
     """Return gensim's vectors and the number of epochs."""
-    from gensim.models import Word2Vec
+    with gensim_imports(f"{method} training", 'train by "lsi", or name a file of word vectors'):
+        from gensim.models import Word2Vec
 
     model = Word2Vec(
         vector_size=options["dim"], window=options["window"], negative=options["negative"], sample=options["subsample"],

@@ -143,7 +143,7 @@ def _write_digest(
 
 
 def _rest(text: str, title: str) -> str | None:
-    """Return what follows the title at the beginning of the text, white space folded; None if it begins otherwise."""
+    """Return the text after the title at its beginning, white space folded; None if it begins otherwise."""
     text, title = " ".join(text.split()), " ".join(title.split())
     ends = not text[len(title) : len(title) + 1].isalnum()
     return text[len(title) :] if ends and text[: len(title)].casefold() == title.casefold() else None

@@ -1,4 +1,4 @@
-"""Sources: every document knows which file, folder or stream it was read from; of older documents it is unknown."""
+"""Sources: the file, folder or stream from which each document was read; unknown for older documents."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
 """Vectors that are given with documents.
 
 A database of schema 0003 cannot hold them: going back drops them, and writes the digests of these documents without
-them. Except for the names of tables, what is needed is copied here, as of this schema.
+them. Except for the names of tables, the functions needed are copied here, as of this schema.
 """
 
 import json
@@ -47,7 +47,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the table; a first stage over given vectors becomes that over centroids."""
+    """Drop the table; centroids replace given vectors in the first stage."""
     connection = op.get_bind()
     settings = dict(map(tuple, connection.execute(sa.select(_SETTINGS.c.name, _SETTINGS.c.value))))
     if str(settings.get("first_stage", "")).partition("+")[0] == "given":

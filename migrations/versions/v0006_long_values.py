@@ -1,6 +1,6 @@
-"""Long values: what PostgreSQL finds by a B-tree is short, and long words and paths are found by hash indexes.
+"""Long values: PostgreSQL finds short values by B-trees, and long words and paths by hash indexes.
 
-Filter fields have long values shortened, with a digest. What is needed is copied here, as of this schema.
+Long values of filter fields are shortened, with a digest. The functions needed are copied here, as of this schema.
 """
 
 import json
@@ -52,7 +52,7 @@ def downgrade() -> None:
 
 
 def _long_fields() -> list[Any]:
-    """Return the fields that may have more bytes than `_LONGEST`: those of so many characters of four bytes."""
+    """Return the fields with more than `_LONGEST` bytes; a character has at most four bytes."""
     long = sa.select(_FIELDS).where(sa.func.length(_FIELDS.c.value) > _LONGEST // 4)
     return [row for row in op.get_bind().execute(long).all() if len(row.value.encode()) > _LONGEST]
 

@@ -1,6 +1,6 @@
-"""The documents of an adapter: their bags, and those that have none."""
+"""The documents of an adapter as bags over the vocabulary of their known words; a document without one has no bag."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,10 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.parallel import map_ahead
 
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float64]]
+Queries = Sequence[QueryBag | None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class DocumentBags:
 
     @classmethod
     def of(cls, bags: Sequence[Bag | None], vectors: NDArray[np.float32]) -> "DocumentBags":
-        """Pack the bags of all documents, None for those that have none."""
+        """Pack the bags of all documents; None stands for a document without a bag."""
         rows = np.array([row for row, bag in enumerate(bags) if bag is not None], np.int64)
         packed = Bags.of([bag for bag in bags if bag is not None])
         return cls(len(bags), rows, packed, vectors, vector_norms(vectors))
@@ -57,10 +58,44 @@ class DocumentBags:
             queries[row] = QueryBag(bag, self.vectors[bag.words])
         return queries
 
-    def nearest_of_each(self, queries: Sequence[QueryBag | None], k: int) -> Iterator[Neighbours]:
-        """Yield `nearest` of each query; many queries are computed on all cores, a single one, too."""
+    def nearest_of_each(self, queries: Queries, k: int) -> Iterator[Neighbours]:
+        """Yield `nearest` of each query, computed on all cores."""
         if len(queries) == 1:
             yield self.nearest(queries[0], k)
             return
         for _, found in map_ahead(lambda query: self.nearest(query, k), queries, lambda query: query is not None):
             yield found
+
+
+Counts = Mapping[str, int]
+Known = Callable[[Sequence[str]], tuple[list[str], NDArray[np.float32]]]
+"""Returns the words of a list that have a vector, in order, and their vectors (n, d)."""
+
+
+class TextBags:
+    """The bags of counted texts, over the words for which `known` returns a vector."""
+
+    def __init__(self, counted: Sequence[Counts], known: Known) -> None:
+        names, vectors = known(list(dict.fromkeys(word for counts in counted for word in counts)))
+        self._ids = {name: i for i, name in enumerate(names)}
+        self.documents = DocumentBags.of([_bag(counts, self._ids) for counts in counted], vectors)
+
+    def query(self, counts: Counts, known: Known) -> QueryBag | None:
+        """Return the bag of a counted text, which may have words that no document has; None without a known word."""
+        names, vectors = known([word for word in counts if word not in self._ids])
+        v = len(self._ids)
+        ids = {word: self._ids[word] for word in counts if word in self._ids}
+        bag = _bag(counts, ids | {name: v + i for i, name in enumerate(names)})
+        if bag is None:
+            return None
+        shared = bag.words < v
+        own = np.empty((len(bag), self.documents.vectors.shape[1]), np.float32)
+        own[shared] = self.documents.vectors[bag.words[shared]]
+        own[~shared] = vectors[bag.words[~shared] - v]
+        return QueryBag(bag, own)
+
+
+def _bag(counts: Counts, ids: Mapping[str, int]) -> Bag | None:
+    """Return the bag of the words that have an id; None if no word has one."""
+    known = [(ids[word], count) for word, count in counts.items() if word in ids]
+    return Bag.of(*zip(*known, strict=True)) if known else None

@@ -8,16 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from gensim import similarities
 from numpy.typing import NDArray
 
-from moverank.rerank.adapters.document_bags import Neighbours
-from moverank.rerank.adapters.text_bags import TextBags
+from moverank.rerank.runtime.gensim_log import gensim_imports
+
+with gensim_imports("the adapter for gensim", "rank texts with `Reranker`"):
+    from gensim import similarities
+
+from moverank.rerank.adapters.document_bags import Neighbours, Queries, TextBags
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError
 
 Similarities = NDArray[np.float64]
-Queries = Sequence[QueryBag | None]
 Best = list[tuple[int, float]]
 
 
@@ -25,10 +27,10 @@ class WmdSimilarity(similarities.WmdSimilarity):
     """Similarities 1 / (1 + d) of documents by the exact Word Mover's Distance d over vectors of unit length.
 
     `corpus` is a sequence of documents, each a list of words, `kv_model` gensim's word vectors; both are read once,
-    here. `index[query]` are the similarities (n,) of a list of words, or (q, n) of a list of q such lists, and with
-    `num_best` the best (document, similarity), best first: then almost all documents are excluded by lower bounds.
-    `chunksize` has no effect. Documents and queries without a known word have the similarity 0, as in gensim. Raises
-    BagError for a text that is not split into words.
+    here. `index[query]` returns the similarities (n,) of a list of words, or (q, n) of a list of q such lists. With
+    `num_best` it returns the best pairs (document, similarity), best first, and lower bounds exclude almost all
+    documents. `chunksize` has no effect. Documents and queries without a known word have the similarity 0, as in
+    gensim. Raises BagError for a text that is not split into words.
     """
 
     def __init__(
@@ -40,8 +42,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
     def get_similarities(self, query: Any) -> Similarities:
         """Return the similarities (n,) of all documents to a list of words, or (q, n) to a list of q such lists.
 
-        An array of ints stands for documents of the corpus. The row of a single query is returned without the others'
-        dimension, also where it is given in a list.
+        An array of ints stands for documents of the corpus. A list of a single query also returns an array (n,).
         """
         rows = np.array(list(self._rows(self._split(query))))
         return rows[0] if len(rows) == 1 else rows
@@ -66,7 +67,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
             yield row
 
     def _best(self, queries: Queries, count: int) -> Iterator[Best]:
-        """Yield the best documents of each query, at most `count`, without those of similarity 0."""
+        """Yield the best documents of each query, at most `count`, with a similarity above 0."""
         if count < 1:
             yield from ([] for _ in queries)
             return
@@ -90,7 +91,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
         return self._texts.query(_count(words), self._known)
 
     def _known(self, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """Return those of `words` that the model knows, and their vectors (n, d), scaled as gensim's distance does."""
+        """Return the `words` that the model knows, and their vectors (n, d), scaled as in gensim's distance."""
         names = [word for word in words if word in self.wv]
         vectors = np.empty((len(names), self.wv.vector_size), np.float32)
         with np.errstate(invalid="ignore"):

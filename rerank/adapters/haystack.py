@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict
@@ -19,12 +19,13 @@ from moverank.rerank.errors import OptionError
 class MoverankRanker:
     """Ranks documents by their contents, exactly, as a search would.
 
-    `path` is that of word vectors or of a collection, which `warm_up`, or else the first run, loads. `top_k`: the
-    number of documents returned, all of them if it is None. `keep_rest`: also return the others, after the first
-    `top_k`. `rank`: specification of the ranking, by default that of the collection.
+    `path` names a file of word vectors or a collection, which `warm_up` or the first run loads. `top_k`: the number of
+    documents returned; None: all. `keep_rest`: also return the others, after the first `top_k`. `rank`: specification
+    of the ranking, by default the collection's.
 
     Copies of the documents are returned with new scores; their meta data have `moverank_status` unless the score is
-    exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has none, the order is the old one).
+    exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents keep
+    their order).
     """
 
     def __init__(self, path: str, top_k: int | None = 10, rank: str | None = None, *, keep_rest: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from copy import copy
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     import pyarrow as pa
@@ -15,7 +15,7 @@ from moverank.rerank.adapters.ranker import GivenRanker, HeldRanker, check_count
 from moverank.rerank.errors import OptionError
 
 _RELEVANCE = "_relevance_score"
-_ENGINE = ("_distance", "_score")  # what LanceDB adds to the rows of a vector query and of a full-text query
+_ENGINE = ("_distance", "_score")  # the columns that LanceDB adds to results of a vector query and of a full-text query
 
 
 class MoverankReranker(Reranker):
@@ -53,7 +53,7 @@ class MoverankReranker(Reranker):
         """Return the rows of both queries, each once, best first."""
         tables = [table for table in (vector_results, fts_results) if len(table)] or [vector_results]
         merged = self.merge_results(*tables) if len(tables) == 2 else tables[0]
-        if len(tables) == 2:  # of a row in both tables, `merge_results` keeps the first alone
+        if len(tables) == 2:  # of a row in both tables, `merge_results` keeps only the first table's values
             for name, table in zip(_ENGINE, tables, strict=True):
                 merged = _filled(merged, name, table)
         return self._reranked(query, merged)
@@ -63,7 +63,7 @@ class MoverankReranker(Reranker):
     ) -> pa.Table:
         """Return the rows of several vector queries, best first; with `deduplicate`, each once."""
         everything = copy(self)
-        everything.top_n = None  # else repeated rows would count
+        everything.top_n = None  # cut afterwards: `top_n` counts no repeated rows
         return Reranker.rerank_multivector(everything, vector_results, query, deduplicate).slice(0, self.top_n)
 
     def _reranked(self, query: str | None, results: pa.Table) -> pa.Table:

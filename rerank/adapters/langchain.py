@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
@@ -14,7 +14,7 @@ except ImportError as error:
     raise missing("LangChain", "langchain") from error
 
 from moverank.rerank.adapters.ranker import HeldRanker, flag
-from moverank.rerank.adapters.stored import StoredDocuments
+from moverank.rerank.adapters.stored import HeldCollection
 
 _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
 
@@ -27,7 +27,8 @@ class MoverankCompressor(BaseDocumentCompressor):
     specification of the ranking, by default the ranker's.
 
     Copies of the documents are returned. Their metadata have `relevance_score`, and `moverank_status` unless the score
-    is exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has none, the order is the old one).
+    is exact: "pruned" (a bound), "wordless" (no known word), "unranked" (the query has no known word: the documents
+    keep their order).
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -74,12 +75,12 @@ class MoverankRetriever(BaseRetriever):
     k: int = Field(default=10, ge=1)
     rank: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    _stored: StoredDocuments = PrivateAttr()
+    _stored: HeldCollection = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the collection."""
         super().model_post_init(context)
-        self._stored = StoredDocuments(self.collection).open()
+        self._stored = HeldCollection(self.collection).open()
 
     def _get_relevant_documents(
         self,

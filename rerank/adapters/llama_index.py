@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
@@ -17,8 +17,8 @@ from moverank.rerank.adapters.ranker import HeldRanker
 class MoverankPostprocessor(BaseNodePostprocessor):
     """Reranks the nodes that a retriever returned, by their texts, exactly, as a search would.
 
-    The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node of which a
-    ranking cannot know the distance, as it has no known word, is last; if the query has none, the order is the old one.
+    The nodes themselves are returned, unchanged, with new scores; `top_n` of them, or all by default. A node without a
+    known word has no distance and comes last; if the query has no known word, the nodes keep their order.
     """
 
     ranker: Any = Field(description="A moverank.Reranker, or the path of word vectors or of a collection.")

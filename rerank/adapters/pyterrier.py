@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     import pandas as pd
@@ -15,19 +15,19 @@ except ImportError as error:
     raise missing("PyTerrier", "pyterrier") from error
 
 from moverank.rerank.adapters.ranker import STATUS, GivenRanker, HeldRanker, Placed, check_count
-from moverank.rerank.adapters.stored import GivenCollection, StoredDocuments
+from moverank.rerank.adapters.stored import GivenCollection, HeldCollection
 from moverank.rerank.errors import OptionError
 from moverank.rerank.falling_scores import strictly_falling
 
 
 class _Cut(pt.Transformer):
-    """A transformer that returns `num_results` rows a query, and does less work the fewer they are."""
+    """A transformer that returns `num_results` rows a query: fewer rows take less work."""
 
     num_results: int | None
     schematic: ClassVar[dict[str, object]] = {"help_url": None}  # else drawing a pipeline downloads PyTerrier's index
 
     def fuse_rank_cutoff(self, k: int) -> Self | None:
-        """Return the transformer that does the work of this one followed by `% k`; itself if it cuts off earlier."""
+        """Return a transformer equal to this one followed by `% k`; this one if it already returns at most k rows."""
         if self.num_results is not None and self.num_results <= k:
             return self
         if k < 1:
@@ -44,13 +44,13 @@ class _Cut(pt.Transformer):
 class MoverankReranker(_Cut):
     """Reranks results: `bm25 >> MoverankReranker(ranker) % 10`.
 
-    Either `ranker` ranks the texts of the column `text`, a `moverank.Reranker` or the path of word vectors or of a
-    collection; or `collection`, an open `moverank.Collection` or the path of one, ranks its own documents by `docno`,
-    and no text is needed. `num_results`: the number of rows returned for a query, all of them by default. `rank`:
-    specification of the ranking, by default that of the ranker or collection.
+    Either `ranker`, a `moverank.Reranker` or the path of word vectors or of a collection, ranks the texts of the column
+    `text`; or `collection`, an open `moverank.Collection` or the path of one, ranks its own documents by `docno`,
+    without texts. `num_results`: the number of rows returned for a query, all of them by default. `rank`: specification
+    of the ranking, by default that of the ranker or collection.
 
-    The column `moverank_status` is "exact", "wordless" (a text without known words) or "unranked" (a query without,
-    whose rows keep their order).
+    The column `moverank_status` is "exact", "wordless" (a text without known words) or "unranked" (a query without
+    known words, whose rows keep their order).
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class MoverankReranker(_Cut):
         if (ranker is None) == (collection is None):
             raise OptionError("give either a ranker, for texts, or a collection, for its own documents")
         self.rank, self.text, self.num_results = rank, text, check_count("num_results", num_results)
-        self._ranked: HeldRanker | StoredDocuments
+        self._ranked: HeldRanker | HeldCollection
         if ranker is not None:
             self._ranked, self._column = HeldRanker(ranker).load(rank), text
         elif collection is not None:
-            self._ranked, self._column = StoredDocuments(collection).open(), "docno"
+            self._ranked, self._column = HeldCollection(collection).open(), "docno"
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of each query, best first; needs qid, query, docno and, without a collection, the texts."""
@@ -123,7 +123,7 @@ class MoverankRetriever(_Cut):
                 "num_results must be a whole number of 1 or more: a retriever returns no whole collection"
             )
         self.num_results = check_count("num_results", num_results)
-        self._stored = StoredDocuments(collection).open()
+        self._stored = HeldCollection(collection).open()
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the documents found for each query, best first; needs qid and query."""

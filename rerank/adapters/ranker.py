@@ -1,21 +1,66 @@
-"""What every adapter does with a ranker: load it, rank texts, and note how each got its place."""
+"""The ranker behind every adapter: it is loaded once, ranks texts, and reports how each got its place.
+
+Texts, or rows of numbers with a word vector for each column, are what scikit-learn calls X. An adapter whose host is
+not installed raises an error that names the pip line.
+"""
 
 import math
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from functools import lru_cache
+from threading import Lock
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from moverank.rerank.adapters.loaded_once import LoadedOnce
-from moverank.rerank.errors import OptionError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from moverank.rerank.adapters.document_bags import Known
+from moverank.rerank.bags.bag import Bag
+from moverank.rerank.errors import BagError, EmbeddingError, MissingExtra, OptionError
 from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.words.embedding import Embedding, unusable_rows
+from moverank.rerank.words.tokenizer import StopWords, Tokenizer
+from moverank.rerank.words.tokenizer import stop_words as stop_list
+
+_Loaded = TypeVar("_Loaded")
+
+
+class LoadedOnce(Generic[_Loaded]):
+    """The object `given`, or, if it is a path, the object that `load` makes of it, once for all threads.
+
+    Pickled by its path, and loaded again by the process that unpickles it.
+    """
+
+    def __init__(self, given: _Loaded | str | os.PathLike[str], load: Callable[[str], _Loaded]) -> None:
+        self._given, self._load = given, load
+        self._loaded: _Loaded | None = None
+        self._lock = Lock()
+
+    def get(self) -> _Loaded:
+        """Return the object; raises what `load` raises."""
+        given = self._given
+        if not isinstance(given, str | os.PathLike):
+            return given
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self._load(os.fspath(given))
+            return self._loaded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_given": self._given, "_load": self._load}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["_given"], state["_load"])  # type: ignore[misc]  # the lock and the loaded object are new
+
 
 Status = Literal["exact", "pruned", "wordless", "unranked"]
 """How a candidate got its place: by its exact distance, by a lower bound of it (only beyond the first k), last because
-it has no known word, or as it came because the query has none."""
+it has no known word, or in the given order because the query has no known word."""
 
 STATUS = "moverank_status"
-"""The name under which a host's metadata say that a candidate was not placed by its exact distance."""
+"""The field of a host's metadata that holds the status of a candidate without an exact distance."""
 
 EngineScores = Sequence[float | None]
 """The scores that a host gave to the candidates, larger being better; None: no score."""
@@ -23,7 +68,7 @@ EngineScores = Sequence[float | None]
 
 @runtime_checkable
 class Ranker(Protocol):
-    """What an adapter needs of `moverank.Reranker`."""
+    """The part of `moverank.Reranker` that adapters use."""
 
     def rank_many(
         self,
@@ -54,9 +99,9 @@ class Placed:
 
 
 class HeldRanker:
-    """A ranker, loaded on first use if its path is given; OptionError for what is neither.
+    """A ranker, loaded on first use if its path is given; OptionError for an object of any other type.
 
-    `rank` is the specification of a ranking; None stands for that of the ranker.
+    `rank` is the specification of a ranking; None: the ranker's own.
     """
 
     def __init__(self, given: GivenRanker) -> None:
@@ -128,12 +173,97 @@ def _index(hit: Hit) -> int:
 
 
 def flag(place: Placed) -> dict[str, str]:
-    """Return the metadata of a candidate which was not placed by its exact distance: none for all others."""
+    """Return the status of a candidate as metadata; none if its exact distance placed it."""
     return {} if place.status == "exact" else {STATUS: place.status}
 
 
 def check_count(name: str, value: int | None) -> int | None:
-    """Return a number of documents, None for all; raise OptionError for any other value."""
+    """Return a number of documents, or None for all; raise OptionError for any other value."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
     raise OptionError(f"{name} must be a whole number of 1 or more, or None for all, not {value!r}")
+
+
+def missing(host: str, extra: str) -> MissingExtra:
+    """Return the error to raise: the package of `host` is not installed, and `extra` of this package installs it."""
+    return MissingExtra(
+        f"the adapter for {host} needs a package that is not installed: python -m pip install 'moverank[{extra}]'"
+    )
+
+
+MOST_COLUMNS = 10_000
+"""The most columns without given vectors: as many dimensions each, they take 400 MB."""
+
+
+def are_texts(samples: Any) -> bool:
+    """Return whether the first of one-dimensional samples is a string."""
+    return getattr(samples, "ndim", 1) == 1 and hasattr(samples, "__len__") and isinstance(next(iter(samples), 0), str)
+
+
+def word_lookup(embedding: object) -> Known:
+    """Return the function that looks up words in an `Embedding`, given itself or as `Reranker.load` takes it.
+
+    Raises EmbeddingError for anything else, and what `Reranker.load` raises.
+    """
+    if isinstance(embedding, str | os.PathLike):
+        embedding = _loaded(os.fspath(embedding))
+    if not isinstance(embedding, Embedding):
+        kind = type(embedding).__name__
+        raise EmbeddingError(f"embedding must be a moverank.Embedding or the path of word vectors, not a {kind}")
+    return embedding.known
+
+
+@lru_cache(maxsize=1)  # a search over parameters fits many times
+def _loaded(path: str) -> Embedding:
+    from moverank import Reranker  # adapters are clients of the public face, which is loaded on first use
+
+    return Reranker.load(path).embedding
+
+
+def count_texts(texts: Iterable[Any], stop_words: StopWords) -> list[Counter[str]]:
+    """Return the word counts of texts, without `stop_words`: "english", "none", or a list of words.
+
+    Raises OptionError for other stop words, BagError if `texts` is a single string or has an element that is no string.
+    """
+    if isinstance(texts, str):
+        raise BagError("X must be a list of texts, not a single string: put it into a list")
+    tokenizer = Tokenizer(stop_list(stop_words))
+    counted = []
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise BagError(
+                f"with an embedding, X must be a list of texts: sample {row} is of type {type(text).__name__}"
+            )
+        counted.append(tokenizer.count(text))
+    if not counted:
+        raise BagError("X has 0 texts: at least one is needed")
+    return counted
+
+
+def row_bags(rows: Any) -> list[Bag | None]:
+    """Return the bag of each of `rows`, a CSR matrix (n, v) of numbers >= 0; None for a row of zeros."""
+    bags: list[Bag | None] = []
+    for start, stop in zip(rows.indptr[:-1].tolist(), rows.indptr[1:].tolist(), strict=True):
+        words, weights = rows.indices[start:stop], rows.data[start:stop]
+        bags.append(Bag.of(words, weights) if np.any(weights > 0) else None)
+    return bags
+
+
+def column_vectors(vectors: ArrayLike | None, columns: int) -> NDArray[np.float32]:
+    """Return the word vectors (v, d) float32 of `columns` columns, unit vectors of v dimensions if `vectors` is None.
+
+    Raises EmbeddingError for vectors of another number of columns, of numbers that are not finite, and for None with
+    more than `MOST_COLUMNS`.
+    """
+    if vectors is None:
+        if columns > MOST_COLUMNS:
+            raise EmbeddingError(f"X has {columns:,} columns, more than {MOST_COLUMNS:,}: give their word vectors")
+        return np.eye(columns, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        matrix = np.ascontiguousarray(vectors, np.float32)
+    if matrix.ndim != 2 or len(matrix) != columns or not matrix.size:
+        raise EmbeddingError(f"vectors must be a row for each column of X, ({columns}, d), not {matrix.shape}")
+    bad = unusable_rows(matrix)
+    if len(bad):
+        raise EmbeddingError(f"row {bad[0]} of vectors has a number that is not finite, or beyond 1e15")
+    return matrix

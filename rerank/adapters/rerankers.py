@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from moverank.rerank.adapters.missing import missing
+from moverank.rerank.adapters.ranker import missing
 
 try:
     from rerankers.documents import Document

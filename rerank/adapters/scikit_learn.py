@@ -5,7 +5,6 @@ takes precomputed distances: `KNeighborsClassifier(metric="precomputed")`, DBSCA
 """
 
 import os
-from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -13,16 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, csr_matrix
 
-from moverank.rerank.adapters.document_bags import DocumentBags
-from moverank.rerank.adapters.missing import missing
-from moverank.rerank.adapters.samples import are_texts, column_vectors, counted_texts, known_words, row_bags
-from moverank.rerank.adapters.text_bags import TextBags
+from moverank.rerank.adapters.document_bags import DocumentBags, Queries, TextBags
+from moverank.rerank.adapters.ranker import are_texts, column_vectors, count_texts, missing, row_bags, word_lookup
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError, NoKnownWords
 from moverank.rerank.evaluation.knn import deciding_votes
 from moverank.rerank.runtime.threads import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.stop_words import ENGLISH, StopWords
+from moverank.rerank.words.tokenizer import ENGLISH, StopWords
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -38,13 +35,10 @@ except ImportError as error:
     raise missing("scikit-learn", "sklearn") from error
 
 GivenEmbedding = Embedding | str | os.PathLike[str]
-Queries = Sequence[QueryBag | None]
-Neighbours = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-# The module is longer than 150 lines, because both estimators share a class, and document what X is.
 class _WMDNeighbors(BaseEstimator):
-    """The documents of an estimator, and the nearest of them."""
+    """The documents of an estimator, and the search for the nearest ones."""
 
     def __init__(
         self,
@@ -61,7 +55,7 @@ class _WMDNeighbors(BaseEstimator):
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Neighbours | NDArray[np.int64]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]] | NDArray[np.int64]:
         """Return the distances (q, k) of the k nearest documents of each of `X`, nearest first, and their rows (q, k).
 
         Without `X`, the queries are the documents, none of which is its own neighbour. `n_neighbors` is k, by default
@@ -73,7 +67,7 @@ class _WMDNeighbors(BaseEstimator):
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_matrix:
         """Return the neighbours that `kneighbors` finds as a sparse matrix (q, n); a row is in the order of distances.
 
-        Its values are 1, or with the `mode` "distance" the distances, those of 0 included.
+        Its values are 1, or with the `mode` "distance" the distances, also distances of 0.
         """
         _check_mode(mode)
         distances, rows = self.kneighbors(X, n_neighbors)
@@ -89,15 +83,15 @@ class _WMDNeighbors(BaseEstimator):
             bags = row_bags(self._numbers(X, reset=True))
             self._documents = DocumentBags.of(bags, column_vectors(self.vectors, self.n_features_in_))
         else:
-            self._known = known_words(self.embedding)
-            self._text_bags = TextBags(counted_texts(X, self.stop_words), self._known)
+            self._known = word_lookup(self.embedding)
+            self._text_bags = TextBags(count_texts(X, self.stop_words), self._known)
             self._documents = self._text_bags.documents
             if not len(self._documents.rows):
                 raise NoKnownWords("no word of X has a vector in the embedding")
         self.n_samples_fit_ = self._documents.n
 
     def _neighbours(self, X: Any, k: int | None) -> tuple[Queries, NDArray[np.float64], NDArray[np.int64]]:
-        """Return the queries, and what `kneighbors` does, with infinite distances."""
+        """Return the queries, and the distances, perhaps infinite, and rows of `kneighbors`."""
         check_is_fitted(self)
         count = self.n_neighbors if k is None else k
         _check_positive(count)
@@ -118,7 +112,7 @@ class _WMDNeighbors(BaseEstimator):
         return queries, distances, rows
 
     def _finite(self, distances: NDArray[np.float64], queries: Queries) -> NDArray[np.float64]:
-        """Replace infinite distances by what no distance of a document to the same query exceeds."""
+        """Replace infinite distances by a bound that no distance of a document to the same query exceeds."""
         if not np.isinf(distances).any():
             return distances
         # Words are at most as far apart as the sum of their distances from the origin.
@@ -128,12 +122,12 @@ class _WMDNeighbors(BaseEstimator):
 
     def _queries(self, X: Any) -> Queries:
         if self._text_bags and self._known:
-            return [self._text_bags.query(counts, self._known) for counts in counted_texts(X, self.stop_words)]
+            return [self._text_bags.query(counts, self._known) for counts in count_texts(X, self.stop_words)]
         bags, vectors = row_bags(self._numbers(X, reset=False)), self._documents.vectors
         return [None if bag is None else QueryBag(bag, vectors[bag.words]) for bag in bags]
 
     def _numbers(self, X: Any, *, reset: bool) -> csr_array:
-        """Return numbers >= 0 as sparse rows; `reset` says that they are those to fit."""
+        """Return numbers >= 0 as sparse rows; `reset`: they are the samples of `fit`."""
         if are_texts(X):
             raise BagError("X are texts: give their word vectors, embedding=moverank.Embedding.of(words, vectors)")
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
@@ -194,10 +188,10 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
 class WMDClassifier(ClassifierMixin, _WMDNeighbors):
     """Classifies texts by their `n_neighbors` nearest neighbours, as in Kusner et al. 2015.
 
-    A class with at least half of the votes wins; while there is none, the two farthest neighbours are dropped. Of two
-    with half of the votes each that of the nearest neighbour wins. A document without a word has the most frequent
-    class, unless other documents without a word are among its neighbours. X and the other parameters are those of
-    `WMDTransformer`.
+    A class with at least half of the votes wins; while there is none, the two farthest neighbours are dropped. Between
+    two classes with half of the votes each, the class of the nearest neighbour wins. A document without a word has the
+    most frequent class, unless other documents without a word are among its neighbours. X and the other parameters are
+    those of `WMDTransformer`.
     """
 
     def fit(self, X: Any, y: Any) -> "WMDClassifier":

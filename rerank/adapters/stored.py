@@ -1,19 +1,18 @@
-"""What adapters do with a collection: one call at a time, whichever thread it comes from."""
+"""The collection behind an adapter: one call at a time, from any thread."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
-from moverank.rerank.adapters.loaded_once import LoadedOnce
-from moverank.rerank.adapters.ranker import EngineScores, Placed, finite, placed
+from moverank.rerank.adapters.ranker import EngineScores, LoadedOnce, Placed, finite, placed
 from moverank.rerank.errors import NoKnownWords, OptionError
 from moverank.rerank.ranking import Hit, Ranking
 
 
 @runtime_checkable
 class Searchable(Protocol):
-    """What an adapter needs of `moverank.Collection`."""
+    """The part of `moverank.Collection` that adapters use."""
 
     def search(self, query: Any, options: Any = None, **fields: Any) -> Ranking:
         """Return the nearest documents; raise NoKnownWords."""
@@ -43,10 +42,10 @@ GivenCollection = Searchable | str | os.PathLike[str]
 """An open collection, or the directory of one."""
 
 
-class StoredDocuments:
+class HeldCollection:
     """The documents of a collection, one call at a time; `given` is open, or a directory opened on first use.
 
-    Raises OptionError for what is neither.
+    Raises OptionError for an object of any other type.
     """
 
     def __init__(self, given: GivenCollection) -> None:
@@ -56,7 +55,7 @@ class StoredDocuments:
         self._collection = LoadedOnce[Searchable](given, _open)
         self._lock = Lock()
 
-    def open(self) -> "StoredDocuments":
+    def open(self) -> "HeldCollection":
         """Open the collection now; raises what `Collection.open` raises."""
         self._collection.get()
         return self

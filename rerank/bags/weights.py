@@ -1,16 +1,21 @@
-"""Word counts of titles and ranked parts, and the weights computed from them."""
+"""Word counts of titles and ranked parts, document frequencies of words, and the weights computed from both.
 
+Weights by idf are computed only where a search needs them: most documents are pruned by a mean of their words.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags, row_entries
-from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries
 from moverank.rerank.errors import BagError
 from moverank.rerank.runtime.threads import parallel_for
 
-_MANY = 1 << 22  # entries from which compiled code is faster, which must be loaded first
+_MANY = 1 << 22  # entries from which compiled code pays for loading it
+_PORTION = 1 << 23  # entries between two checks of the time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +43,7 @@ class PartCounts:
         return np.add.reduceat(counts, self.starts[:-1], dtype=np.float64)
 
     def titled(self, title_weight: float) -> NDArray[np.float64]:
-        """Return the counts (nnz,), those of title words multiplied by `title_weight`."""
+        """Return the counts (nnz,), with the counts of title words multiplied by `title_weight`."""
         counts = self.counts.astype(np.float64)
         return counts if title_weight == 1 else np.where(self.ranks == TITLE, title_weight * counts, counts)
 
@@ -56,6 +61,34 @@ def inverse_document_frequency(frequencies: NDArray[np.int64], documents: int) -
     """
     idf: NDArray[np.float64] = np.log((1.0 + documents) / (1.0 + frequencies)) + 1.0
     return idf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frequencies:
+    """Document frequencies: each of the words `ids` (v,), increasing, occurs in `numbers` (v,) of all `documents`."""
+
+    ids: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    documents: int
+
+    @classmethod
+    def summed(cls, parts: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], documents: int) -> Self:
+        """Return the sums of several parts, each with word ids (v,), increasing, and their numbers (v,)."""
+        ids, numbers = np.empty(0, np.int64), np.empty(0, np.int64)
+        for own_ids, own in parts:
+            both = np.union1d(ids, own_ids)
+            total = np.zeros(len(both), np.int64)
+            total[np.searchsorted(both, ids)] = numbers
+            total[np.searchsorted(both, own_ids)] += own
+            ids, numbers = both, total
+        return cls(ids, numbers, documents)
+
+    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the idf (n,) of words by id; a word in no document gets the largest."""
+        rows, present = lookup(word_ids, self.ids)
+        numbers = np.zeros(len(word_ids), np.int64)
+        numbers[present] = self.numbers[rows[present]]
+        return inverse_document_frequency(numbers, self.documents)
 
 
 def weigh(
@@ -105,10 +138,11 @@ def _products(bags: Bags, idf: NDArray[np.float64]) -> NDArray[np.float64]:
     if len(bags.words) < _MANY:
         products: NDArray[np.float64] = bags.weights * idf[bags.words]
         return products
-    from moverank.rerank.kernels.bag_weights import multiply
+    from moverank.rerank.kernels.sums import multiply
 
     out = np.empty(len(bags.words))
-    parallel_for(lambda first, last: multiply(first, last, bags.words, bags.weights, idf, out), len(out))
+    inputs = bags.words, bags.weights, idf
+    parallel_for(lambda first, last: multiply(first, last, *inputs, out), len(out), most=_PORTION)
     return out
 
 
@@ -127,9 +161,10 @@ def _scaled(weights: NDArray[np.float64], starts: NDArray[np.int64]) -> NDArray[
     if len(weights) < _MANY:
         weights /= np.repeat(sums, np.diff(starts))
         return weights
-    from moverank.rerank.kernels.bag_weights import divide
+    from moverank.rerank.kernels.sums import divide
 
-    parallel_for(lambda first, last: divide(first, last, starts, sums, weights), len(sums))
+    most = max(1, _PORTION * len(sums) // len(weights))
+    parallel_for(lambda first, last: divide(first, last, starts, sums, weights), len(sums), most=most)
     return weights
 
 
@@ -159,3 +194,47 @@ def _drop_weightless(bags: Bags) -> Bags:
         return bags
     kept = np.flatnonzero(bags.weights > 0)
     return Bags(np.searchsorted(kept, bags.starts).astype(np.int64), bags.words[kept], bags.weights[kept])
+
+
+ENTRIES = 1 << 22
+"""From this many entries, weights of all bags take long to compute and keep."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdfBags:
+    """Bags that are weighted by idf only when they are taken; the result equals that of `with_idf`."""
+
+    without: Bags
+    """(n,) The bags without idf."""
+    idf: NDArray[np.float64]
+    """(v,) The idf of their words."""
+    sums: NDArray[np.float64]
+    """(n,) The sum of each bag's weights times idf."""
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Return where each bag begins (n + 1,)."""
+        return self.without.starts
+
+    @property
+    def words(self) -> NDArray[np.int32]:
+        """Return the words (nnz,) of all bags."""
+        return self.without.words
+
+    def __len__(self) -> int:
+        return len(self.without)
+
+    def __getitem__(self, index: int) -> Bag:
+        return self.take(np.array([index], np.int64))[0]
+
+    def take(self, rows: NDArray[np.int64]) -> Bags:
+        """Return only the bags `rows` (m,), in that order, weighted."""
+        return with_idf(self.without.take(rows), self.idf)
+
+    def only(self, rows: NDArray[np.int64]) -> "IdfBags":
+        """Return only the bags `rows` (m,), in that order, not yet weighted."""
+        return IdfBags(self.without.take(rows), self.idf, self.sums[rows])
+
+    def weighted(self) -> Bags:
+        """Return all bags, weighted."""
+        return with_idf(self.without, self.idf)

@@ -1,17 +1,34 @@
 """Best-first search: compute exact distances in the order of their lower bounds until the k nearest are proven."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from heapq import heappush, heapreplace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.errors import OutOfTime
+from moverank.rerank.runtime.deadline import NO_ANSWER, check, over
+
 Rows = NDArray[np.int64]
 
+_LATE_WORK = 2**20
 
-def never_stop() -> bool:
-    """Return False: the default `stop`, with which a search is never ended early."""
-    return False
+
+class LateProblems:
+    """Limits the work on transport problems after the time is used up: none is allowed unless results may be `partial`.
+
+    The limit is the work of about a million cells of a cost matrix, some tenths of a second, so that there are hits.
+    """
+
+    def __init__(self, *, partial: bool) -> None:
+        self._partial, self._work = partial, 0
+
+    def check(self, work: int) -> None:
+        """Raise OutOfTime if the time is used up and a problem of this much `work`, in cells, exceeds the limit."""
+        if over():
+            self._work += work
+            if not self._partial or self._work > _LATE_WORK:
+                check()
 
 
 def best_first(
@@ -20,27 +37,56 @@ def best_first(
     distance: Callable[[int], float],
     k: int,
     within: float,
-    stop: Callable[[], bool] = never_stop,
+    *,
+    partial: bool = False,
+    solved: Container[int] = (),
 ) -> tuple[tuple[Rows, NDArray[np.float64]], int]:
     """Return the rows (k,) with the smallest distances, those distances (k,), and how many distances were computed.
 
     `rows` (n,) are visited in the order of their lower bounds `lower` (n,); `distance` returns the exact distance of a
     row. The search ends when the next bound is above `within` or not below the `k`-th smallest distance so far: no
-    remaining row can be nearer (Kusner et al. 2015, section 4). Equal distances keep the order of their rows. `stop` is
-    polled after `k` distances; once it returns True, the search ends.
+    remaining row can be nearer (Kusner et al. 2015, section 4). Equal distances keep the order of their rows.
+
+    `partial`: when the time is used up and `k` rows are found, or if `distance` raises OutOfTime, the search ends with
+    the best rows so far; rows that were `solved` before still count. Raises OutOfTime if there are no such rows, or if
+    the search must not be partial.
     """
     farthest_first: list[tuple[float, int]] = []  # a heap of (-distance, -row)
-    computed = 0
+    computed, late = 0, False
     for index in np.argsort(lower, kind="stable").tolist():
         full = len(farthest_first) == k
-        if lower[index] > within or (full and (lower[index] >= -farthest_first[0][0] or stop())):
+        if lower[index] > within or (full and lower[index] >= -farthest_first[0][0]):
             break
         row = int(rows[index])
-        entry = (-distance(row), -row)
+        if late and row not in solved:
+            continue
+        try:
+            if row not in solved and (full or not partial):
+                check()
+            entry = (-distance(row), -row)
+        except OutOfTime:
+            if not partial:
+                raise
+            late = True
+            continue
         computed += 1
         if not full:
             heappush(farthest_first, entry)
         elif entry > farthest_first[0]:
             heapreplace(farthest_first, entry)
+    if late and not farthest_first:
+        raise OutOfTime(NO_ANSWER)
     best = sorted((-negative, -row) for negative, row in farthest_first)
     return (np.array([row for _, row in best], np.int64), np.array([exact for exact, _ in best])), computed
+
+
+def unsolved_bounds(
+    lower: NDArray[np.float64], solved: NDArray[np.bool_], distances: NDArray[np.float64], k: int, within: float
+) -> NDArray[np.float64]:
+    """Return the smallest lower bounds, at most `k`, of unsolved rows that may be hits; none if the hits are proven.
+
+    `lower` (n,) are the bounds of all rows, `solved` (n,) marks the solved ones, and `distances` are the distances
+    found, at most `k`, increasing.
+    """
+    may_be = lower < distances[-1] if len(distances) == k else lower <= within
+    return np.sort(lower[~solved & may_be])[:k]

@@ -10,8 +10,10 @@ documents of up to n = 100,000 words, with c the largest cost:
 - Quantised dual: its costs are assembled in float32 with two more roundings: `QUANTISED_MARGIN`, a factor.
 - Sinkhorn: no potential exceeds c, so sums are off by at most 2 n 2^-53 c; the masses of both sides, equal up to
   n 2^-53, add as much again: the lower bound is multiplied by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times c is
-  subtracted; the upper bound is divided by the one and raised by the other.
+  subtracted; the upper bound is divided by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times c is added.
 - WCD: see `wcd_from_squares`.
+
+`every_bound` returns all bounds of a query by name, for `why_not` and for `rerank.evaluation.tightness`.
 """
 
 from dataclasses import dataclass
@@ -21,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.idf_bags import IdfBags
+from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.distance.cell_limit import reserved_cells
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_error, squared_slack, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
-from moverank.rerank.distance.query_bag import QueryBag
+from moverank.rerank.distance.query_bag import QueryBag, restricted
+from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.runtime.threads import parallel_for
 
 _Array = NDArray[Any]
@@ -38,7 +42,12 @@ DUAL_MARGIN = 1 - 2.0**-22
 QUANTISED_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
-_WEIGHTED = 1 << 16  # bags that are weighted by idf at a time
+_WEIGHTED = 1 << 16  # bags that are weighted by idf together
+
+# The work of a kernel between two checks of the time: some hundredths of a second.
+_ENTRIES = 1 << 23  # entries of bags, or numbers of vectors, that the kernel reads
+_CELLS = 1 << 25  # cells of cost matrices that the kernel reads
+_SCALED_CELLS = 1 << 20  # cells that Sinkhorn's scaling reads in dozens of steps
 
 _Stages = tuple[NDArray[np.float64], NDArray[np.int64]]  # regularisations of Sinkhorn's scaling, and steps with each
 
@@ -47,7 +56,7 @@ def _stages(*stages: tuple[float, int]) -> _Stages:
     return np.array([stage[0] for stage in stages]), np.array([stage[1] for stage in stages])
 
 
-# Two steps prune nine of ten documents that are pruned at all.
+# Of the documents that a stage prunes, 90 % fall in its first two iterations.
 _STAGES = _stages((0.03, 2), (0.03, 10), (0.01, 12))
 _FINE_STAGES = _stages((0.03, 12), (0.01, 24), (0.003, 48))
 
@@ -105,7 +114,8 @@ def nearest_costs(cost: NDArray[np.float32]) -> NDArray[np.float32]:
     from moverank.rerank.kernels.costs import row_minima
 
     nearest = np.empty(len(cost), np.float32)
-    parallel_for(lambda first, last: row_minima(first, last, cost, nearest), len(cost))
+    most = max(1, _CELLS // max(1, cost.shape[1]))
+    parallel_for(lambda first, last: row_minima(first, last, cost, nearest), len(cost), most=most)
     return nearest
 
 
@@ -115,11 +125,12 @@ def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
 
 
 def products_with_one(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the inner products (n,) of `vectors` (n, d) and `one` (d,), each the same whatever the others are."""
+    """Return the inner products (n,) of `vectors` (n, d) and `one` (d,); each depends on its own vector alone."""
     from moverank.rerank.kernels import products
 
     out, packed = np.empty(len(vectors)), np.ascontiguousarray(vectors)
-    parallel_for(lambda first, last: products.products_with_one(first, last, packed, one, out), len(vectors))
+    most = max(1, _ENTRIES // max(1, len(one)))
+    parallel_for(lambda first, last: products.products_with_one(first, last, packed, one, out), len(vectors), most=most)
     return out
 
 
@@ -130,26 +141,33 @@ def idf_bags(bags: Bags, idf: NDArray[np.float64]) -> IdfBags:
 
 def bag_means(bags: Bags | IdfBags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
-    from moverank.rerank.kernels.relaxed_sides import document_sides
+    from moverank.rerank.kernels.costs import document_sides
 
     if isinstance(bags, IdfBags):
         return bag_means(bags.without, bags.idf * values) / bags.sums
     means = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
-    parallel_for(lambda first, last: document_sides(first, last, *packed, values, means), len(bags))
+    most = bags.portion(_ENTRIES)
+    parallel_for(lambda first, last: document_sides(first, last, *packed, values, means), len(bags), most=most)
     return means
 
 
 def centroid_lengths(bags: Bags | IdfBags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the lengths (n,) of the centroids of `bags` over word `vectors` (v, d), summed in float64."""
-    from moverank.rerank.kernels import centroid_lengths as kernel
+    from moverank.rerank.kernels.sums import weighted_sums
 
     if isinstance(bags, IdfBags):
         rows = np.arange(len(bags))
         blocks = (rows[start : start + _WEIGHTED] for start in range(0, len(rows), _WEIGHTED))
         return np.concatenate([np.empty(0), *(centroid_lengths(bags.take(block), vectors) for block in blocks)])
-    lengths, packed = np.empty(len(bags)), (bags.starts, bags.words, bags.weights, np.ascontiguousarray(vectors))
-    parallel_for(lambda first, last: kernel.centroid_lengths(first, last, *packed, lengths), len(bags))
+    lengths, packed = np.empty(len(bags)), (bags.words, bags.weights, np.ascontiguousarray(vectors))
+
+    def fill(first: int, last: int) -> None:
+        sums = np.empty((last - first, vectors.shape[1]))
+        weighted_sums(0, last - first, bags.starts[first : last + 1], *packed, sums)
+        lengths[first:last] = np.linalg.norm(sums, axis=1)
+
+    parallel_for(fill, len(bags), most=bags.portion(_ENTRIES // max(1, vectors.shape[1])))
     return lengths
 
 
@@ -165,11 +183,12 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
 
     `cost` (v, h) is the cost floor of the vocabulary of `bags`.
     """
-    from moverank.rerank.kernels.relaxed_sides import query_sides
+    from moverank.rerank.kernels.costs import query_sides
 
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, rows)
-    parallel_for(lambda first, last: query_sides(first, last, *packed, cost, query.weights, bound), len(rows))
+    inputs, most = (cost, query.weights), bags.portion(_CELLS // len(query), rows)
+    parallel_for(lambda first, last: query_sides(first, last, *packed, *inputs, bound), len(rows), most=most)
     bound *= SUM_MARGIN
     return bound
 
@@ -189,8 +208,11 @@ def quantised_dual(
     packed = (bags.starts, bags.words, bags.weights, rows)
     costs = (cost.base, cost.above, cost.step, cost.base_column, cost.query_index)
     thresholds = _for_each(threshold, len(rows))
+    most = bags.portion(_CELLS // len(query), rows)
     parallel_for(
-        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, thresholds, bound), len(rows)
+        lambda first, last: quantised_duals(first, last, *packed, *costs, query.weights, thresholds, bound),
+        len(rows),
+        most=most,
     )
     bound *= QUANTISED_MARGIN
     return bound
@@ -207,7 +229,8 @@ def one_pass_dual(problem: Problem, rows: NDArray[np.int64], threshold: Threshol
     from moverank.rerank.kernels.duals import one_pass_duals
 
     bound, arrays, thresholds = np.empty(len(rows)), problem.arrays(rows), _for_each(threshold, len(rows))
-    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, thresholds, bound), len(rows))
+    most = problem.bags.portion(_CELLS // len(problem.query), rows)
+    parallel_for(lambda first, last: one_pass_duals(first, last, *arrays, thresholds, bound), len(rows), most=most)
     bound *= DUAL_MARGIN
     return bound
 
@@ -219,13 +242,20 @@ def sinkhorn(
 
     Potentials made feasible by c-transforms give the lower bound, a plan made feasible by rounding the upper bound
     (Altschuler et al. 2017): both hold without convergence. Where the lower bound exceeds `threshold`, steps that
-    remain are skipped, and the upper bound is infinite. `fine` bounds take several times as long.
+    remain are skipped, and the upper bound is infinite. `fine` bounds take several times as long. Raises TooLarge if
+    a document and the query have more words than `limit_cells` allows.
     """
     from moverank.rerank.kernels.sinkhorn import sinkhorn_bounds
 
     lower, upper, arrays = np.empty(len(rows)), np.empty(len(rows)), problem.arrays(rows)
     choices = (*(_FINE_STAGES if fine else _STAGES), _for_each(threshold, len(rows)), problem.slack)
-    parallel_for(lambda first, last: sinkhorn_bounds(first, last, *arrays, *choices, lower, upper), len(rows), small=4)
+    lengths, h = problem.bags.starts[rows + 1] - problem.bags.starts[rows], len(problem.query)
+
+    def work(first: int, last: int) -> None:
+        with reserved_cells(int(lengths[first:last].max(initial=0)), h):
+            sinkhorn_bounds(first, last, *arrays, *choices, lower, upper)
+
+    parallel_for(work, len(rows), small=4, most=problem.bags.portion(_SCALED_CELLS // h, rows))
     margin = ABSOLUTE_MARGIN * problem.largest
     return lower * SUM_MARGIN - margin, upper / SUM_MARGIN + margin
 
@@ -252,3 +282,26 @@ def wcd_from_squares(
     margin = 2.0 * np.finfo(np.float32).eps * (norms + query_norm)
     lower: NDArray[np.float64] = np.maximum(roots * SUM_MARGIN - margin, 0)
     return lower
+
+
+def every_bound(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> dict[str, NDArray[np.float64]]:
+    """Return each bound (n,) of the distances of `query` from `bags` (n,) over word `vectors` (v, d), by name.
+
+    The lower bounds are "wcd", "rwmd_document", "rwmd_query", "rwmd", "dual" and "sinkhorn", which is the larger of
+    Sinkhorn's lower bound and the dual, as in the cascade. "upper" is Sinkhorn's upper bound.
+    """
+    own, numbered, word_vectors, norms = restricted(query, bags, vectors)
+    problem, rows = Problem.of(own, numbered, word_vectors, norms), np.arange(len(bags))
+    of_documents = document_side(numbered, nearest_costs(problem.cost))
+    of_query = query_side(numbered, problem.cost, problem.query, rows)
+    dual = one_pass_dual(problem, rows)
+    lower, upper = sinkhorn(problem, rows)
+    return {
+        "wcd": wcd(centroids(bags, vectors), query.centroid()),
+        "rwmd_document": of_documents,
+        "rwmd_query": of_query,
+        "rwmd": np.maximum(of_documents, of_query),
+        "dual": dual,
+        "sinkhorn": np.maximum(lower, dual),
+        "upper": upper,
+    }

@@ -1,9 +1,9 @@
 """The exact k nearest bags by a cascade of bounds, each tighter and more expensive than the one before.
 
 1. RWMD's document side, for all documents.
-2. A one-pass dual for those that remain: over quantised costs for many documents, over float32 costs for few.
-3. Sinkhorn's lower and upper bounds, in the order of the lower bounds so far; finer ones where these leave open which
-   of a few documents are among the k nearest.
+2. A one-pass dual for the remaining documents: over quantised costs for many, over float32 costs for few.
+3. Sinkhorn's lower and upper bounds, in the order of the lower bounds so far; finer ones for a few documents that these
+   bounds leave undecided.
 4. The exact transport problem, for the documents that no bound separates from the k nearest.
 
 The limit is the k-th smallest upper bound or distance so far: documents with a larger lower bound are pruned. If a
@@ -11,23 +11,27 @@ weighted sum ranks, the limit is one of totals, and a bound of the distance boun
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.idf_bags import IdfBags
+from moverank.rerank.bags.bag import Bags, ResidualMass
+from moverank.rerank.bags.weights import IdfBags
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.best_first import Rows, best_first, never_stop
+from moverank.rerank.distance.best_first import LateProblems, Rows, best_first, unsolved_bounds
 from moverank.rerank.distance.bounds import Problem
+from moverank.rerank.distance.cell_limit import check_cells, most_cells
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
-from moverank.rerank.distance.transport import solve_bags
+from moverank.rerank.distance.transport import solve_bags, work_of
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
+from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
+from moverank.rerank.runtime.deadline import check
 from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
 
 QUANTISED_BYTES = 256 * 2**20
@@ -42,22 +46,14 @@ _FIRST_PORTION = 1024  # documents that the quantised dual is computed for befor
 
 RWMD, DUAL, SINKHORN, SOLVED = range(4)
 
-Share = Callable[[NDArray[np.float64], NDArray[np.float64]], tuple[float, float]]
-"""Exchanges bounds with searches for the same query among other bags, so that all of them have one limit.
 
-It takes the k smallest upper bounds and the k smallest lower bounds of this search (at most k each), and returns the
-k-th smallest of each kind among all searches: no bag above the first is among the k nearest of all, and those up to the
-second are the most promising.
-"""
-
-
-# The module is longer than 250 lines, because all stages of a search share its bounds, its costs and its limit.
 class Cascade:
     """One search for the `k` nearest of `bags` to `query` over `vectors` (v, d) with their `norms` (v,).
 
-    Rows farther than `within` need not be found. `stop` is polled between blocks: once it returns True, the search ends
-    as soon as it has k distances. `total` are the weights of a sum that ranks instead of the distance. `share`
-    exchanges the limit with other searches.
+    Rows farther than `within` need not be found. `partial`: when the time is used up, the search ends with the rows so
+    far, if the bounds of all are known by then; else it raises OutOfTime. `total` are the weights of a sum that ranks
+    instead of the distance. `answer` returns the nearest rows; `upper_bounds` may be called before, so that searches
+    among other bags get one limit with this one.
     """
 
     def __init__(
@@ -68,50 +64,100 @@ class Cascade:
         norms: NDArray[np.float32],
         k: int,
         within: float = np.inf,
-        stop: Callable[[], bool] = never_stop,
         total: WeightedSum | None = None,
-        share: Share | None = None,
+        *,
+        partial: bool = False,
     ) -> None:
-        self._share, self._promise = share, np.inf
+        self._partial, self._has_bounds, self._late = partial, False, LateProblems(partial=partial)
         self._query, self._bags, self._vectors, self._norms = query, bags, vectors, norms
-        self._k, self._limit, self._stop = k, within, stop
+        self._k, self._limit = k, within
         self._max_words = max_words(query)
         self._costs = CostCache(query, vectors, norms, self._max_words)
         n = len(bags)
         self._sum = total
         self._distance_bound = np.zeros(n)
         self._sides = Sides(np.zeros(n), np.zeros(n)) if total else None
-        self._lower = self._distance_bound  # of what is ranked: the total of a sum, or else the distance
+        self._lower = self._distance_bound  # lower bounds of the total of a sum, or else of the distance
         if total and self._sides:
             self._lower = total.lower(np.arange(n), self._distance_bound, self._sides)
         self._stage = np.full(n, RWMD, np.uint8)
+        self._remaining_rows = np.empty(0, np.int64)  # that their first bounds do not exclude, in the order of these
         self._high = np.full(n, np.inf)  # upper bounds
         self._exact: dict[int, tuple[float, float, float, float]] = {}  # total, distance, sides of RWMD
 
-    def run(self) -> Nearest:
-        """Search, and return the nearest rows."""
+    def upper_bounds(self, *, close: bool = False) -> NDArray[np.float64]:
+        """Return the least upper bounds of rows, increasing, at most `k`; none if all rows are among the nearest.
+
+        `close`: by finer bounds of the k most promising rows, which take as long as some problems do.
+        """
+        if self._may_prune():
+            with single_threaded_blas():
+                self._bound_all()
+                if close:
+                    best = np.argsort(self._high, kind="stable")[: self._k]
+                    with self._partly():
+                        self._bound_finely(np.sort(best[np.isfinite(self._high[best])]))
+        return np.sort(self._high[np.isfinite(self._high)])[: self._k]
+
+    def answer(self, limit: float = np.inf) -> Nearest:
+        """Return the nearest rows, none of them above a `limit`.
+
+        Raises TooLarge for a row that is needed, but beyond `limit_cells`.
+        """
+        self._limit = min(self._limit, limit)
         rows = np.arange(len(self._bags))
         with single_threaded_blas():
-            if len(rows) > self._k or np.isfinite(self._limit) or self._share:
-                self._prune(rows)
+            if self._may_prune():
+                self._prune()
+            else:
+                self._check_sizes(rows)
             return self._solve_in_order_of_bounds(rows)
 
-    def _prune(self, rows: Rows) -> None:
+    def _may_prune(self) -> bool:
+        return len(self._bags) > self._k or bool(np.isfinite(self._limit))
+
+    def _check_sizes(self, rows: Rows) -> None:
+        """Raise TooLarge, before any of `rows` is solved, if one of them is too large."""
+        for row in rows[self._lengths(rows) > most_cells() // len(self._query.bag)].tolist():
+            residual = ResidualMass.of(self._query.bag, self._bags[row])
+            check_cells(len(residual.sources), len(residual.targets))
+
+    def _prune(self) -> None:
         """Raise the lower bounds of rows until they exceed the limit, or no bound raises them further."""
-        if len(rows) <= FEW_DOCUMENTS and len(self._vectors) <= self._max_words:
-            self._bound_by_float32_costs(rows)
-        else:
-            self._bound_by_quantised_costs(rows)
-        self._exchange_limits()
-        rows = self._remaining(rows)
-        for start in range(0, len(rows), _COST_BLOCK):
-            block = rows[start : start + _COST_BLOCK]
-            if self._lower[block[0]] > self._limit or self._stop():
-                break
-            self._bound_by_sinkhorn(block)
-            if not start:
-                self._bound_contested(rows)
-                self._solve_most_promising(rows)
+        self._bound_all()
+        rows = self._remaining_rows
+        with self._partly():
+            self._solve_most_promising(rows)
+            for start in range(_COST_BLOCK, len(rows), _COST_BLOCK):
+                block = rows[start : start + _COST_BLOCK]
+                if self._lower[block[0]] > self._limit:
+                    break
+                check()
+                self._bound_by_sinkhorn(block)
+
+    def _bound_all(self) -> None:
+        """Bound all rows once, the most promising ones by Sinkhorn, and keep the remaining rows in order."""
+        if self._has_bounds:
+            return
+        rows = np.arange(len(self._bags))
+        with self._partly():
+            if len(rows) <= FEW_DOCUMENTS and len(self._vectors) <= self._max_words:
+                self._bound_by_float32_costs(rows)
+            else:
+                self._bound_by_quantised_costs(rows)
+            self._remaining_rows = self._remaining(rows)
+            check()
+            self._bound_by_sinkhorn(self._remaining_rows[:_COST_BLOCK])
+            self._bound_contested(self._remaining_rows)
+
+    @contextmanager
+    def _partly(self) -> Iterator[None]:
+        """End the work of the block when the time is used up; OutOfTime without bounds, or if all rows are needed."""
+        try:
+            yield
+        except OutOfTime:
+            if not (self._partial and self._has_bounds):
+                raise
 
     def _bound_by_float32_costs(self, rows: Rows) -> None:
         """Compute RWMD's document side, then the one-pass dual of remaining rows; Sinkhorn reuses these costs."""
@@ -133,7 +179,7 @@ class Cascade:
 
     def _set_document_side(self, side: NDArray[np.float64]) -> None:
         """Raise all bounds by RWMD's document side (n,)."""
-        self._distance_bound[:] = side
+        self._distance_bound[:], self._has_bounds = side, True
         if self._sum and self._sides:
             self._sides.document[:] = side
             self._lower[:] = self._sum.lower(np.arange(len(side)), self._distance_bound, self._sides)
@@ -143,8 +189,10 @@ class Cascade:
         if not (self._sum and self._sum.has_query_side):
             return self._remaining(rows)
         rest = self._remaining(rows)
-        for block in word_blocks(self._bags, np.sort(rest[self._stage[rest] < SINKHORN]), self._max_words):
-            self._set_query_side(self._costs.problem(self._bags.take(block)), np.arange(len(block)), block)
+        rest = np.sort(rest[self._stage[rest] < SINKHORN])
+        if self._sides:
+            self._sides.query[rest] = side = self._costs.query_side(self._bags, rest)
+            self._raise_bounds(rest, side, RWMD)
         return self._remaining(rows)
 
     def _set_query_side(self, problem: Problem, problem_rows: Rows, rows: Rows) -> None:
@@ -162,10 +210,11 @@ class Cascade:
     def _bound_by_quantised_dual(self, cost: QuantisedCost, rows: Rows) -> None:
         """Compute the quantised dual of rows in the order of their bounds, lowering the limit after each portion.
 
-        One direction of the dual prunes almost all rows; the other is computed only for those that remain.
+        One direction of the dual prunes almost all rows; the other is computed only for the remaining rows.
         """
         size, start = _FIRST_PORTION, 0
-        while start < len(rows) and self._lower[rows[start]] <= self._limit and not self._stop():
+        while start < len(rows) and self._lower[rows[start]] <= self._limit:
+            check()
             portion = rows[start : start + size]
             portion = portion[self._lower[portion] <= self._limit]
             self._raise_by_quantised_dual(cost, portion, -np.inf)
@@ -181,7 +230,8 @@ class Cascade:
             lower = bounds.quantised_dual(cost, self._query.bag, self._bags, rows, threshold)
             self._raise_bounds(rows, lower, DUAL)
             return
-        for block in word_blocks(self._bags, rows, self._max_words):
+        small = self._lengths(rows) <= most_cells() // len(self._query.bag)  # longer rows have no exact distance
+        for block in word_blocks(self._bags, rows[small], self._max_words):
             query, bags, vectors, norms = restricted(self._query, self._bags.take(block), self._vectors, self._norms)
             own = QuantisedCost.of(query, vectors, norms, sys.maxsize)
             lower = bounds.quantised_dual(own, query.bag, bags, np.arange(len(block)), threshold)
@@ -189,24 +239,36 @@ class Cascade:
 
     def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
         """Compute Sinkhorn's bounds of the most promising rows that lack them: their upper bounds lower the limit."""
-        if self._k >= len(self._lower):  # then the limit is the given one
+        if self._k >= len(self._lower):  # only the given limit applies
             return
-        new = rows[(self._stage[rows] < SINKHORN) & (self._lower[rows] <= self._limit)]
+        new = self._without_sinkhorn(rows)
         count = min(len(new), self._k + _SINKHORN_BLOCK // 2)
         if count:
             self._bound_by_sinkhorn(new[np.argpartition(self._lower[new], count - 1)[:count]])
 
     def _bound_by_sinkhorn(self, rows: Rows) -> None:
         """Compute Sinkhorn's bounds of the rows that lack them, while their lower bounds do not exceed the limit."""
-        rows = rows[(self._stage[rows] < SINKHORN) & (self._lower[rows] <= self._limit)]
-        for block in word_blocks(self._bags, rows, self._max_words):
+        for block in word_blocks(self._bags, self._without_sinkhorn(rows), self._max_words):
             problem = self._costs.problem(self._bags.take(block))
             order = np.argsort(self._lower[block], kind="stable")
             for start in range(0, len(order), _SINKHORN_BLOCK):
                 promising = order[start : start + _SINKHORN_BLOCK]
                 promising = promising[self._lower[block[promising]] <= self._limit]
                 if len(promising):
+                    check()
                     self._bound_problem_by_sinkhorn(problem, promising, block[promising])
+
+    def _without_sinkhorn(self, rows: Rows) -> Rows:
+        """Return the rows that lack Sinkhorn's bounds, are not pruned, and are not too long for them.
+
+        For a long row, Sinkhorn's bounds take as much memory and time as the exact distance.
+        """
+        lack = (self._stage[rows] < SINKHORN) & (self._lengths(rows) <= self._max_words)
+        return rows[lack & (self._lower[rows] <= self._limit)]
+
+    def _lengths(self, rows: Rows) -> NDArray[np.int64]:
+        """Return how many words each of `rows` has (m,)."""
+        return self._bags.starts[rows + 1] - self._bags.starts[rows]
 
     def _bound_problem_by_sinkhorn(
         self, problem: Problem, problem_rows: Rows, rows: Rows, *, fine: bool = False
@@ -222,8 +284,8 @@ class Cascade:
     def _bound_contested(self, rows: Rows) -> None:
         """Compute finer bounds of the few `rows` that may or may not be among the k nearest.
 
-        They take less time than the transport problems which they save. Of more rows than a few, finer bounds are too
-        close to each other to tell.
+        Finer bounds take less time than the transport problems which they save. With many rows, even finer bounds are
+        too close to each other to decide.
         """
         bounded = rows[(self._stage[rows] == SINKHORN) & (self._lower[rows] <= self._limit)]
         if len(bounded) <= self._k:
@@ -231,9 +293,14 @@ class Cascade:
         next_lower = np.partition(self._lower[bounded], self._k)[self._k]
         contested = bounded[self._high[bounded] > next_lower]
         if len(contested) <= _SINKHORN_BLOCK:
-            for block in word_blocks(self._bags, contested, self._max_words):
-                problem = self._costs.problem(self._bags.take(block))
-                self._bound_problem_by_sinkhorn(problem, np.arange(len(block)), block, fine=True)
+            self._bound_finely(contested)
+
+    def _bound_finely(self, rows: Rows) -> None:
+        """Compute Sinkhorn's finer bounds of a few rows."""
+        for block in word_blocks(self._bags, rows, self._max_words):
+            check()
+            problem = self._costs.problem(self._bags.take(block))
+            self._bound_problem_by_sinkhorn(problem, np.arange(len(block)), block, fine=True)
 
     def _smallest_high(self, place: int) -> float:
         """Return the upper bound of a `place`, from 1 on, in the order of upper bounds; infinite if there is none."""
@@ -246,30 +313,18 @@ class Cascade:
 
     def _solve_most_promising(self, rows: Rows) -> None:
         """Solve the k rows of least bound: their distances lower the limit further, and most are needed anyway."""
-        bounded = rows[self._stage[rows] == SINKHORN]
+        bounded = rows[(self._stage[rows] == SINKHORN) & (self._lower[rows] <= self._limit)]
         best = bounded[np.argsort(self._lower[bounded], kind="stable")[: self._k]]
-        self._exchange_limits()
-        best = best[self._lower[best] <= self._promise]
-        if len(best) == self._k or self._share:
-            parallel_for(lambda first, last: self._solve(best[first:last]), len(best), small=2)
+        parallel_for(lambda first, last: self._solve(best[first:last]), len(best), small=2)
         if len(best) == self._k:
             self._lower_limit(max(self._value(row) for row in best.tolist()))
-        self._exchange_limits()
-
-    def _exchange_limits(self) -> None:
-        """Lower the limit to that of all searches, if there are others."""
-        if self._share is None:
-            return
-        upper = np.sort(self._high[np.isfinite(self._high)])
-        limit, self._promise = self._share(upper[: self._k], np.sort(self._lower)[: self._k])
-        self._limit = min(self._limit, limit)
 
     def _thresholds(self, rows: Rows) -> bounds.Threshold:
         """Return the distances (m,) of `rows` from which the limit is exceeded."""
         return self._sum.thresholds(rows, self._limit, self._sides_of(rows)) if self._sum else self._limit
 
     def _total_above(self, problem: Problem, rows: Rows, upper: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return upper bounds of what is ranked from upper bounds of the distances (m,) of `rows`."""
+        """Return upper bounds (m,) of the totals of `rows`, or else distances, from `upper` bounds of the distances."""
         if not self._sum:
             return upper
         # The exact cost of a word exceeds its floor by at most the root of the slack, and so does a mean of costs.
@@ -294,9 +349,10 @@ class Cascade:
             self._value(row)
 
     def _value(self, row: int) -> float:
-        """Return the exact distance of a row, or its total if a sum ranks; solved once."""
+        """Return the exact distance of a row, or its total if a sum ranks; each row is solved once."""
         if row not in self._exact:
             bag = self._bags[row]
+            self._late.check(work_of(len(bag), len(self._query.bag)))
             vectors = self._vectors[bag.words]
             distance = solve_bags(self._query.bag, bag, self._query.vectors, vectors)[0].distance
             value, document, side = distance, np.nan, np.nan
@@ -311,16 +367,11 @@ class Cascade:
     def _solve_in_order_of_bounds(self, rows: Rows) -> Nearest:
         """Solve rows in the order of their lower bounds until the next one cannot be among the nearest."""
         rows = self._remaining(rows)
-        best, _ = best_first(rows, self._lower[rows], self._value, self._k, self._limit, self._stop)
+        lower, partial = self._lower[rows], self._partial
+        best, _ = best_first(rows, lower, self._value, self._k, self._limit, partial=partial, solved=self._exact)
         counts = StageCounts(len(self._lower), *np.bincount(self._stage, minlength=4).tolist())
         components = np.array([self._exact[row][1:] for row in best[0].tolist()]).reshape(-1, 3)
-        unsolved_bounds = self._unsolved_bounds(best[1])
+        below = unsolved_bounds(self._lower, self._stage == SOLVED, best[1], self._k, self._limit)
         for row, (value, *_) in self._exact.items():
             self._lower[row] = value
-        return Nearest(*best, counts, unsolved_bounds, components, self._lower, self._stage == SOLVED)
-
-    def _unsolved_bounds(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the smallest lower bounds, at most k, of unsolved rows below the last distance: none if proven."""
-        last = distances[-1] if len(distances) == self._k else self._limit
-        below = np.sort(self._lower[(self._stage != SOLVED) & (self._lower < last)])
-        return below[: self._k]
+        return Nearest(*best, counts, below, components, self._lower, self._stage == SOLVED)

@@ -1,14 +1,19 @@
-"""Explanation of a distance by its flows: how much mass moves between which words, and at what cost."""
+"""Explains a distance by its flows, and why a document is not among the k nearest by its bounds.
+
+A flow is the mass that moves between two words, and its cost.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bag
-from moverank.rerank.distance.ground_cost import exact_cost
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance.bounds import every_bound
+from moverank.rerank.distance.cell_limit import check_cells
+from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
 from moverank.rerank.ranking import Flow, TermScale, numbers_by_name
 
@@ -17,8 +22,7 @@ from moverank.rerank.ranking import Flow, TermScale, numbers_by_name
 class Explanation:
     """An exact distance and its flows: the distance is the sum of mass x cost over the flows.
 
-    If a sum ranks, `total` is its value, and `parts`, `costs` and `terms` are those of `Hit` and `Ranking`.
-    `unknown_words` and `ignored_words` are those of the query: see `Ranking`.
+    If a sum ranks, `total` is its value. For the other fields see the fields of the same names of `Hit` and `Ranking`.
     """
 
     distance: float
@@ -52,15 +56,59 @@ def explain(
     and (m, d) and `words` (n,) and (m,) belong to the entries of the two bags, in their order. A share is
     mass x cost / distance; if the distance is 0, every share is 0.
     """
+    from moverank.rerank.kernels.costs import exact_arcs
+
     plan, rest = solve_bags(source, target, *vectors)
     flows = [
         Flow(words[0][i], words[1][j], mass, 0.0, 0.0)
         for i, j, mass in zip(*(part.tolist() for part in rest.common), strict=True)
     ]
-    costs = exact_cost(vectors[0][rest.sources], vectors[1][rest.targets])
-    for i, j in np.argwhere(plan.mass > 0).tolist():
-        mass, cost = float(plan.mass[i, j]), float(costs[i, j])
+    arcs = np.nonzero(plan.mass > 0)
+    costs = exact_arcs(vectors[0][rest.sources], vectors[1][rest.targets], *arcs)
+    for i, j, mass, cost in zip(*(values.tolist() for values in (*arcs, plan.mass[arcs], costs)), strict=True):
         share = mass * cost / plan.distance if plan.distance > 0 else 0.0
         flows.append(Flow(words[0][rest.sources[i]], words[1][rest.targets[j]], mass, cost, share))
     flows.sort(key=lambda flow: (-flow.share, -flow.mass, flow.source, flow.target))
     return Explanation(plan.distance, tuple(flows))
+
+
+Stage = Literal["first stage", "rwmd", "dual", "sinkhorn", "solved", "hit"]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """The exact `distance` of a document, its lower bounds by name, and `kth`, the distance of the last of k hits.
+
+    `stage` is where the document was excluded: "first stage" if it was not a candidate; else the first bound above
+    `kth`; "solved" if only the distance itself is above; or "hit" if it was not excluded. `kth` is infinite if there
+    are fewer than k hits.
+    """
+
+    k: int
+    kth: float
+    distance: float
+    bounds: dict[str, float]
+    stage: Stage
+
+    @classmethod
+    def of(
+        cls, k: int, kth: float, distance: float, bounds: dict[str, float], *, candidate: bool, hit: bool
+    ) -> "WhyNot":
+        """Determine the stage; for `k`, `kth`, `distance` and `bounds` see the class.
+
+        `candidate`: the first stage returned the document. `hit`: it is among the k nearest.
+        """
+        stages: tuple[Stage, ...] = ("rwmd", "dual", "sinkhorn")
+        if hit:
+            return cls(k, kth, distance, bounds, "hit")
+        if not candidate:
+            return cls(k, kth, distance, bounds, "first stage")
+        above: list[Stage] = [stage for stage in stages if bounds[stage] > kth]
+        return cls(k, kth, distance, bounds, above[0] if above else "solved")
+
+
+def bounds_of(query: QueryBag, bag: Bag, vectors: NDArray[np.float32]) -> dict[str, float]:
+    """Return every lower bound of the distance of `query` and `bag` over word `vectors` (v, d), by name; TooLarge."""
+    check_cells(len(query.bag), len(bag))
+    every = every_bound(query, Bags.of([bag]), vectors)
+    return {name: float(bound[0]) for name, bound in every.items() if name != "upper"}

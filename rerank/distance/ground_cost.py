@@ -1,12 +1,19 @@
 """The ground cost: Euclidean distance of word vectors, exact for a pair, bounded from below for a vocabulary."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.runtime.threads import parallel_for, single_threaded, single_threaded_blas
+from moverank.rerank.words.embedding import Embedding
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2
 _BLOCK_BYTES = 64 * 2**20
+_PORTION = 1 << 30  # multiplications between two checks of the time: some hundredths of a second
+_SAMPLE = 2000
+"""Number of rows of an embedding that stand for all of its words."""
 
 
 def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -17,7 +24,10 @@ def exact_cost(sources: NDArray[np.float32], targets: NDArray[np.float32]) -> ND
     from moverank.rerank.kernels.costs import exact_distances
 
     cost = np.empty((len(sources), len(targets)))
-    parallel_for(lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256)
+    most = portion(targets)
+    parallel_for(
+        lambda first, last: exact_distances(first, last, sources, targets, cost), len(sources), small=256, most=most
+    )
     return cost
 
 
@@ -26,18 +36,30 @@ def exact_minima(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the minima of `exact_cost` over the targets (n,) and over the sources (m,).
 
-    Only pairs that the cost floor does not exclude are computed exactly.
+    Only pairs that the cost floor does not exclude are computed exactly. Large floors are computed in portions.
     """
+    size = max(1, _BLOCK_BYTES // (4 * max(1, len(targets))))
+    least = np.full(len(sources), np.inf), np.full(len(targets), np.inf)
+    for start in range(0, len(sources), size):
+        _lower_to_minima(sources[start : start + size], targets, least[0][start : start + size], least[1])
+    return least
+
+
+def _lower_to_minima(
+    sources: NDArray[np.float32],
+    targets: NDArray[np.float32],
+    by_source: NDArray[np.float64],
+    by_target: NDArray[np.float64],
+) -> None:
+    """Lower `by_source` (n,) and `by_target` (m,) to the minima of the exact costs of these sources and targets."""
     from moverank.rerank.kernels.costs import exact_arcs
 
     floor, slack = bounded_cost(sources, targets)
-    by_source, by_target = (_ceiling(floor.min(axis=axis), slack) for axis in (1, 0))
-    rows, columns = np.nonzero((floor <= by_source[:, None]) | (floor <= by_target))
+    above_source, above_target = (_ceiling(floor.min(axis=axis), slack) for axis in (1, 0))
+    rows, columns = np.nonzero((floor <= above_source[:, None]) | (floor <= above_target))
     exact = exact_arcs(sources, targets, rows, columns)
-    least = np.full(len(sources), np.inf), np.full(len(targets), np.inf)
-    np.minimum.at(least[0], rows, exact)
-    np.minimum.at(least[1], columns, exact)
-    return least
+    np.minimum.at(by_source, rows, exact)
+    np.minimum.at(by_target, columns, exact)
 
 
 def _ceiling(floor: NDArray[np.float32], slack: float) -> NDArray[np.float32]:
@@ -98,14 +120,19 @@ def cost_floor(
         distances_from_products(first, last, floor, lengths, query_lengths, *margins)
 
     with single_threaded_blas():
-        parallel_for(work, len(vectors))
+        parallel_for(work, len(vectors), most=portion(query_vectors))
     return floor
+
+
+def portion(query_vectors: NDArray[np.float32]) -> int:
+    """Return how many words' costs to `query_vectors` (h, d) are computed between two checks of the time."""
+    return max(1, _PORTION // max(1, query_vectors.size))
 
 
 def _fill_products(sources: NDArray[np.float32], targets: NDArray[np.float32], out: NDArray[np.float32]) -> None:
     """Fill `out` (n, m) with the inner products of `sources` (n, d) and `targets` (m, d).
 
-    Where neither are few, numpy's BLAS is called, not the kernel's, which is scipy's and takes longer to import.
+    For many of both, numpy's BLAS is called: scipy's, which the kernel would call, takes longer to import.
     """
     from moverank.rerank.kernels.products import FEW, products
 
@@ -138,7 +165,7 @@ def vector_norms(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def squared_slack(largest: float, dim: int) -> float:
-    """Return by how much the square of an exact distance, at most `largest`, can exceed that of its floor.
+    """Return by how much the square of an exact distance, at most `largest`, can exceed the square of its floor.
 
     `dim` is the length of a vector. The slack is twice the error of the product, which is subtracted and may itself be
     negative, the roundings of the root, at most 10 u of the largest square, and the loss by underflow.
@@ -149,3 +176,34 @@ def squared_slack(largest: float, dim: int) -> float:
 def cost_ceiling(norms: NDArray[np.float32], query_norms: NDArray[np.float32]) -> float:
     """Return an upper bound of all distances of vectors of these lengths: the sum of both maxima, slightly raised."""
     return 1.0005 * (float(norms.max(initial=0)) + float(query_norms.max(initial=0)))
+
+
+class NearWord(NamedTuple):
+    """The nearest of some words: their `cost`, and its `share` of that word's typical cost (0: the same vector)."""
+
+    word: str
+    cost: float
+    share: float
+
+
+def nearest_words(embedding: Embedding, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
+    """Return, for each of the `targets`, the nearest of the `sources`; words without a vector are left out.
+
+    The typical cost of a source is the root of its mean squared distance to words of the embedding: near words have a
+    small share of it, whatever the lengths of the vectors are.
+    """
+    names, vectors = embedding.known(sources)
+    others, points = embedding.known(targets)
+    if not names or not others:
+        return {}
+    rows = np.unique(np.linspace(0, len(embedding.words) - 1, _SAMPLE).astype(np.int64))
+    sample = embedding.gather([embedding.words[row] for row in rows.tolist()], rows).astype(np.float64)
+    squares = np.square(vectors, dtype=np.float64).sum(axis=1)
+    typical = np.sqrt(np.maximum(0, squares + np.square(sample).sum(axis=1).mean() - 2 * vectors @ sample.mean(axis=0)))
+    cost = exact_cost(points, vectors)
+    share = cost / np.maximum(typical, np.finfo(float).tiny)
+    nearest = share.argmin(axis=1)
+    return {
+        other: NearWord(names[j], float(cost[i, j]), float(share[i, j]))
+        for i, (other, j) in enumerate(zip(others, nearest.tolist(), strict=True))
+    }

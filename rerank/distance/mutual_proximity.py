@@ -1,8 +1,8 @@
 """Mutual proximity: a distance counts as small only if it is small for both sides (Schnitzer et al. 2012).
 
-It reduces hubness: hubs are documents that are near almost all others. What ranks is 1 - MP, from 0 (near) to 1. It
-never decreases with the distance, so a lower bound of the distance bounds it, too. A tiny share of the distance is
-added, which orders documents of equal MP.
+It reduces hubness: hubs are documents that are near almost all others. Documents are ranked by 1 - MP, from 0 (near) to
+1, which never decreases with the distance: a lower bound of the distance bounds 1 - MP, too. A tiny share of the
+distance is added to order documents of equal MP.
 """
 
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import EvaluationError
 
-Kind = Literal["empirical", "gaussian", "gamma"]
-KINDS: tuple[Kind, ...] = ("empirical", "gaussian", "gamma")
+ProximityKind = Literal["empirical", "gaussian", "gamma"]
+KINDS: tuple[ProximityKind, ...] = ("empirical", "gaussian", "gamma")
 
 MARGIN = 1e-10
-"""More than rounding can change 1 - MP: distribution functions are not strictly monotonic in floating point."""
+"""A bound of the rounding errors of 1 - MP: distribution functions are not strictly monotonic in floating point."""
 
 _EQUAL = 1e-9  # distances that differ relatively by less are equal: rounding must not change a count
 _FITTED_TIE = 1e-9  # the largest share of the distance that is added to a fitted 1 - MP
@@ -33,11 +33,11 @@ class MutualProximity(Protocol):
         ...
 
 
-def mutual_proximity(kind: Kind, query: _Floats, documents: _Floats) -> MutualProximity:
+def mutual_proximity(kind: ProximityKind, query: _Floats, documents: _Floats) -> MutualProximity:
     """Return the mutual proximity of a query and n documents from their distances to a sample of s documents.
 
-    `query` (s,) are the distances of the query, `documents` (n, s) those of the documents; nan: not counted. Raises
-    EvaluationError if the sizes do not match, and for an unknown `kind`.
+    `query` (s,) are the distances of the query, `documents` (n, s) the distances of the documents; nan: not counted.
+    Raises EvaluationError if the sizes do not match, and for an unknown `kind`.
     """
     if documents.ndim != 2 or query.shape != documents.shape[1:]:
         raise EvaluationError(f"distances {documents.shape} and {query.shape} are not to the same sample")
@@ -51,8 +51,8 @@ class CountedProximity:
     """MP by counting (Schnitzer et al. 2012, eq. 4): the share of others that are farther from both sides.
 
     `minima` (n, s): the smaller of the distances of each document and of the query from each other document, nan if
-    either is not counted. `counted` is the number of those that count for the query, `unit` any distance, such as the
-    query's mean one.
+    either is not counted. `counted` is the number of documents that count for the query, `unit` any distance, such as
+    the query's mean one.
     """
 
     minima: _Floats
@@ -99,7 +99,7 @@ class FittedProximity:
     2012, section 3.2). Raises EvaluationError for an unknown `kind`.
     """
 
-    kind: Kind
+    kind: ProximityKind
     query: DistanceMoments
     documents: DistanceMoments
 
@@ -117,8 +117,8 @@ class FittedProximity:
 def empirical_proximity(distances: _Floats, among: _Floats) -> _Floats:
     """Return 1 - MP (m, n) of queries and documents by counting; see `CountedProximity`.
 
-    `distances` (m, n) are those of the queries from the documents, `among` (n, n) those between the documents; infinite
-    ones are not counted and stay infinite. Raises EvaluationError if the shapes do not match.
+    `distances` (m, n) are the distances of the queries from the documents, `among` (n, n) the distances between the
+    documents; infinite ones are not counted and stay infinite. Raises EvaluationError if the shapes do not match.
     """
     n = distances.shape[1]
     if among.shape != (n, n):
@@ -129,13 +129,13 @@ def empirical_proximity(distances: _Floats, among: _Floats) -> _Floats:
 
 
 def fitted_proximity(
-    distances: _Floats, queries: DistanceMoments, documents: DistanceMoments, kind: Kind = "gamma"
+    distances: _Floats, queries: DistanceMoments, documents: DistanceMoments, kind: ProximityKind = "gamma"
 ) -> _Floats:
     """Return 1 - MP (m, n) by distributions fitted to both sides; see `FittedProximity`.
 
-    `distances` (m, n) are those of the queries from the documents; infinite ones stay infinite. `queries` (m,) and
-    `documents` (n,) are the spread of each side. Raises EvaluationError if the sizes do not match, and for an unknown
-    `kind`.
+    `distances` (m, n) are the distances of the queries from the documents; infinite ones stay infinite. `queries` (m,)
+    and `documents` (n,) are the spread of each side. Raises EvaluationError if the sizes do not match, and for an
+    unknown `kind`.
     """
     m, n = distances.shape
     if len(queries.mean) != m or len(documents.mean) != n:
@@ -161,7 +161,7 @@ def _share(distances: _Floats, unit: float) -> _Floats:
     return distances / (distances + (unit or 1.0))
 
 
-def _log_share_above(distances: _Floats, mean: _Floats, deviation: _Floats, kind: Kind) -> _Floats:
+def _log_share_above(distances: _Floats, mean: _Floats, deviation: _Floats, kind: ProximityKind) -> _Floats:
     """Return the logarithm (m,) of the share of distances above each of `distances` (m,)."""
     from scipy.special import gammaincc, log_ndtr
 

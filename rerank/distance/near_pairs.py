@@ -1,7 +1,7 @@
 """The nearest pairs of many bags by the exact Word Mover's Distance.
 
-WCD, a matrix product of centroids, excludes nearly all pairs: the limit is far below a typical distance. The others
-of a bag pass the cascade, with the limit as the largest distance.
+WCD, a matrix product of centroids, excludes nearly all pairs: the limit is far below a typical distance. The cascade
+searches the remaining pairs of each bag, with the limit as the largest distance.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,15 @@ from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import single_threaded_blas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _BLOCK = 128  # bags whose distances from all others are bounded by one matrix product
-_PER_PAIR = 2  # pairs solved for each pair wanted, to begin with a small limit
+_PER_PAIR = 2  # pairs solved at first for each pair wanted: a small limit from the beginning
 
 _Rows = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -61,8 +62,8 @@ class Limit:
 class NearPairs:
     """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it.
 
-    Words that are not `known` (v,), None: all are, have a vector of zeros. Each gets a vector that is orthogonal to all
-    others, and as long as those of the other words of the bags on average. So the ground cost stays Euclidean.
+    Words that are not `known` (v,) (None: all are known) have a vector of zeros. Each gets a vector that is orthogonal
+    to all others and has the average length of the known vectors. So the ground cost stays Euclidean.
     """
 
     def __init__(self, bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None = None) -> None:
@@ -104,7 +105,7 @@ class NearPairs:
         return float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
 
     def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
-        """Yield the pairs of each row from `first` on, in order, whose distances are not above the limit by then."""
+        """Yield the pairs of each row from `first` on, in order, with distances not above the current limit."""
 
         def work(item: tuple[int, _Rows]) -> PairsOfRow:
             return self._distances(item, limit.value)
@@ -117,6 +118,7 @@ class NearPairs:
     def _bounds(self, first: int) -> Iterator[tuple[int, _Floats]]:
         """Yield each row from `first` on, and lower bounds (m,) of its distances from all later rows."""
         for start in range(first, len(self._bags), _BLOCK):
+            check()
             stop = min(start + _BLOCK, len(self._bags))
             products = self._centroids[start:stop] @ self._centroids[start:].T
             if self._others is not None:
@@ -144,8 +146,8 @@ class NearPairs:
     def _with_unknown(self, bag: Bag, bags: Bags, known: NDArray[np.bool_]) -> tuple[Bag, Bags, NDArray[np.float32]]:
         """Return `bag` and `bags` over the words that they have, and the vectors of these, unknown ones included.
 
-        Only the unknown words of `bag` need a direction each: the others are equally far from all of its words, so that
-        one direction serves them all.
+        Only the unknown words of `bag` need a direction each: other unknown words are equally far from all words of
+        `bag`, so that they share one direction.
         """
         words = np.unique(np.concatenate([bag.words, bags.words]))
         own = np.searchsorted(words, bag.words)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.runtime.lone_extension import load_alone
-from moverank.rerank.runtime.shared_context import SharedContext
+from moverank.rerank.runtime.imports import load_alone
+from moverank.rerank.runtime.parallel import SharedContext
 
 Arcs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -43,11 +43,11 @@ def network_simplex(
 ) -> Vertex:
     """Return the vertex at which the simplex ends, over `arcs` (rows, columns), or over all.
 
-    `row_sums` (n,), `column_sums` (m,) and `cost` (n, m) are float64. Nothing is checked: POT warns instead of failing,
-    which is the `failure`, and the caller must prove the optimum.
+    `row_sums` (n,), `column_sums` (m,) and `cost` (n, m) are float64. Nothing is checked: POT's warning becomes the
+    `failure`, and the caller must prove the optimum.
     """
     solver = compiled_solver()
-    # POT leaves rows and columns of no mass out, and completes the potentials afterwards, in Python.
+    # POT omits rows and columns without mass, and completes their potentials in Python.
     alone = solver is not None and row_sums.all() and column_sums.all()
     with _warnings_ignored:
         if alone:
@@ -63,7 +63,7 @@ def _by_solver(
     arcs: Arcs | None,
     max_iterations: int,
 ) -> Vertex:
-    """Do what `ot.emd` does around the compiled solver for positive masses; the numbers are the same, bit by bit."""
+    """Call the compiled solver as `ot.emd` does for positive masses; the numbers are the same, bit by bit."""
     sums = np.ascontiguousarray(row_sums), column_sums * row_sums.sum() / column_sums.sum()
     if arcs is None:
         mass, _, u, v, code = solver.emd_c(*sums, np.ascontiguousarray(cost), max_iterations, 1, None, None)
@@ -95,7 +95,7 @@ def _by_pot(
 
 @cache
 def compiled_solver() -> ModuleType | None:
-    """Return POT's compiled solver, or None if it cannot be loaded alone, or does not solve a small problem as before.
+    """Return POT's compiled solver; None if it cannot be loaded alone, or fails on a small test problem.
 
     POT does not promise its interface.
     """

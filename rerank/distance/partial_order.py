@@ -5,15 +5,14 @@ A bag whose bounds are both below or both above the distance of a relevant one i
 distance is. Only bags whose bounds enclose such a distance are solved.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.idf_bags import IdfBags
-from moverank.rerank.distance.best_first import Rows, best_first, never_stop
+from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.distance.best_first import Rows, best_first
 from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import WeightedSum
@@ -23,9 +22,9 @@ from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """What of an order must be exact: the positions of `rows` (m,), and the `first` bags.
+    """The exact places of an order: the positions of `rows` (m,), and the `first` bags.
 
-    `values` (x,) are what ranks documents without a bag whose positions must be exact, too.
+    `values` (x,) rank documents without a bag, whose positions must be exact, too.
     """
 
     rows: Rows
@@ -36,8 +35,8 @@ class Places:
 class PartialOrder(Cascade):
     """The first `cutoff` of all `bags` by distance from `query`, with exact `places`.
 
-    The other parameters are those of `Cascade`. The limit is that of all which matters: the distance of the last exact
-    place, or the one at `cutoff`, whichever is smaller.
+    The other parameters are those of `Cascade`. The limit is the distance of the last exact place, or the distance at
+    `cutoff`, whichever is smaller.
     """
 
     def __init__(
@@ -48,19 +47,22 @@ class PartialOrder(Cascade):
         norms: NDArray[np.float32],
         cutoff: int,
         places: Places,
-        stop: Callable[[], bool] = never_stop,
         total: WeightedSum | None = None,
     ) -> None:
-        super().__init__(query, bags, vectors, norms, min(places.first, cutoff), np.inf, stop, total)
+        super().__init__(query, bags, vectors, norms, min(places.first, cutoff), np.inf, total)
         self._cutoff, self._places = cutoff, places
 
-    def run(self) -> Nearest:
+    def upper_bounds(self, *, close: bool = False) -> NDArray[np.float64]:
+        """Return no bounds: exact places belong to a single search."""
+        _ = close
+        return np.empty(0)
+
+    def answer(self, _limit: float = np.inf) -> Nearest:
         """Return the rows in order; `distances` of rows that are not `known` are lower bounds."""
-        rows = np.arange(len(self._bags))
         with single_threaded_blas():
-            if len(rows) > self._k:
-                self._prune(rows)
-            self._solve_places(self._remaining(rows))
+            if len(self._bags) > self._k:
+                self._prune()
+            self._solve_places(self._remaining(np.arange(len(self._bags))))
         return self._ordered()
 
     def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
@@ -75,7 +77,7 @@ class PartialOrder(Cascade):
 
     def _solve_places(self, rows: Rows) -> None:
         """Solve the first of `rows`, those with exact places, and all whose bounds enclose the distance of one."""
-        first = best_first(rows, self._lower[rows], self._value, self._k, self._limit, self._stop)[0]
+        first = best_first(rows, self._lower[rows], self._value, self._k, self._limit)[0]
         placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
         self._solve_all(placed)
         exact = [self._value(row) for row in placed.tolist()]

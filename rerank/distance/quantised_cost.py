@@ -1,8 +1,8 @@
 """Quantised costs of a whole vocabulary to the query: one byte for each pair of words prunes most documents.
 
 Each row has its least cost in float32 and, for each column, the excess over it as a byte: rounded down, and clipped at
-255, so that the quantised costs stay lower bounds of the exact ones. Bytes need a quarter of the memory traffic of
-float32, and four times as many fit into a vector instruction.
+255, so that quantised costs are lower bounds of the exact costs. Bytes need a quarter of the memory traffic of float32,
+and four times as many fit into a vector instruction.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, product_margins, vector_norms
+from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, portion, product_margins, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.threads import load_kernels_blas, parallel_for, single_threaded_blas
 
@@ -22,20 +22,19 @@ _FAR = np.float32(1e30)  # larger than any cost: components are at most `embeddi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantisedCost:
-    """Costs `base + above * step`, none above the exact cost, from v vocabulary words to h query words.
-
-    `nearest` (v,) float32 is the least cost of each word. `base` (v,) is the least cost to another word: shared mass
-    does not move, and the rest of a shared word is in only one of the bags. `above` (v, w) uint8, w >= h, is the excess
-    over `base`; `base_column` (v,) is a column where it is 0. `query_index` (v,) is the column of each word itself, -1
-    for words that the query lacks. If `above` would exceed the memory limit, it has no rows, and neither has
-    `base_column`.
-    """
+    """Costs `base + above * step`, none above the exact cost, from v vocabulary words to h query words."""
 
     nearest: NDArray[np.float32]
+    """(v,) The least cost of each word."""
     base: NDArray[np.float32]
+    """(v,) The least cost of each word to another word: shared mass does not move, and the rest of a shared word is in
+    only one of the bags."""
     above: NDArray[np.uint8]
+    """(v, w) The excess over `base`, with w >= h columns; no rows if they would exceed the memory limit."""
     base_column: NDArray[np.int32]
+    """(v,) A column where the excess is 0; empty if `above` is."""
     query_index: NDArray[np.int32]
+    """(v,) The column of each word itself, -1 for words that the query lacks."""
     step: float
 
     @classmethod
@@ -69,7 +68,11 @@ class QuantisedCost:
         if h > FEW:
             load_kernels_blas()
         with single_threaded_blas():
-            parallel_for(lambda first, last: quantised_costs(first, last, size, *inputs, *margins, *outputs), v)
+            parallel_for(
+                lambda first, last: quantised_costs(first, last, size, *inputs, *margins, *outputs),
+                v,
+                most=portion(query.vectors),
+            )
         nearest = base.copy()
         nearest[query_index >= 0] = 0
         return cls(nearest, base, above, base_column, query_index, step)

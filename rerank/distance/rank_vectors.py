@@ -16,7 +16,7 @@ from moverank.rerank.words.embedding import unusable_rows
 
 
 class VectorWeights(NamedTuple):
-    """The weights of a query's vectors (n,), and of those of each document [(m_i,)]: 0 or more, scaled to sum to 1."""
+    """The weights (n,) of a query's vectors, and (m_i,) of each document's: 0 or more, scaled to sum to 1."""
 
     query: ArrayLike
     documents: Sequence[ArrayLike]
@@ -37,11 +37,11 @@ def rank_vectors(
 ) -> Ranking:
     """Rank documents [(m_i, d)] by the exact earth mover's distance of their vectors from those of `query` (n, d).
 
-    The ground cost is the Euclidean distance of float32 vectors. `weights` are those of the vectors, None: all vectors
-    of a set weigh the same. The first `k` hits (None: all) are exact, and certified among these documents; later ones
-    may have been pruned: see `Hit.exact`. A hit's key is the index of the document, as is `Hit.candidate`. Documents
-    without a vector come last, and are `wordless`. Raises BagError for a query without a vector, for vectors that are
-    not finite or of different dimensions, and for invalid weights.
+    The ground cost is the Euclidean distance of float32 vectors. `weights`: the weights of the vectors; None: all
+    vectors of a set weigh the same. The first `k` hits (None: all) are exact, and certified among these documents;
+    later ones may have been pruned: see `Hit.exact`. A hit's key is the index of the document, as is `Hit.candidate`.
+    Documents without a vector come last, and are `wordless`. Raises BagError for a query without a vector, for vectors
+    that are not finite or of different dimensions, and for invalid weights.
     """
     if k is not None and k < 1:
         raise BagError(f"k must be 1 or more, not {k}")
@@ -97,7 +97,7 @@ def _nearest(query: _VectorSet, sets: Sequence[_VectorSet], k: int) -> Nearest:
 
 
 def _ranking(found: Nearest, rows: Sequence[int], n: int) -> Ranking:
-    """Return the ranking of `n` documents; those that were compared are `rows`."""
+    """Return the ranking of `n` documents; only the documents `rows` were compared."""
     last = float(found.distances[-1]) if len(found.distances) else 0.0
     rest = np.setdiff1d(np.arange(len(rows)), found.rows)
     bounds = np.maximum(found.lower[rest], last) if len(rest) else np.empty(0)

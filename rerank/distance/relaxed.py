@@ -4,15 +4,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.idf_bags import IdfBags
+from moverank.rerank.bags.weights import IdfBags
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.best_first import Rows, best_first
+from moverank.rerank.distance.best_first import LateProblems, Rows, best_first, unsolved_bounds
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
-from moverank.rerank.distance.word_blocks import max_words, word_blocks
+from moverank.rerank.distance.word_blocks import max_words
 from moverank.rerank.encoders.centroid import centroids
+from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
 from moverank.rerank.runtime.threads import single_threaded_blas
 
@@ -27,10 +28,12 @@ def nearest_by_sides(
     k: int,
     total: WeightedSum,
     within: float,
+    *,
+    partial: bool = False,
 ) -> Nearest:
     """Find the nearest by a sum without WMD, such as RWMD; for parameters see `rerank.distance.nearest.nearest`."""
     with single_threaded_blas():
-        return _BySides(query, bags, vectors, norms, k, total).run(within)
+        return _BySides(query, bags, vectors, norms, k, total, partial=partial).run(within)
 
 
 class _BySides:
@@ -44,53 +47,62 @@ class _BySides:
         norms: NDArray[np.float32],
         k: int,
         total: WeightedSum,
+        *,
+        partial: bool,
     ) -> None:
         self._query, self._bags, self._vectors, self._k, self._sum = query, bags, vectors, k, total
-        self._max_words = max_words(query)
-        self._costs = CostCache(query, vectors, norms, self._max_words)
-        cost = QuantisedCost.of(query, vectors, norms, 0, self._costs.matrix_of_all_words())
+        self._partial = partial
+        nearest, self._costs = _nearest_costs(query, vectors, norms)
         rows = np.arange(len(bags))
-        self._sides = Sides(bounds.document_side(bags, cost.nearest), np.zeros(len(bags)))
+        self._sides = Sides(bounds.document_side(bags, nearest), np.zeros(len(bags)))
         self._lower = total.total(rows, self._sides.query, self._sides)
         self._exact: dict[int, tuple[float, float, float]] = {}  # total, document side, query side
+        self._late = LateProblems(partial=partial)
 
     def run(self, within: float) -> Nearest:
         """Return the nearest rows that are not farther than `within`."""
         order = np.argsort(self._lower, kind="stable")
         start, size, limit = 0, max(_FIRST_PORTION, 2 * self._k), within
-        while start < len(order) and self._lower[order[start]] <= limit:
-            rows = order[start : start + size]
-            self._raise_to_query_side(rows[self._lower[rows] <= limit])
-            if not start and len(rows) >= self._k:
-                best = rows[np.argsort(self._lower[rows], kind="stable")[: self._k]]
-                limit = min(limit, max(self._total(row) for row in best.tolist()))
-            start, size = start + size, 4 * size
+        try:
+            while start < len(order) and self._lower[order[start]] <= limit:
+                rows = order[start : start + size]
+                self._raise_to_query_side(rows[self._lower[rows] <= limit])
+                if not start and len(rows) >= self._k:
+                    best = rows[np.argsort(self._lower[rows], kind="stable")[: self._k]]
+                    limit = min(limit, max(self._total(row) for row in best.tolist()))
+                start, size = start + size, 4 * size
+        except OutOfTime:
+            if not self._partial:
+                raise
+            start = len(order)  # those without a query side have a bound, too
         bounded = np.sort(order[:start])
-        (rows, totals), computed = best_first(bounded, self._lower[bounded], self._total, self._k, within)
+        lower = self._lower[bounded]
+        found, computed = best_first(
+            bounded, lower, self._total, self._k, within, partial=self._partial, solved=self._exact
+        )
+        rows, totals = found
         n = len(self._bags)
         components = np.array([(np.nan, *self._exact[row][1:]) for row in rows.tolist()]).reshape(-1, 3)
         known = np.zeros(n, bool)
         for row, (total, *_) in self._exact.items():
             self._lower[row], known[row] = total, True
         counts = StageCounts(candidates=n, rwmd=n - computed)
-        return Nearest(rows, totals, counts, components=components, lower=self._lower, known=known)
+        below = unsolved_bounds(self._lower, known, totals, self._k, within)
+        return Nearest(rows, totals, counts, below, components, self._lower, known)
 
     def _raise_to_query_side(self, rows: Rows) -> None:
         """Raise the bounds of rows to their totals minus the margins of both sides."""
         if not self._sum.has_query_side:
             return
-        for block in word_blocks(self._bags, np.sort(rows), self._max_words):
-            problem = self._costs.problem(self._bags.take(block))
-            self._sides.query[block] = bounds.query_side(
-                problem.bags, problem.cost, problem.query, np.arange(len(block))
-            )
-            sides = Sides(*(side[block] for side in self._sides))
-            self._lower[block] = self._sum.total(block, np.zeros(len(block)), sides)
+        rows = np.sort(rows)
+        self._sides.query[rows] = self._costs.query_side(self._bags, rows)
+        self._lower[rows] = self._sum.total(rows, np.zeros(len(rows)), Sides(*(side[rows] for side in self._sides)))
 
     def _total(self, row: int) -> float:
         """Return the total of a row, computed once."""
         if row not in self._exact:
             bag = self._bags[row]
+            self._late.check(len(bag) * len(self._query.bag))
             self._exact[row] = self._sum.exact(row, 0.0, self._query, self._vectors[bag.words], bag.weights)
         return self._exact[row][0]
 
@@ -109,9 +121,19 @@ def rwmd_floor(
 
 def _sides_floor(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> Sides:
     with single_threaded_blas():
-        problem = bounds.Problem.of(query, bags, vectors, norms)
-    document_side = bounds.document_side(bags, bounds.nearest_costs(problem.cost))
-    return Sides(document_side, bounds.query_side(bags, problem.cost, problem.query, np.arange(len(bags))))
+        nearest, costs = _nearest_costs(query, vectors, norms)
+        return Sides(bounds.document_side(bags, nearest), costs.query_side(bags, np.arange(len(bags))))
+
+
+def _nearest_costs(
+    query: QueryBag, vectors: NDArray[np.float32], norms: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], CostCache]:
+    """Return the cost of each word (v,) to the nearest query word, and a cache of all costs, filled if it holds them.
+
+    `vectors` (v, d) with their `norms` (v,) belong to the vocabulary.
+    """
+    costs = CostCache(query, vectors, norms, max_words(query))
+    return QuantisedCost.of(query, vectors, norms, 0, costs.matrix_of_all_words()).nearest, costs
 
 
 def exact_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -124,21 +146,32 @@ def exact_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32]) -> NDAr
     return distances
 
 
-def nearest_by_wcd(query: QueryBag, bags: Bags, vectors: NDArray[np.float32], k: int, within: float) -> Nearest:
+def nearest_by_wcd(
+    query: QueryBag,
+    bags: Bags,
+    vectors: NDArray[np.float32],
+    k: int,
+    within: float,
+    centres: NDArray[np.float32] | None = None,
+    *,
+    partial: bool = False,
+) -> Nearest:
     """Find the nearest by WCD: float32 values minus their margin bound the float64 ones.
 
     For the parameters see `rerank.distance.nearest.nearest`.
     """
-    lower = bounds.wcd(centroids(bags, vectors), query.centroid())
+    lower = bounds.wcd(centroids(bags, vectors) if centres is None else centres, query.centroid())
     centre = query.bag.weights @ query.vectors.astype(np.float64)
+
+    n = len(bags)
+    exact, known = lower.astype(np.float64), np.zeros(n, bool)
 
     def distance(row: int) -> float:
         bag = bags[row]
-        return float(np.linalg.norm(centre - bag.weights @ vectors[bag.words].astype(np.float64)))
+        exact[row] = np.linalg.norm(centre - bag.weights @ vectors[bag.words].astype(np.float64))
+        known[row] = True
+        return float(exact[row])
 
-    n = len(bags)
-    best, computed = best_first(np.arange(n), lower, distance, k, within)
-    known = np.zeros(n, bool)
-    lower, known[best[0]] = lower.astype(np.float64), True
-    lower[best[0]] = best[1]
-    return Nearest(*best, StageCounts(candidates=n, rwmd=n - computed), lower=lower, known=known)
+    best, computed = best_first(np.arange(n), lower, distance, k, within, partial=partial)
+    below = unsolved_bounds(exact, known, best[1], k, within)
+    return Nearest(*best, StageCounts(candidates=n, rwmd=n - computed), below, lower=exact, known=known)

@@ -110,7 +110,7 @@ class WeightedSum:
     ) -> tuple[float, float, float]:
         """Return the total of the document `row` at this `distance`, and its sides of RWMD, nan if they do not matter.
 
-        `words` (m, d) and `weights` (m,) are those of its bag.
+        `words` (m, d) and `weights` (m,) belong to its bag.
         """
         document, side = exact_sides(query, words, weights) if self.has_sides else (np.nan, np.nan)
         sides = Sides(*(np.nan_to_num(np.array([value])) for value in (document, side)))
@@ -118,7 +118,7 @@ class WeightedSum:
 
     def thresholds(self, rows: NDArray[np.int64], limit: float, sides: Sides) -> _Floats:
         """Return the distance (m,) above which the total of each of `rows` (m,) is about above `limit`."""
-        if self.proximity is not None:  # the distance at a total is not known
+        if self.proximity is not None:  # 1 - MP has no inverse: any distance may matter
             return np.full(len(rows), np.inf)
         rest = limit - self.total(rows, np.zeros(len(rows)), sides)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.lookup import lookup
-from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
-from moverank.rerank.encoders.encoder import Documents, Metric, State, part
+from moverank.rerank.bags.weights import Frequencies, with_idf
+from moverank.rerank.encoders.encoder import Documents, EncoderState, Metric, part
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, Switch, check_options
 from moverank.rerank.runtime.threads import parallel_for
 
 IDF = Switch("idf", False)
+
+_PORTION = 1 << 24  # numbers of vectors that are read between two checks of the time
 
 
 def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -23,47 +24,24 @@ def centroids(bags: Bags, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
     Their distance is WCD, a lower bound of WMD. Sums are taken in float64 and rounded once.
     """
-    from moverank.rerank.kernels.weighted_sums import weighted_sums  # numba: 0.2 s
+    from moverank.rerank.kernels.sums import weighted_sums  # numba: 0.2 s
 
     means = np.empty((len(bags), vectors.shape[1]), np.float32)
 
     def fill(first: int, last: int) -> None:
         weighted_sums(first, last, bags.starts, bags.words, bags.weights, vectors, means)
 
-    parallel_for(fill, len(bags))
+    parallel_for(fill, len(bags), most=bags.portion(_PORTION // max(1, vectors.shape[1])))
     return means
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Frequencies:
-    """Document frequencies (w,) > 0 of the words `word_ids` (w,), strictly increasing; `documents` is their number."""
-
-    word_ids: NDArray[np.int64]
-    frequencies: NDArray[np.int64]
-    documents: int
-
-    @classmethod
-    def of(cls, documents: Documents) -> Self:
-        """Count the words of documents."""
-        frequencies = np.bincount(documents.bags.words, minlength=len(documents.word_ids)).astype(np.int64)
-        used = np.flatnonzero(frequencies)
-        return cls(documents.word_ids[used], frequencies[used], len(documents))
-
-    def idf(self, word_ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the idf (n,) of words by id; an uncounted word has frequency 0 and the largest idf."""
-        indices, present = lookup(word_ids, self.word_ids)
-        frequencies = np.zeros(len(word_ids), np.int64)
-        frequencies[present] = self.frequencies[indices[present]]
-        return inverse_document_frequency(frequencies, self.documents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centroid:
     """The centroid as an encoder: a fit learns only the dimension of word vectors, and with `idf` document frequencies.
 
-    The option `idf` multiplies the weights of bags by idf. It is meant for bags without tf-idf weights: others would
-    have idf twice. The distance of the centroids is then no bound of the WMD of the bags, and a candidate list contains
-    fewer of their nearest neighbours than without `idf` (tests/benchmarks/first_stage.py).
+    The option `idf` multiplies the weights of bags by idf. It is meant for bags without tf-idf weights, which would
+    count idf twice. The distance of the centroids is then no bound of the WMD of the bags, and a candidate list
+    contains fewer of their nearest neighbours than without `idf` (tests/benchmarks/first_stage.py).
     """
 
     name: ClassVar[str] = "centroid"
@@ -88,7 +66,7 @@ class Centroid:
         """See `Encoder.fit`."""
         check_options(cls.name, cls.options, options, EncoderError)
         dim = int(documents.vectors.shape[1])
-        return cls(dim, Frequencies.of(documents) if cls.learns(options) else None)
+        return cls(dim, _counted(documents) if cls.learns(options) else None)
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:
         """See `Encoder.encode`; words unseen in the fit count, too."""
@@ -107,12 +85,12 @@ class Centroid:
         state: dict[str, NDArray[Any]] = {"dim": np.array(self.dim, np.int64)}
         if self.frequencies is not None:
             counted = self.frequencies
-            state |= {"word_ids": counted.word_ids, "frequencies": counted.frequencies}
+            state |= {"word_ids": counted.ids, "frequencies": counted.numbers}
             state |= {"documents": np.array(counted.documents, np.int64)}
         return state
 
     @classmethod
-    def restore(cls, state: State) -> Self:
+    def restore(cls, state: EncoderState) -> Self:
         """See `Encoder.restore`."""
         dim = int(part(state, "dim", np.int64, ()))
         if dim < 1:
@@ -120,7 +98,14 @@ class Centroid:
         return cls(dim, None if set(state) == {"dim"} else _frequencies(state))
 
 
-def _frequencies(state: State) -> Frequencies:
+def _counted(documents: Documents) -> Frequencies:
+    """Count the documents of each word that occurs."""
+    numbers = np.bincount(documents.bags.words, minlength=len(documents.word_ids)).astype(np.int64)
+    used = np.flatnonzero(numbers)
+    return Frequencies(documents.word_ids[used], numbers[used], len(documents))
+
+
+def _frequencies(state: EncoderState) -> Frequencies:
     """Return the frequencies of a state. Raises EncoderError for impossible ones."""
     word_ids = part(state, "word_ids", np.int64, (None,))
     frequencies = part(state, "frequencies", np.int64, word_ids.shape)

@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.bags.bag import Bags, lookup
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Option
 
 Metric = Literal["l2", "ip"]
-State = Mapping[str, NDArray[Any]]
+EncoderState = Mapping[str, NDArray[Any]]
 
 SEED = Integer("seed", 0, 0, 2**32 - 1)
 """The option of every encoder that samples or starts at random."""
@@ -91,7 +90,7 @@ class Encoder(Protocol):
         ...
 
     @classmethod
-    def restore(cls, state: State) -> Self:
+    def restore(cls, state: EncoderState) -> Self:
         """Return the encoder that has this state. Raises EncoderError for missing or inconsistent arrays."""
         ...
 
@@ -110,10 +109,10 @@ def encode(encoder: Encoder, documents: Documents) -> NDArray[np.float32]:
     raise EncoderError(f"the encoder {encoder.name!r} returned {fault}: see moverank.testing.check_encoder")
 
 
-def part(state: State, name: str, kind: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+def part(state: EncoderState, name: str, kind: DTypeLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """Return the array `name` of `state`, which must be finite, of dtype `kind` and of this `shape`.
 
-    None in `shape` stands for any length. Raises EncoderError if the array is missing or different.
+    None in `shape` stands for any length. Raises EncoderError if the array is missing or has another form.
     """
     array = state.get(name)
     if array is None:

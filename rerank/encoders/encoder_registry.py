@@ -1,4 +1,4 @@
-"""The encoders by name: built-in ones, and those of other packages."""
+"""The encoders by name: built-in encoders and plug-ins of other packages."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -22,7 +22,7 @@ def is_encoder(name: str) -> bool:
     return name in ENCODERS or name in PLUG_INS.names()
 
 
-def named(name: str) -> type[Encoder]:
+def encoder_class(name: str) -> type[Encoder]:
     """Return the encoder class of that name; no package replaces a built-in one.
 
     Raises EncoderError for an unknown name, and for a class that cannot be loaded.
@@ -41,11 +41,11 @@ def named(name: str) -> type[Encoder]:
     return encoder
 
 
-def choose(name: str, options: Mapping[str, str]) -> type[Encoder]:
+def choose_encoder(name: str, options: Mapping[str, str]) -> type[Encoder]:
     """Return the encoder class of that name, and validate the `options` of its `fit`.
 
     Raises EncoderError for an unknown name, an unknown option and an invalid value, before any document is read.
     """
-    encoder = named(name)
+    encoder = encoder_class(name)
     check_options(name, encoder.options, options, EncoderError)
     return encoder

@@ -1,4 +1,8 @@
-"""The Fisher vector of a bag of embedded words (Clinchant & Perronnin 2013; Perronnin et al. 2010)."""
+"""The Fisher vector of a bag of embedded words (Clinchant & Perronnin 2013; Perronnin et al. 2010).
+
+The words are projected on principal components. A mixture of Gaussians with diagonal covariance is fitted to them by
+expectation maximisation, which begins from k-means.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +12,204 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags, row_entries
-from moverank.rerank.encoders.encoder import SEED, Documents, Metric, State, part, sample_rows
-from moverank.rerank.encoders.mixture import Mixture
-from moverank.rerank.encoders.principal import Principal
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, part, sample_rows
+from moverank.rerank.encoders.lsi import peak_signs, row_products
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, Switch, check_options
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.words.embedding import unit_rows
+
+_ROWS = 16_384
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Principal:
+    """The projection x -> (x - mean) axes: `mean` (d,), `axes` (d, e) orthonormal."""
+
+    mean: NDArray[np.float64]
+    axes: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, points: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> Self:
+        """Return the first `dim` principal components, at most d, of `points` (n, d) with `weights` (n,) > 0.
+
+        They are the eigenvectors of the weighted covariance, by descending eigenvalue; the entry of largest magnitude
+        of each is positive. Components beyond the rank of the points are arbitrary.
+        """
+        shares = weights / weights.sum()
+        mean, covariance = np.zeros(points.shape[1]), np.zeros((points.shape[1], points.shape[1]))
+        for first in range(0, len(points), _ROWS):
+            mean += shares[first : first + _ROWS] @ points[first : first + _ROWS].astype(np.float64)
+        for first in range(0, len(points), _ROWS):
+            centred = points[first : first + _ROWS] - mean
+            covariance += centred.T @ (centred * shares[first : first + _ROWS, None])
+        axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :dim]
+        return cls(mean, np.ascontiguousarray(axes * peak_signs(axes)))
+
+    def project(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the coordinates (n, e) of points (n, d); the bits of a point do not depend on the other points."""
+        coordinates = np.empty((len(points), self.axes.shape[1]))
+        for first in range(0, len(points), _ROWS):
+            coordinates[first : first + _ROWS] = row_products(points[first : first + _ROWS] - self.mean, self.axes)
+        return coordinates
+
+
+Points = NDArray[np.float64]
+_BLOCK = 8192
+
+
+def spread_centres(points: Points, weights: NDArray[np.float64], count: int, seed: int) -> Points:
+    """Return at most `count` distinct centres drawn from `points` (n, e) by k-means++ (Arthur & Vassilvitskii 2007).
+
+    The probability of a point is proportional to its weight, of `weights` (n,), times its squared distance to the
+    nearest centre so far. There are no more centres than distinct points. `seed` makes the draws reproducible.
+    """
+    generator = np.random.default_rng(seed)
+    centres: list[Points] = []
+    masses = weights
+    nearest = np.full(len(points), np.inf)
+    while len(centres) < count and masses.sum() > 0:
+        check()
+        # The first point whose cumulated mass exceeds the draw has a mass above zero.
+        cumulated = np.cumsum(masses)
+        row = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], side="right"))
+        centres.append(points[min(row, int(np.flatnonzero(masses)[-1]))])
+        np.minimum(nearest, np.square(points - centres[-1]).sum(axis=1), out=nearest)
+        masses = weights * nearest
+    return np.array(centres)
+
+
+def nearest_centres(points: Points, centres: Points) -> NDArray[np.intp]:
+    """Return for each of `points` (n, e) the index (n,) of the nearest of `centres` (K, e)."""
+    squares = np.square(centres).sum(axis=1)
+    nearest = np.empty(len(points), np.intp)
+    for first in range(0, len(points), _BLOCK):
+        nearest[first : first + _BLOCK] = (squares - 2 * points[first : first + _BLOCK] @ centres.T).argmin(axis=1)
+    return nearest
+
+
+def cluster_sums(
+    points: Points, weights: NDArray[np.float64], clusters: NDArray[np.intp], count: int
+) -> tuple[NDArray[np.float64], Points, Points]:
+    """Return the sums of weights (K,), of weighted points and of their squares (K, e) for each of `count` = K clusters.
+
+    `points` (n, e) have `weights` (n,) and belong to `clusters` (n,), from 0 to K - 1.
+    """
+    from scipy.sparse import csr_array
+
+    members: Any = csr_array((weights, clusters, np.arange(len(points) + 1)), shape=(len(points), count)).T
+    masses = np.bincount(clusters, weights, count).astype(np.float64)
+    return masses, members @ points, members @ (points * points)
+
+
+FLOOR = 1e-3
+"""The variance floor of a component, as a share of the mean variance of the points.
+
+Without it a component of a single point has variance 0 and an infinite likelihood.
+"""
+_TOLERANCE = 1e-3
+"""Fitting stops when the mean log-likelihood increases by less than this for each dimension."""
+_LLOYD = 2  # k-means iterations before the mixture
+_EMPTY = 1e-12  # a component with a smaller share of the mass is dropped
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixture:
+    """K components in e dimensions: `shares` (K,) > 0 that sum to 1, `means` (K, e) and `variances` (K, e) > 0."""
+
+    shares: NDArray[np.float64]
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, points: Points, weights: NDArray[np.float64], components: int, rounds: int, seed: int) -> Self:
+        """Fit at most `components` to `points` (n, e) with `weights` (n,) > 0, in at most `rounds` iterations.
+
+        k-means++ (Arthur & Vassilvitskii 2007), drawn by `seed`, and two iterations of k-means initialise them. There
+        are no more components than distinct points.
+        """
+        weights = weights / weights.sum()
+        floor = _floor(points, weights)
+        mixture = cls._start(points, weights, components, floor, seed)
+        last = -np.inf
+        for _ in range(rounds):
+            check()
+            mixture, likelihood = mixture.improved(points, weights, floor)
+            if likelihood - last < _TOLERANCE * points.shape[1]:
+                break
+            last = likelihood
+        return mixture
+
+    @classmethod
+    def _start(cls, points: Points, weights: NDArray[np.float64], components: int, floor: float, seed: int) -> Self:
+        """Return the mixture of the clusters of k-means, one component for each."""
+        centres = spread_centres(points, weights, components, seed)
+        for _ in range(_LLOYD):
+            masses, firsts, _ = cluster_sums(points, weights, nearest_centres(points, centres), len(centres))
+            centres = np.where(masses[:, None] > 0, firsts / np.maximum(masses, _EMPTY)[:, None], centres)
+        return cls._of_sums(*cluster_sums(points, weights, nearest_centres(points, centres), len(centres)), floor)
+
+    @classmethod
+    def _of_sums(cls, masses: NDArray[np.float64], firsts: Points, seconds: Points, floor: float) -> Self:
+        """Return the M-step for the sums of weights (K,), of weighted points and of their squares (K, e)."""
+        used = masses > _EMPTY
+        masses, firsts, seconds = masses[used], firsts[used], seconds[used]
+        means = firsts / masses[:, None]
+        variances = np.maximum(seconds / masses[:, None] - means**2, floor)
+        return cls(masses / masses.sum(), means, variances)
+
+    def improved(self, points: Points, weights: NDArray[np.float64], floor: float) -> tuple[Self, float]:
+        """Return the mixture after one EM iteration, and the mean log-likelihood before it.
+
+        `points` (n, e) have `weights` (n,) that sum to 1; `floor` is the least variance.
+        """
+        linear, square, constant = self._terms()
+        masses, total = np.zeros(len(self.shares)), 0.0
+        firsts, seconds = np.zeros_like(self.means), np.zeros_like(self.means)
+        for first in range(0, len(points), _BLOCK):
+            block, share = points[first : first + _BLOCK], weights[first : first + _BLOCK]
+            squares = block * block
+            logs = block @ linear + squares @ square + constant
+            likelihoods = _softmax(logs)
+            total += float(share @ likelihoods)
+            logs *= share[:, None]
+            masses += logs.sum(axis=0)
+            firsts += logs.T @ block
+            seconds += logs.T @ squares
+        return self._of_sums(masses, firsts, seconds, floor), total
+
+    def _terms(self) -> tuple[Points, Points, NDArray[np.float64]]:
+        """Return the coefficients of log(share_k N(x; k)): (e, K) of x, (e, K) of x^2, and the constant (K,)."""
+        constant = (self.means**2 / self.variances + np.log(2 * np.pi * self.variances)).sum(axis=1)
+        linear, square = (self.means / self.variances).T, (-0.5 / self.variances).T
+        return np.ascontiguousarray(linear), np.ascontiguousarray(square), np.log(self.shares) - 0.5 * constant
+
+    def responsibilities(self, points: Points) -> NDArray[np.float64]:
+        """Return p(k | x) (n, K) of points (n, e); the bits of a row do not depend on the other rows."""
+        linear, square, constant = self._terms()
+        logs = row_products(points, linear) + row_products(points * points, square) + constant
+        _softmax(logs)
+        return logs
+
+
+def _softmax(logs: Points) -> NDArray[np.float64]:
+    """Replace each row of logs (n, K) by its softmax, in place, and return the log-sum-exp (n,) of the rows."""
+    peaks = logs.max(axis=1, keepdims=True)
+    logs -= peaks
+    np.exp(logs, out=logs)
+    sums = logs.sum(axis=1, keepdims=True)
+    logs /= sums
+    log_sums: NDArray[np.float64] = (peaks + np.log(sums))[:, 0]
+    return log_sums
+
+
+def _floor(points: Points, weights: NDArray[np.float64]) -> float:
+    """Return the variance floor: `FLOOR` times the mean variance of the points, or 1 for equal points."""
+    mean = weights @ points
+    variance = float((weights @ (points - mean) ** 2).mean())
+    # Equal points differ from their rounded mean.
+    return FLOOR * variance if variance > 1e-24 * float(np.square(mean).mean()) else 1.0
+
 
 K = Integer("k", 64, 1, 1024)
 DIM = Integer("dim", 64, 1, 1024)
@@ -97,6 +293,8 @@ class Fisher:
             shares = self._responsibilities(points)
             bags = Bags(portion.starts, columns.astype(np.int32), portion.weights)
             for start in range(0, len(bags), block):
+                if start:
+                    check()
                 rows = np.arange(start, min(start + block, len(bags)))
                 vectors[first + rows] = self._normalised(self._gradients(bags.take(rows), points, shares))
         return vectors
@@ -146,7 +344,7 @@ class Fisher:
         }
 
     @classmethod
-    def restore(cls, state: State) -> Self:
+    def restore(cls, state: EncoderState) -> Self:
         """See `Encoder.restore`."""
         axes, means = part(state, "axes", np.float64, (None, None)), part(state, "means", np.float64, (None, None))
         principal = Principal(part(state, "mean", np.float64, axes.shape[:1]), axes)

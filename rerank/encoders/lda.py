@@ -1,4 +1,7 @@
-"""Latent Dirichlet allocation: a document is a distribution over topics (Blei et al. 2003)."""
+"""Latent Dirichlet allocation: a document is a distribution over topics (Blei et al. 2003).
+
+The input of count models is a sample of the documents, its most frequent words, and the matrix of counts.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +10,46 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.counts import count_matrix, training_sample
-from moverank.rerank.encoders.encoder import SEED, Documents, Metric, State, part
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, sample_rows
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, check_options
-from moverank.rerank.runtime.gensim_log import without_gensim_log
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.gensim_log import gensim_imports, without_gensim_log
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+def training_sample(documents: Documents, limit: int, words: int, seed: int) -> tuple[Documents, NDArray[np.int64]]:
+    """Return at most `limit` of `documents`, drawn by `seed`, and the ids of their `words` most frequent words.
+
+    See `frequent_words`. Raises EncoderError if the sample has no word.
+    """
+    sample = documents.take(sample_rows(len(documents), limit, seed))
+    return sample, frequent_words(sample, words)
+
+
+def frequent_words(documents: Documents, limit: int) -> NDArray[np.int64]:
+    """Return the ids (w,), increasing, of the `limit` words of highest document frequency; lower ids win ties.
+
+    Raises EncoderError if the documents have no word.
+    """
+    words = documents.bags.words
+    if not len(words):
+        raise EncoderError("an encoder is fitted to documents with words: give at least one")
+    frequencies = np.bincount(words, minlength=len(documents.word_ids))
+    first = np.argsort(-frequencies, kind="stable")[:limit]
+    return documents.word_ids[np.sort(first[frequencies[first] > 0])]
+
+
+def count_matrix(documents: Documents, word_ids: NDArray[np.int64]) -> "csr_array[np.float64, tuple[int, int]]":
+    """Return the counts (n, w) of `word_ids` (w,), strictly increasing, in each document: weight * length."""
+    from scipy.sparse import csr_array  # 0.2 s
+
+    bags = known(documents, word_ids)
+    counts = bags.weights * np.repeat(documents.lengths, np.diff(bags.starts))
+    return csr_array((counts, bags.words, bags.starts), shape=(len(bags), len(word_ids)))
+
 
 TOPICS = Integer("topics", 100, 1, 2000)
 PASSES = Integer("passes", 5, 1, 1000)
@@ -36,8 +71,8 @@ _LEAST = 1e-250
 class Lda:
     """Vectors are the square roots of the topics' expected shares, which are unit vectors, compared by inner product.
 
-    This ranks as the Hellinger distance of the shares does. In their Euclidean distance, one large share would dominate
-    all small ones.
+    This ranks documents as the Hellinger distance of the shares does. In the Euclidean distance of the shares, one
+    large share would dominate all small ones.
 
     Options: `topics` K; `passes` over the documents; `chunk`, the number of documents for each update of the topics
     (online variational Bayes, Hoffman et al. 2010; 0 takes all, which is batch); the largest number of `iterations` for
@@ -77,6 +112,8 @@ class Lda:
         counts = count_matrix(documents, self.word_ids)
         vectors = np.empty((len(documents), self.dim), np.float32)
         for row, (start, stop) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:], strict=True)):
+            if row:
+                check()
             of_words = self.exp_elog_beta[counts.indices[start:stop]].astype(np.float64)
             gamma = infer(counts.data[start:stop], of_words, self.alpha, self.iterations, _TOLERANCE)
             vectors[row] = np.sqrt(gamma / gamma.sum())
@@ -92,7 +129,7 @@ class Lda:
         }
 
     @classmethod
-    def restore(cls, state: State) -> Self:
+    def restore(cls, state: EncoderState) -> Self:
         """See `Encoder.restore`."""
         word_ids, alpha = part(state, "word_ids", np.int64, (None,)), part(state, "alpha", np.float64, (None,))
         shape = (len(word_ids), len(alpha))
@@ -126,7 +163,7 @@ def infer(
 ) -> NDArray[np.float64]:
     """Return the Dirichlet parameters gamma (K,) of a document's topics (Hoffman et al. 2010, eq. 5).
 
-    `counts` (u,) are those of the document's words, `of_words` (u, K) their rows of exp(E[log beta]), and `alpha` (K,)
+    `counts` (u,) belong to the document's words, `of_words` (u, K) are their rows of exp(E[log beta]), and `alpha` (K,)
     is the prior. Variational Bayes starts from equal topics and stops after `iterations`, or when gamma changes by less
     than `tolerance` on average.
     """
@@ -148,9 +185,10 @@ def _fit_topics(
     counts: "csr_array[np.float64, tuple[int, int]]", options: Mapping[str, str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return gensim's topics (K, w), as Dirichlet parameters, and the prior (K,) of the topics."""
-    from gensim.matutils import Sparse2Corpus  # over a second
-    from gensim.models import LdaModel
-    from gensim.utils import FakeDict
+    with gensim_imports("fitting lda", 'use the encoder "lsi"'):
+        from gensim.matutils import Sparse2Corpus  # over a second
+        from gensim.models import LdaModel
+        from gensim.utils import FakeDict
 
     topics, chunk = TOPICS.read(options), CHUNK.read(options)
     with without_gensim_log:

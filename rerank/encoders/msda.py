@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.counts import training_sample
-from moverank.rerank.encoders.encoder import SEED, Documents, Metric, State, known, part
-from moverank.rerank.encoders.matrix_products import row_products
+from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part
+from moverank.rerank.encoders.lda import training_sample
+from moverank.rerank.encoders.lsi import row_products
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, Switch, check_options
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.words.embedding import unit_rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +41,7 @@ class Msda:
     only the `features` most frequent words, once from each block of words, and takes the mean over the blocks: the
     paper's method for large vocabularies. Each further layer restores the layer before. The vector is the concatenation
     of all layers, each minus its mean over the training documents and scaled to length 1, and is itself scaled to
-    length 1; the similarity is the inner product. `centre=no` does not subtract the means, as in the paper; they are
+    length 1; the similarity is the inner product. `centre=no` does not subtract the means, as in the paper: they are
     common to all documents, and hide the differences.
 
     Options: `noise`, the probability that a word is dropped; `layers`; `features`; `centre`; the largest number of
@@ -57,7 +58,7 @@ class Msda:
     first: NDArray[np.float32]
     """(w + 1, r) weights from words to features; the last row is the bias."""
     deeper: NDArray[np.float32]
-    """(layers - 1, r + 1, r) the same from each layer to the next."""
+    """(layers - 1, r + 1, r) weights and biases from each layer to the next."""
     means: NDArray[np.float32]
     """(layers, r) the means of the hidden layers over the training documents, or zeros."""
 
@@ -89,6 +90,8 @@ class Msda:
         """See `Encoder.encode`."""
         vectors = np.empty((len(documents), self.dim), np.float32)
         for start in range(0, len(documents), _BLOCK):
+            if start:
+                check()
             rows = np.arange(start, min(start + _BLOCK, len(documents)))
             vectors[rows] = self._encode(_inputs(documents.take(rows), self.word_ids))
         return vectors
@@ -106,7 +109,7 @@ class Msda:
         return {"word_ids": self.word_ids, "first": self.first, "deeper": self.deeper, "means": self.means}
 
     @classmethod
-    def restore(cls, state: State) -> Self:
+    def restore(cls, state: EncoderState) -> Self:
         """See `Encoder.restore`."""
         word_ids = part(state, "word_ids", np.int64, (None,))
         means = part(state, "means", np.float32, (None, None))
@@ -146,6 +149,7 @@ def _first_layer(inputs: "Rows", features: int, noise: float) -> NDArray[np.floa
     blocks = -(-len(order) // features)
     layer = np.zeros((len(order) + 1, targets.shape[1]))
     for block in range(blocks):
+        check()
         # Words are distributed by rank, so that each block has frequent and rare ones.
         words = np.sort(order[block::blocks])
         matrix = denoiser(*_moments(columns[:, words], targets), noise)

@@ -1,4 +1,9 @@
-"""Tightness of the bounds of a distance, and the loss from using a bound instead (Kusner et al. 2015, figures 5-7)."""
+"""Tightness of the bounds of a distance, and the loss from using a bound instead (Kusner et al. 2015, figures 5-7).
+
+Hubness: some documents are among the nearest neighbours of very many others (Radovanović et al. 2010).
+"""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +26,7 @@ def tightness(bound: NDArray[np.float64], distances: NDArray[np.float64]) -> flo
 
 
 def kept_neighbours(found: NDArray[np.int64], true: NDArray[np.int64]) -> float:
-    """Return the mean share of the `true` neighbours (q, k) that are among those `found` (q, m); -1 stands for none."""
+    """Return the mean share of the `true` neighbours (q, k) among the neighbours `found` (q, m); -1 stands for none."""
     shares = [
         len(set(exact[exact >= 0].tolist()) & set(row.tolist())) / max(1, int(np.count_nonzero(exact >= 0)))
         for row, exact in zip(found, true, strict=True)
@@ -34,9 +39,9 @@ def prefetched(
 ) -> tuple[NDArray[np.int64], int]:
     """Return the `k` nearest of the first `m` documents by WCD, and the number of distances that had to be computed.
 
-    Prefetch and prune (Kusner et al. 2015, section 4): compute the first k distances, then, in the order of WCD, those
-    whose RWMD is below the k-th distance so far. `wcd`, `rwmd` and `distances` (n,) are those of one query; rows of
-    infinite distance are skipped.
+    Prefetch and prune (Kusner et al. 2015, section 4): compute the first k distances, then, in the order of WCD, each
+    distance whose RWMD is below the k-th distance so far. `wcd`, `rwmd` and `distances` (n,) belong to one query; rows
+    of infinite distance are skipped.
     """
     order = [row for row in np.argsort(wcd, kind="stable")[:m].tolist() if np.isfinite(distances[row])]
     best = sorted((float(distances[row]), row) for row in order[:k])
@@ -46,3 +51,32 @@ def prefetched(
             solved += 1
             best = sorted([*best, (float(distances[row]), row)])[:k]
     return np.array([row for _, row in best], np.int64), solved
+
+
+def occurrences(neighbours: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return how often (n,) each of `n` documents is among the k nearest: `neighbours` (m, k), -1 for none.
+
+    Raises EvaluationError for a neighbour that is not below `n`.
+    """
+    counts: NDArray[np.int64] = np.bincount(neighbours[neighbours >= 0], minlength=n).astype(np.int64)
+    if len(counts) > n:
+        raise EvaluationError(f"there is a neighbour {len(counts) - 1} but only {n} documents")
+    return counts
+
+
+def skewness(counts: NDArray[np.int64]) -> float:
+    """Return E((N_k - mean)^3) / deviation^3 of `counts` N_k (n,): far above 0 with hubs, 0 if all are equal."""
+    centred = counts - counts.mean()
+    deviation = float(np.sqrt(np.mean(centred**2)))
+    return float(np.mean(centred**3)) / deviation**3 if deviation > 0 else 0.0
+
+
+def hubness(neighbours: Sequence[NDArray[np.int64]], n: int, k: int = 10) -> float:
+    """Return the skewness of `k`-occurrence among `n` documents.
+
+    `neighbours` are the rows (at least k,) of the documents nearest to each query, nearest first; fewer than k if a
+    query has no more neighbours. Raises EvaluationError if there is no document, or `k` is below 1.
+    """
+    if min(k, n) < 1:
+        raise EvaluationError("hubness needs a document and a k of 1 or more")
+    return skewness(occurrences(np.concatenate([np.empty(0, np.int64), *(rows[:k] for rows in neighbours)]), n))

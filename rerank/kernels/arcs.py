@@ -1,4 +1,4 @@
-"""The arcs of a transport problem that its optimum is likely to use: those of small reduced cost."""
+"""The arcs of a transport problem that its optimum is likely to use, by their small reduced cost."""
 
 import numpy as np
 

@@ -1,7 +1,11 @@
-"""The decorator of kernels: numba compiles them, and caches the compiled code on disk where a directory is writable.
+"""The decorator of kernels: numba compiles them, caches the compiled code on disk, and loads it without its compiler.
 
 numba caches beside the module or in the home directory, and raises RuntimeError if neither is writable, as in many
 containers. Then the code is cached in a directory for temporary files, or compiled again by each process.
+
+By default, numba prepares its compiler before it loads cached code: it imports scipy and its implementations of
+Python's and numpy's functions, which takes twice as long as importing numba. The code needs only symbols that are
+registered with the runtime. numba does not promise this: untested versions load as by default.
 """
 
 import logging
@@ -13,11 +17,37 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from numba import __version__, njit
 from numba import config as numba_config
-from numba import njit
+from numba.core.caching import FunctionCache
 from numba.core.event import Event, Listener, register
+from numba.core.runtime.nrt import rtsys
 
-from moverank.rerank.kernels.cached_code import load_without_compiler
+TESTED = ("0.68",)
+"""Versions of numba for which the tests load cached kernels without the compiler; in others a symbol may be missing."""
+
+
+class _CachedCode(FunctionCache):
+    """numba's cache of one function; a function that is not in the cache is compiled as by default."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load the code for a signature, or return None."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+
+def is_tested() -> bool:
+    """Return whether the installed numba is one of `TESTED`."""
+    return ".".join(__version__.split(".")[:2]) in TESTED
+
+
+def load_without_compiler(kernel: Any) -> Any:
+    """Let a kernel, the result of `njit(cache=True)`, load its cached code without the compiler; return it."""
+    if is_tested() and hasattr(kernel, "_cache"):  # without a compiler (NUMBA_DISABLE_JIT), it is the function itself
+        cache = _CachedCode(kernel.py_func)  # type: ignore[no-untyped-call]
+        kernel._cache = cache  # noqa: SLF001 - numba has no public way
+    return kernel
+
 
 _log = logging.getLogger("moverank")
 _config: Any = numba_config  # its attributes are set when numba is imported
@@ -29,7 +59,7 @@ def compiled(**options: Any) -> Any:
 
     def decorate(function: Any) -> Any:
         _report_first_compilation()
-        directory = cache_directory()
+        directory = code_cache_directory()
         if directory is None:
             return njit(nogil=True, **options)(function)
         with _caching_in(directory):
@@ -39,7 +69,7 @@ def compiled(**options: Any) -> Any:
 
 
 class _FirstCompilation(Listener):
-    """Logs that kernels are compiled, when the first of the process is; those cached on disk are only loaded."""
+    """Logs a warning before the first compilation in the process; kernels cached on disk are only loaded."""
 
     def __init__(self) -> None:
         self._seen = False
@@ -48,7 +78,7 @@ class _FirstCompilation(Listener):
         """Log a warning, once in a process."""
         if not self._seen:
             self._seen = True
-            _log.warning(_compiling(cache_directory()))
+            _log.warning(_compiling(code_cache_directory()))
 
     def on_end(self, event: Event) -> None:
         """Do nothing."""
@@ -61,7 +91,7 @@ def _report_first_compilation() -> None:
 
 
 def _compiling(directory: str | None) -> str:
-    """Return how long kernels are compiled, and where their code is cached, `directory`, if not at the usual place."""
+    """Return the warning: how long compilation takes, and the `directory` of the cache if it is not the usual one."""
     if directory is None:
         return (
             "compiling for this machine takes some seconds of every run, since neither the package, the home directory "
@@ -76,7 +106,7 @@ def _compiling(directory: str | None) -> str:
 
 
 @cache
-def cache_directory() -> str | None:
+def code_cache_directory() -> str | None:
     """Return the directory of the compiled code: empty for numba's own choice, None if no directory is writable."""
     if not _lacks_home() and _can_cache_in(_CHOSEN_BY_NUMBA):
         return _CHOSEN_BY_NUMBA
@@ -85,13 +115,13 @@ def cache_directory() -> str | None:
 
 
 def _lacks_home() -> bool:
-    """Return whether numba would take `~` for a directory of that name, because there is no home directory."""
+    """Return whether numba would create a directory named `~`, because there is no home directory."""
     home, own = os.path.expanduser("~"), os.path.dirname(__file__)  # noqa: PTH111, PTH120 - no pathlib in `rerank`
     return not os.path.isabs(home) and not os.access(own, os.W_OK)  # noqa: PTH117 - as above
 
 
 def _can_cache_in(directory: str) -> bool:
-    """Return whether numba can cache there: it tries that when a function is decorated."""
+    """Return whether numba can cache in `directory`: decorating a function tries it."""
     with _caching_in(directory):
         try:
             njit(cache=True)(_can_cache_in)
@@ -114,7 +144,7 @@ def _caching_in(directory: str) -> Iterator[None]:
 def _own_temporary_directory() -> str | None:
     """Return a directory for temporary files that no other user can write to, since cached code is executed.
 
-    None if there is no writable directory for temporary files, or another user has made the one of this name.
+    None if there is no writable directory for temporary files, or another user owns the directory of this name.
     """
     try:
         directory = os.path.join(tempfile.gettempdir(), f".moverank-{os.geteuid()}")  # noqa: PTH118 - as above
@@ -124,3 +154,10 @@ def _own_temporary_directory() -> str | None:
         return None
     is_own = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     return directory if is_own and not stat.S_IMODE(found.st_mode) & (stat.S_IRWXG | stat.S_IRWXO) else None
+
+
+MINIMA = {"nnan", "nsz"}
+"""Fast-math flags of minima, with which the compiler vectorises loops: no NaN, and the sign of zero does not matter."""
+
+SUMS = {"nnan", "nsz", "reassoc", "contract"}
+"""Fast-math flags of sums: in addition, terms may be reordered and fused."""

@@ -1,16 +1,14 @@
 """One-pass dual values of documents, after removing the mass that both bags have on a word.
 
-Costs are indexed in place, `cost[word, j]`: numba counts references of a row of its own, which takes as long as the
-bound itself.
+Costs are indexed in place, `cost[word, j]`: for a view of a row, numba counts references, which takes as long as the
+bound.
 """
 
 import numpy as np
 
-from moverank.rerank.kernels.compiled import compiled
-from moverank.rerank.kernels.flags import MINIMA
-from moverank.rerank.kernels.inner_product import inner_product
-from moverank.rerank.kernels.minimum import smaller
-from moverank.rerank.kernels.prefetch import AHEAD, prefetch_entry, prefetch_row
+from moverank.rerank.kernels.compiled import MINIMA, compiled
+from moverank.rerank.kernels.costs import smaller
+from moverank.rerank.kernels.products import AHEAD, inner_product, prefetch_entry, prefetch_row
 
 
 @compiled()
@@ -45,7 +43,7 @@ def without_overlap(  # type: ignore[no-untyped-def]
     return n, m
 
 
-# Longer than 40 lines, because the loops over bytes take twice the time in separate functions.
+# One function, because the loops over bytes take twice the time in separate functions.
 @compiled()
 def quantised_duals(  # type: ignore[no-untyped-def]
     first,
@@ -75,7 +73,7 @@ def quantised_duals(  # type: ignore[no-untyped-def]
     for r in range(first, last):
         start, stop = starts[rows[r]], starts[rows[r] + 1]
         slack[:] = 255
-        removed[:] = 0  # 255 for columns without mass
+        removed[:] = 0  # 255 marks a column without mass
         right[:] = query_weights
         columns_left, value = h, 0.0
         for entry in range(start, stop):
@@ -123,7 +121,7 @@ def _least_left(above, word, removed):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _lower_slack(above, word, u, slack):  # type: ignore[no-untyped-def]
-    """Lower `slack` (w,) to the excess of a word over `u`; that of a removed column wraps around, and is never used."""
+    """Lower `slack` (w,) to the excess of a word over `u`; values of removed columns wrap around, and are unused."""
     for j in range(len(slack)):
         slack[j] = min(slack[j], np.uint8(above[word, j] - u))
 
@@ -150,7 +148,7 @@ def _columns_first(words, weights, base, above, step, query_index, query_weights
         if j < h and removed[j] == 0:
             value += right[j] * least[j]
         else:
-            least[j] = np.float32(-np.inf)  # not part of the problem: infinitely far in the minima of the rows
+            least[j] = np.float32(-np.inf)  # excludes the column from the minima of the rows
     for entry in range(len(words)):
         word = words[entry]
         left = _mass_left(weights[entry], query_index[word], query_weights)
@@ -180,7 +178,7 @@ def one_pass_duals(  # type: ignore[no-untyped-def]
         if n == 0 or m == 0:
             out[r] = 0.0
             continue
-        # Columns without mass are not part of the problem: infinitely far in the minima of the rows.
+        # Columns without mass are not part of the problem, and are infinitely far in the minima of the rows.
         removed = np.full(h, inf, np.float32)
         for c in range(m):
             removed[columns[c]] = 0.0

@@ -1,21 +1,85 @@
-"""Lower and upper bounds by Sinkhorn's scaling: any feasible potentials give a lower bound, any plan an upper one."""
+"""Lower and upper bounds by Sinkhorn's scaling: any feasible potentials give a lower bound, any plan an upper one.
+
+The plan is near a scaled kernel (Altschuler et al. 2017, algorithm 2).
+"""
 
 import math
 
 import numpy as np
 
-from moverank.rerank.kernels.compiled import compiled
+from moverank.rerank.kernels.compiled import MINIMA, SUMS, compiled
+from moverank.rerank.kernels.costs import smaller
 from moverank.rerank.kernels.duals import without_overlap
-from moverank.rerank.kernels.flags import MINIMA, SUMS
-from moverank.rerank.kernels.four_products import four_products
-from moverank.rerank.kernels.minimum import smaller
-from moverank.rerank.kernels.rounded_plan import rounded_cost
+from moverank.rerank.kernels.products import four_products, inner_product
+
+# Covers the float32 rounding of the root of c^2 + slack: product, sum and root are off by less than 2^-23.
+_RAISED = 1 + 2.0**-22
+
+
+@compiled(error_model="numpy")
+def rounded_cost(local, kernel, left, right, f, slack):  # type: ignore[no-untyped-def]
+    """Return the cost of the scaled kernel after rounding it to a plan, infinity where scaling overflowed.
+
+    The columns are scaled once more, in float64, so that none exceeds its mass by more than rounding.
+    """
+    n, m = local.shape
+    g, raised_slack = np.zeros(m), np.float32(slack * _RAISED)
+    for p in range(n):
+        row, scaled = kernel[p], np.float64(f[p])
+        for c in range(m):
+            g[c] += row[c] * scaled
+    for c in range(m):
+        g[c] = right[c] / g[c]
+        if not (g[c] < 1e100):  # so that no product below overflows
+            return np.inf
+    cost, missing = 0.0, 0.0
+    short, sent = np.empty(n), np.zeros(m)
+    for p in range(n):
+        total = inner_product(g, kernel[p])
+        factor = min(np.float64(f[p]), left[p] / total) if total > 0.0 else 0.0
+        cost += _send(kernel[p], g, factor, local[p], raised_slack, sent)
+        rest = max(left[p] - factor * total, 0.0)
+        short[p] = rest
+        missing += rest
+    over, lacking = 0.0, 0.0
+    for c in range(m):
+        over = max(over, sent[c] - right[c])
+        sent[c] = max(right[c] - sent[c], 0.0)
+        lacking += sent[c]
+    # A column may exceed its mass by rounding only: otherwise this is not a plan.
+    if not (over < 1e-12):
+        return np.inf
+    if missing > 0.0 and lacking > 0.0:
+        for p in range(n):
+            cost += _fill(sent, short[p] / lacking, local[p], raised_slack)
+    return cost * _RAISED
+
+
+@compiled(fastmath=SUMS)
+def _send(row, g, factor, costs, slack, sent):  # type: ignore[no-untyped-def]
+    """Move the mass of a row, add it to `sent` (m,) of the columns, and return its cost."""
+    cost = 0.0
+    for c in range(len(g)):
+        mass = factor * row[c] * g[c]
+        sent[c] += mass
+        cost += mass * math.sqrt(costs[c] * costs[c] + slack)
+    return cost
+
+
+@compiled(fastmath=SUMS)
+def _fill(lacking, share, costs, slack):  # type: ignore[no-untyped-def]
+    """Return the cost of moving a share of the mass that each column lacks."""
+    cost = 0.0
+    for c in range(len(lacking)):
+        cost += lacking[c] * share * math.sqrt(costs[c] * costs[c] + slack)
+    return cost
+
 
 # exp(x) ~ (1 + x / 2^8)^(2^8): eight products, which vectorise, unlike a call of the exponential function.
 _SQUARINGS = 8
 # Regularisations of `near_potentials`, relative to the one-pass dual.
 _REGULARISATIONS = (0.03, 0.01)
-# The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop takes as long as the rest.
+# The rows of the kernel are padded with zeros to whole SIMD vectors: a remainder loop would double the time.
 _LANES = 32
 
 
@@ -39,14 +103,14 @@ def sinkhorn_bounds(  # type: ignore[no-untyped-def]
 ):
     """Fill `lower` and `upper` (m,) with bounds of the distance, from Sinkhorn's scaling in stages.
 
-    A stage scales `steps` (s,) times with its one of `regularisations` (s,), which are relative to the one-pass dual: a
-    strong one converges fast, a weaker one then refines its potentials. A stage of the same regularisation goes on with
-    the same kernel.
+    Stage i scales `steps[i]` times with `regularisations[i]`, relative to the one-pass dual: a strong regularisation
+    converges fast, a weaker one then refines the potentials. A stage with the regularisation of the stage before
+    continues with the same kernel.
 
     `lower` is the largest dual value of the potentials after a stage, made feasible by c-transforms. Once it exceeds
-    the document's one of `thresholds` (m,), stages that remain are skipped and `upper` is infinite. Otherwise `upper`
-    is the cost of the plan made feasible by rounding (Altschuler et al. 2017, algorithm 2), each cost c raised to
-    sqrt(c^2 + `slack`), never below the exact one.
+    the document's entry of `thresholds` (m,), the remaining stages are skipped, and `upper` is infinite. Otherwise
+    `upper` is the cost of the plan made feasible by rounding (Altschuler et al. 2017, algorithm 2), each cost c raised
+    to sqrt(c^2 + `slack`), never below the exact one.
     """
     h = cost.shape[1]
     for r in range(first, last):
@@ -104,7 +168,7 @@ def _unscaled(local, u, v, scale):  # type: ignore[no-untyped-def]
 
 @compiled()
 def _row_potentials(u, f, scale):  # type: ignore[no-untyped-def]
-    """Return the potentials (n,) of the rows after scaling; a factor that over- or underflowed changes none."""
+    """Return the potentials (n,) of the rows after scaling; a factor that over- or underflowed changes nothing."""
     row_potentials = np.empty(len(u))
     for p in range(len(u)):
         step = scale * math.log(f[p]) if 0.0 < f[p] < np.inf else 0.0
@@ -116,7 +180,8 @@ def _row_potentials(u, f, scale):  # type: ignore[no-untyped-def]
 def _c_transforms(cost, row_potentials):  # type: ignore[no-untyped-def]
     """Return the potentials (n,) and (m,) of both c-transforms, feasible for any potentials of the rows (n,).
 
-    Potentials are free up to a constant: this one keeps both sides within the largest cost, and sums accurate.
+    Potentials are free up to a constant: the chosen constant keeps both sides within the largest cost, and sums
+    accurate.
     """
     n, m = cost.shape
     u, v = np.empty(n), np.full(m, np.inf)
@@ -186,8 +251,8 @@ def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
 def _scale(kernel, left, right, steps, f, g):  # type: ignore[no-untyped-def]
     """Scale the rows of the kernel (n, w) to `left` and its columns to `right`, in turn, `steps` times.
 
-    `f` (n,) receives the factors of the rows, `g` (w,) those of the columns, which are also where scaling begins. Four
-    rows at a time share each load and store of the columns, and do not wait for each other's sums.
+    `f` (n,) receives the factors of the rows; `g` (w,) has the initial factors of the columns, and receives the final
+    ones. Four rows at a time share each load and store of the columns, and do not wait for each other's sums.
     """
     n, w = kernel.shape
     sums = np.empty(w, np.float32)

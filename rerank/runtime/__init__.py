@@ -1,1 +1,1 @@
-"""Process-wide resources of the numerics: thread pool, BLAS threads, extensions loaded alone, shared contexts."""
+"""Process-wide resources of the numerics: thread pool, BLAS threads, deadlines, single extension modules."""

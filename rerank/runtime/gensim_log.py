@@ -1,10 +1,24 @@
-"""Suppression of gensim's log."""
+"""Imports of gensim, which Python 3.14 lacks: an error where it is missing, and the suppression of its log."""
 
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from moverank.rerank.runtime.shared_context import SharedContext
+from moverank.rerank.errors import MissingExtra
+from moverank.rerank.runtime.parallel import SharedContext
+
+
+@contextmanager
+def gensim_imports(use: str, instead: str) -> Iterator[None]:
+    """Guard imports of gensim: MissingExtra says that `use` needs gensim, and suggests `instead`."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name != "gensim":
+            raise
+        raise MissingExtra(
+            f"{use} needs gensim, which has no wheel for Python 3.14: use Python 3.11 to 3.13, or {instead}"
+        ) from error
 
 
 @contextmanager
@@ -19,4 +33,4 @@ def _errors_only() -> Iterator[None]:
 
 
 without_gensim_log = SharedContext(_errors_only)
-"""A context that suppresses gensim's warnings, such as those about small corpora: our users cannot act on them."""
+"""A context that suppresses gensim's warnings, such as those about small corpora: users cannot act on them."""

@@ -3,15 +3,18 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import copy_context
 from functools import cache
 from importlib import import_module
 from itertools import count
 from threading import Event, Lock, Thread, local
 from typing import Any
 
-from moverank.rerank.runtime.lone_extension import load_alone
+from moverank.rerank.errors import OutOfTime
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.imports import load_alone
 
 _KERNELS_BLAS = "scipy.linalg.cython_blas"
 _BLOCKS = 8  # for each thread: rows differ in length, so a thread that has finished a block takes the next one
@@ -35,7 +38,7 @@ def single_threaded() -> Iterator[None]:
 
 
 def is_single_threaded() -> bool:
-    """Return whether this thread runs its loops alone. Pool threads do: waiting for the pool inside it deadlocks."""
+    """Return whether this thread runs its loops alone, as pool threads do: waiting for the pool there deadlocks."""
     return getattr(_this_thread, "single", False)
 
 
@@ -54,7 +57,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def load_kernels_blas() -> None:
-    """Load scipy's BLAS, which compiled kernels call, so that it is limited, too; before, only numpy's is.
+    """Load scipy's BLAS, which compiled kernels call; before, only numpy's BLAS is loaded and limited.
 
     Few kernels need it. Importing all of scipy.linalg for it would take a tenth of a second.
     """
@@ -102,7 +105,7 @@ class _BlasLimit:
     @classmethod
     def _restore(cls) -> None:
         cls._released.set()
-        if cls._holder.ident is not None:  # else it could not be started
+        if cls._holder.ident is not None:  # otherwise the thread could not be started
             cls._holder.join()
 
     @classmethod
@@ -118,12 +121,12 @@ class _BlasLimit:
 
     @classmethod
     def after_fork(cls) -> None:
-        """Replace the lock in a forked process: a thread that holds it does not exist there and cannot release it."""
+        """Replace the lock in a forked process, which lacks the thread that may hold and release it."""
         cls._lock = Lock()
 
 
 def _load_blas() -> None:
-    """Make numba's import of scipy's BLAS find it, without scipy.linalg if that is possible."""
+    """Load scipy's BLAS where numba imports it, without scipy.linalg if possible."""
     try:
         sys.modules.setdefault(_KERNELS_BLAS, load_alone(_KERNELS_BLAS, {}))
     except Exception:  # noqa: BLE001 - scipy does not promise that it can be loaded alone
@@ -148,35 +151,48 @@ def _blas_libraries(*, kernels: bool) -> Any:  # noqa: ARG001 - a key of the cac
     return ThreadpoolController()
 
 
-def parallel_for(work: Callable[[int, int], None], n: int, small: int = 64) -> None:
+def parallel_for(work: Callable[[int, int], None], n: int, small: int = 64, most: int | None = None) -> None:
     """Call `work(first, last)` for disjoint ranges that cover 0 to `n` - 1, on all cores; `last` is exclusive.
 
-    If `n` is below `small`, there is one range, in this thread. Raises what `work` raises; a failure in the calling
-    thread stops the other threads after their current range.
+    If `n` is below `small`, all ranges run in this thread. A range has at most `most` numbers, which take well under a
+    second; None: any range may take long. A loop of at most `most` numbers is not interrupted. Raises what `work`
+    raises, and OutOfTime before a range for which no time is left; a failure in the calling thread stops the other
+    threads after their current range.
     """
-    threads = core_count()
-    if n < small or threads == 1 or is_single_threaded():
-        work(0, n)
+    threads, check_time = core_count(), check if most is None or n > most else _no_check
+    alone = n < small or threads == 1 or is_single_threaded()
+    block = max(1, min(n if alone else -(-n // (threads * _BLOCKS)), n if most is None else most))
+    if alone:
+        for first in range(0, n, block):
+            check_time()
+            work(first, min(first + block, n))
         return
-    block = max(1, -(-n // (threads * _BLOCKS)))
     block_numbers, stopped = count(), Event()
 
     def run_blocks() -> None:
         while not stopped.is_set() and (first := next(block_numbers) * block) < n:
+            check_time()
             work(first, min(first + block, n))
 
     def run_blocks_in_pool() -> None:
         with single_threaded():  # waiting for pool tasks inside the pool deadlocks
             run_blocks()
 
-    tasks = [thread_pool().submit(run_blocks_in_pool) for _ in range(threads - 1)]
+    tasks = [thread_pool().submit(copy_context().run, run_blocks_in_pool) for _ in range(threads - 1)]
     try:
         run_blocks()
-    except BaseException:
+    except BaseException as error:
         stopped.set()
+        if isinstance(error, OutOfTime):  # the caller may use the results so far: no thread may still write to them
+            wait([task for task in tasks if not task.cancel()])
         raise
+    wait(tasks)
     for task in tasks:
         task.result()
+
+
+def _no_check() -> None:
+    """No-op check of a short loop."""
 
 
 @cache

@@ -46,7 +46,7 @@ class Bm25:
     def of(
         cls, postings: Postings, lengths: NDArray[np.float64], statistics: Statistics, options: Mapping[str, str]
     ) -> Self:
-        """Fit to the `postings` of counts, whose sums by document are `lengths` (n,); otherwise as `fit`."""
+        """Fit a scorer to `postings` of counts, which sum to `lengths` (n,) by document; for the rest see `fit`."""
         check_options(cls.name, cls.options, options, ScorerError)
         k1, b, df = K1.read(options), B.read(options), statistics.document_frequencies
         idf = np.log1p((statistics.documents - df + 0.5) / (df + 0.5))

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Number, Option, check_options
-from moverank.rerank.scorers.count_products import count_products
-from moverank.rerank.scorers.postings import Postings
+from moverank.rerank.scorers.postings import Postings, count_products
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery
 from moverank.rerank.scorers.word_vectors import WordVectors, checked_vectors
 
@@ -29,7 +28,7 @@ class Interpolation:
     """The score (1 - alpha) cos(counts) + alpha cos(centroids), from -alpha to 1.
 
     The centroid of a text is the sum of count times vector over its words with a vector. Its cosine is 0 for a text
-    without such words, or whose vectors cancel out; the cosine of counts is 0 for an empty text.
+    without such words, and for a text whose vectors cancel out; the cosine of counts is 0 for an empty text.
     """
 
     name: ClassVar[str] = "interpolation"

@@ -44,7 +44,7 @@ class Pl2:
         check_options(cls.name, cls.options, options, ScorerError)
         raw = Postings.of(counts, statistics)
         lengths = raw.document_sums(raw.values)
-        # An empty document has no postings: any length will do.
+        # An empty document has no postings, so any length is right.
         relative = statistics.average_length / np.where(lengths > 0, lengths, 1.0)
         tfn = raw.values * (np.log1p(C.read(options) * relative) / np.log(2))[raw.documents]
         mean = raw.by_term(statistics.collection_frequencies / max(statistics.documents, 1))

@@ -1,4 +1,4 @@
-"""The inverted file: the documents that contain each term."""
+"""The inverted file: the documents that contain each term, products of its counts with amounts, and merged terms."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,16 +29,20 @@ class Postings:
         return cls.transposed(counts, len(statistics.document_frequencies))
 
     @classmethod
-    def transposed(cls, counts: TermCounts, terms: int) -> "Postings":
-        """Return the transpose of counts of `terms` terms by document, which are not checked."""
-        from moverank.rerank.kernels.transposition import transposed
+    def transposed(cls, counts: TermCounts, terms: int, new: NDArray[np.int32] | None = None) -> "Postings":
+        """Return the transpose of unchecked counts of `terms` terms by document.
 
-        starts, documents, values = transposed(counts.starts, counts.terms, counts.counts, terms)
+        `new[t]` replaces each term t, and the counts of terms with the same replacement are added up.
+        """
+        from moverank.rerank.kernels.counts import transposed
+
+        columns = counts.terms if new is None else new[counts.terms]
+        starts, documents, values = transposed(counts.starts, columns, counts.counts, terms)
         return cls(starts, documents, values, len(counts))
 
     def by_document(self) -> TermCounts:
         """Return the counts by document, without word vectors."""
-        from moverank.rerank.kernels.transposition import transposed
+        from moverank.rerank.kernels.counts import transposed
 
         return TermCounts(*transposed(self.starts, self.documents, self.values, self.size))
 
@@ -77,3 +81,17 @@ class Postings:
 def grouped_sums(groups: NDArray[np.integer[Any]], values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
     """Return the sums (size,) of `values` (m,) by group; `groups` (m,) are from 0 to `size` - 1."""
     return np.bincount(groups, values, size).astype(np.float64, copy=False)
+
+
+def count_products(counts: TermCounts, amounts: NDArray[np.float64], first: int, size: int) -> NDArray[np.float64]:
+    """Return `counts @ amounts` for at most `size` documents from row `first` on.
+
+    The product is (m, h) if `amounts` of the terms are (t, h), and (m,) if they are (t,). The bits of a row do not
+    depend on the other rows.
+    """
+    from scipy.sparse import csr_array  # 0.2 s
+
+    starts = counts.starts[first : first + size + 1]
+    entries = slice(starts[0], starts[-1])
+    block = counts.counts[entries], counts.terms[entries], starts - starts[0]
+    return np.asarray(csr_array(block, shape=(len(starts) - 1, len(amounts))) @ amounts, np.float64)

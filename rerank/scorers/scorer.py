@@ -22,7 +22,7 @@ class TermCounts:
 
     Document i is the slice `starts[i]:starts[i + 1]` of `terms` (nnz,) int32, strictly increasing in a row, and of
     `counts` (nnz,) float64 > 0, which may be fractional, as weights by the ranks of parts are. `starts` is (n + 1,)
-    int64. `word_vectors` are those of the segment's t terms, for scorers that need them. Rows are not checked, because
+    int64. `word_vectors` belong to the segment's t terms, for scorers that need them. Rows are not checked, because
     there may be millions.
     """
 
@@ -69,7 +69,7 @@ class TermQuery:
     `terms` (h,) int32 are their ids in the segment, -1 for a term that the segment does not contain; `counts` (h,)
     float64 > 0. `document_frequencies` (h,) and `collection_frequencies` (h,) are the terms' statistics in the whole
     collection: 0 for a term that no segment contains. `word_vectors` are those of the h terms. Raises ScorerError for
-    arrays that violate this.
+    other arrays.
     """
 
     terms: NDArray[np.int32]
@@ -112,14 +112,14 @@ class Scorer(Protocol):
     def fit(cls, counts: TermCounts, statistics: Statistics, options: Mapping[str, str]) -> Self:
         """Fit a scorer to a segment.
 
-        `counts` are those of the segment, `statistics` those of the collection for the segment's terms, and `options`
-        names and values as text. Raises ScorerError for an invalid option, and for arrays that do not match.
+        `counts` belong to the segment, `statistics` to the collection for the segment's terms, and `options` are names
+        and values as text. Raises ScorerError for an invalid option, and for arrays that do not match.
         """
         ...
 
     @property
     def unrelated(self) -> float | None:
-        """Return the score of documents that share no term with the query; no other document has it.
+        """Return the score that exactly the documents without a term of the query have.
 
         None if there is no such score, because the scorer compares words by their vectors.
         """

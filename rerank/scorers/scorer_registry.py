@@ -1,4 +1,4 @@
-"""The scorers by name: built-in ones, and those of other packages."""
+"""The scorers by name: built-in scorers and plug-ins of other packages."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,11 +7,10 @@ from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import check_options, did_you_mean
 from moverank.rerank.plug_ins import PlugIns
 from moverank.rerank.scorers.bm25 import Bm25
-from moverank.rerank.scorers.bow import Bow
+from moverank.rerank.scorers.bow import Bow, Tfidf
 from moverank.rerank.scorers.interpolation import Interpolation
 from moverank.rerank.scorers.pl2 import Pl2
 from moverank.rerank.scorers.scorer import Scorer
-from moverank.rerank.scorers.tfidf import Tfidf
 from moverank.rerank.scorers.translation import Translation
 
 _ALL: tuple[type[Scorer], ...] = (Bow, Tfidf, Bm25, Pl2, Translation, Interpolation)
@@ -29,7 +28,7 @@ def is_scorer(name: str) -> bool:
     return name in SCORERS or name in PLUG_INS.names()
 
 
-def named(name: str) -> type[Scorer]:
+def scorer_class(name: str) -> type[Scorer]:
     """Return the scorer class of that name; no package replaces a built-in one.
 
     Raises ScorerError for an unknown name, and for a class that cannot be loaded.
@@ -44,11 +43,11 @@ def named(name: str) -> type[Scorer]:
     return found
 
 
-def choose(name: str, options: Mapping[str, str]) -> type[Scorer]:
+def choose_scorer(name: str, options: Mapping[str, str]) -> type[Scorer]:
     """Return the scorer class of that name, and validate the `options` of its `fit`.
 
     Raises ScorerError for an unknown name, an unknown option and an invalid value, before any document is read.
     """
-    scorer = named(name)
+    scorer = scorer_class(name)
     check_options(name, scorer.options, options, ScorerError)
     return scorer

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Choice, Number, Option, check_options
-from moverank.rerank.scorers.count_products import count_products
-from moverank.rerank.scorers.normalisers import translation_normalisers
-from moverank.rerank.scorers.postings import grouped_sums
+from moverank.rerank.runtime.deadline import check
+from moverank.rerank.scorers.fusion import translation_normalisers
+from moverank.rerank.scorers.postings import count_products, grouped_sums
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
 from moverank.rerank.scorers.word_vectors import WordVectors, checked_vectors
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.rerank.words.embedding import unit_rows
 
 SMOOTHING = Choice("smoothing", "dirichlet", ("dirichlet", "jelinek-mercer"))
 MU = Number("mu", 1000, 0.001, 1e9)
@@ -30,7 +30,7 @@ class Translation:
     """The log-likelihood of a query: the sum over its words w of `count_w ln p(w|d)`.
 
     t(w|d) is the sum over the document's words u of p(w|u) tf_u / dl, with p(w|u) = max(cos(w, u), 0) / Z_u, for w = u,
-    too. Z_u is the sum of these cosines over the vocabulary: the words of the collection that have a vector. A word
+    too. Z_u is the sum of these cosines over the vocabulary, the words of the collection that have a vector. A word
     without one translates only to itself. In a large vocabulary Z is large, and the probability that a word translates
     to itself is small. The option `self` = s raises it: (1 - s) p(w|u) + s [w = u] (Karimzadehgan & Zhai 2010); with
     the default of 0 this is the plain model, with 1 a language model without translations. p(w|d) is smoothed with the
@@ -70,9 +70,9 @@ class Translation:
     ) -> Self:
         """See `Scorer.fit`; `normalisers` (t,) > 0 are the Z_u over the collection's vocabulary.
 
-        They are required if the collection contains terms that the segment does not. By default the first query
-        computes them over the segment's terms, by `translation_normalisers`. Raises ScorerError for `normalisers` of
-        another shape or not above 0.
+        They are required if the collection contains terms that the segment lacks. By default, the first query computes
+        them over the segment's terms, by `translation_normalisers`. Raises ScorerError for `normalisers` of another
+        shape or not above 0.
         """
         check_options(cls.name, cls.options, options, ScorerError)
         check_segment(counts, statistics)
@@ -86,7 +86,7 @@ class Translation:
 
     @cached_property
     def normalisers(self) -> NDArray[np.float64]:
-        """Return Z_u (t,): those passed to `fit`, or else those over the segment's terms."""
+        """Return Z_u (t,): the `normalisers` passed to `fit`, or else sums over the segment's terms."""
         return translation_normalisers(self._words.vectors, self._words.known)
 
     @property
@@ -109,6 +109,8 @@ class Translation:
             part = usable[start : start + _TERMS]
             table = self._table(query.terms[part], WordVectors(words.vectors[part], words.known[part]))
             for first in range(0, len(scores), _DOCUMENTS):
+                if start or first:
+                    check()
                 sums = count_products(self._counts, table, first, _DOCUMENTS)
                 smoothed = self._smoothed(sums, self._lengths[first : first + _DOCUMENTS, None], background[part])
                 scores[first : first + _DOCUMENTS] += np.log(smoothed) @ query.counts[part]

@@ -26,7 +26,8 @@ class VectorSpace:
     """Documents as vectors of length 1 in `norm`: `postings` with the vectors' entries as values.
 
     Entry j of document i is `counts_ij * factors_j / lengths_i`, with `factors` (t,) > 0 and `lengths` (n,). A document
-    without terms has the distance of one that shares no term with the query: 2 in L1, the square root of 2 in L2.
+    without terms has the largest distance, like a document that shares no term with the query: 2 in L1, the square root
+    of 2 in L2.
     """
 
     norm: str
@@ -57,7 +58,7 @@ class VectorSpace:
 
     @property
     def max_distance(self) -> float:
-        """Return the largest distance: that of a document that shares no term with the query."""
+        """Return the largest distance, which a document without a term of the query has."""
         return 2.0 if self.norm == "l1" else float(np.sqrt(2.0))
 
     def distances(self, terms: NDArray[np.int32], weights: NDArray[np.float64]) -> NDArray[np.float64]:

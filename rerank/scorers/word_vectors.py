@@ -40,7 +40,7 @@ class WordVectors:
     def products(self, directions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the inner products (t, h) with `directions` (h, d), 0 for a term without a vector.
 
-        They are computed in float64: in float32 the other words would change the product of a word by up to 1e-7.
+        Products are computed in float64: in float32 the other words would change the product of a word by up to 1e-7.
         """
         products = np.zeros((len(self), len(directions)))
         rows = np.flatnonzero(self.known)
@@ -53,7 +53,7 @@ class WordVectors:
 def checked_vectors(scorer: str, words: WordVectors | None, terms: int, dim: int | None = None) -> WordVectors:
     """Return `words` if they are the vectors of `terms` terms, of `dim` dimensions unless that is None.
 
-    Raises ScorerError if they are missing or others; the message names the `scorer`.
+    Raises ScorerError for missing or other vectors; the message names the `scorer`.
     """
     if words is None:
         raise ScorerError(

@@ -1,1 +1,1 @@
-"""Checks of what others plug in, for their tests: public as `moverank.testing`."""
+"""Checks of encoders and scorers of other packages, for their tests: public as `moverank.testing`."""

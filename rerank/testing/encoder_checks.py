@@ -1,4 +1,4 @@
-"""The contract of every encoder, as functions that raise AssertionError with what is wrong.
+"""The contract of every encoder, as functions that raise AssertionError with the requirement that is not met.
 
 A check takes the class of an encoder and options that make it small; pytest is not needed.
 """
@@ -15,7 +15,7 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, check_options
-from moverank.rerank.testing.requirements import error_of, invalid_options, require
+from moverank.rerank.testing.assertions import error_of, invalid_options, require
 from moverank.rerank.testing.sample_documents import (
     alone,
     make_documents,
@@ -33,7 +33,7 @@ _UNIT = 1e-5  # how far the length of a unit vector may be from 1 in float32
 def check_encoder(encoder: type[Encoder], options: Options | None = None) -> None:
     """Check the whole contract of an encoder; AssertionError says what is wrong.
 
-    `options` of its `fit` should make it small: it is fitted some hundred times.
+    `options` of its `fit` should make the encoder small: it is fitted some hundred times.
     """
     for check in ENCODER_CHECKS:
         check(encoder, options or {})
@@ -137,7 +137,7 @@ def check_degenerate_documents(encoder: type[Encoder], options: Options) -> None
 
 
 def check_no_documents(encoder: type[Encoder], options: Options) -> None:
-    """Check that no documents have no vectors."""
+    """Check that an empty list of documents gives vectors (0, dim)."""
     fitted = encoder.fit(random_documents(0), options)
     empty = Documents(Bags.of([]), np.empty(0), np.empty(0, np.int64), np.empty((0, 6), np.float32))
     for none in (random_documents(0).take(np.empty(0, np.int64)), empty):

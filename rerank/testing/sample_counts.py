@@ -1,4 +1,4 @@
-"""Collections of counted texts, with the segments and queries that scorers take, as a search makes them."""
+"""Collections of counted texts, and the segments and queries that a search makes of them for scorers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from moverank.rerank.scorers import (
     TermCounts,
     TermQuery,
     WordVectors,
-    choose,
+    choose_scorer,
     translation_normalisers,
 )
 from moverank.rerank.scorers.translation import Translation
@@ -24,7 +24,7 @@ Vectors = Mapping[str, NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Counted:
-    """A collection: texts as counts by term, and the vectors of the terms that have one."""
+    """A collection: texts as counts by term, and the vectors of known terms."""
 
     documents: Sequence[Counts]
     vectors: Vectors
@@ -48,7 +48,7 @@ class Counted:
         return frequencies
 
     def word_vectors(self, terms: Sequence[str]) -> WordVectors:
-        """Return the vectors of terms; those without one are not known."""
+        """Return the vectors of terms; a term without a vector is not known."""
         dim = len(next(iter(self.vectors.values()), np.zeros(1)))
         # The row of an unknown term must have no effect.
         rows = [self.vectors.get(term, np.full(dim, 0.5, np.float32)) for term in terms]
@@ -121,7 +121,7 @@ class Segment:
 
         `Translation` gets the normalisers over the vocabulary of the whole collection.
         """
-        kind = choose(scorer, options) if isinstance(scorer, str) else scorer
+        kind = choose_scorer(scorer, options) if isinstance(scorer, str) else scorer
         whole = sorted(self.collection.document_frequencies)
         if kind is not Translation or set(whole) == set(self.terms):
             return kind.fit(self.counts, self.statistics, options)

@@ -1,4 +1,4 @@
-"""The contract of every scorer, as functions that raise AssertionError with what is wrong.
+"""The contract of every scorer, as functions that raise AssertionError with the requirement that is not met.
 
 A check takes the class of a scorer and its options; pytest is not needed.
 """
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Option, check_options
 from moverank.rerank.scorers import Scorer
-from moverank.rerank.testing.requirements import error_of, invalid_options, require
+from moverank.rerank.testing.assertions import error_of, invalid_options, require
 from moverank.rerank.testing.sample_counts import Counted, Counts
 
 Options = Mapping[str, str]
@@ -24,7 +24,7 @@ _UNSEEN = ("x0", "x1")
 
 
 def check_scorer(scorer: type[Scorer], options: Options | None = None) -> None:
-    """Check the whole contract of a scorer; AssertionError says what is wrong. `options` are those of its `fit`."""
+    """Check the whole contract of a scorer with `options` of its `fit`; AssertionError says what is wrong."""
     for check in SCORER_CHECKS:
         check(scorer, options or {})
 
@@ -47,7 +47,7 @@ def _counts(rng: np.random.Generator) -> Counts:
 
 
 def sample_queries(collection: Counted) -> Iterator[Counts]:
-    """Yield queries: texts of the collection, words that none has, one word, and none."""
+    """Yield queries: texts of the collection, words of no text, a single word, and an empty query."""
     rng = np.random.default_rng(len(collection.documents))
     yield from (collection.documents[0], {"t1": 1.0}, dict.fromkeys(_UNSEEN, 2.0), {})
     yield from ({**_counts(rng), "x0": 1.0}, _counts(rng))
@@ -78,7 +78,7 @@ def check_scores(scorer: type[Scorer], options: Options) -> None:
 
 
 def check_unrelated(scorer: type[Scorer], options: Options) -> None:
-    """Check that exactly the documents that share no term with the query have the score `unrelated`, if it is one."""
+    """Check that exactly the documents without a term of the query have the score `unrelated`, unless it is None."""
     for collection, query in _cases():
         segment = collection.segment()
         fitted = segment.fit(scorer, options)
@@ -94,7 +94,7 @@ def check_unrelated(scorer: type[Scorer], options: Options) -> None:
 
 
 def check_direction(scorer: type[Scorer], options: Options) -> None:
-    """Check that a text is no worse for itself than a text of other words: `ascending` is the order of the scores."""
+    """Check that a text ranks itself no worse than a text of other words, in the order that `ascending` names."""
     query = {"cat": 2.0, "mat": 1.0}
     vectors = {"cat": [1, 0, 0], "mat": [0.6, 0.8, 0], "law": [0, 0, 1], "tax": [0, -0.6, 0.8]}
     documents: list[Counts] = [{"law": 2.0, "tax": 1.0}, query, {"law": 1.0, "tax": 2.0}, {"law": 1.0}, {}]
@@ -131,7 +131,7 @@ def check_reproducible(scorer: type[Scorer], options: Options) -> None:
 
 
 def check_unseen_words(scorer: type[Scorer], options: Options) -> None:
-    """Check that a word that no document has, and which has no vector, favours none."""
+    """Check that a word in no document and without a vector favours no document."""
     for collection in sample_collections():
         scores = collection.segment().score(scorer, options, {"x1": 2.0})
         require(bool(np.all(scores == scores[0])), "a word that no document has must give all the same score")

@@ -1,4 +1,4 @@
-"""Word vectors, and vectors composed of subwords for words without a row."""
+"""Word vectors, perhaps scaled to length 1, and vectors composed of subwords for words without a row."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -9,15 +9,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.unit_length import unit_rows
-from moverank.rerank.words.unknown import UNKNOWN
-from moverank.rerank.words.vocabulary import Vocabulary, encoded
+from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary, encoded
+
+
+def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return rows (n, d) scaled to Euclidean length 1, float64; zero rows stay zero.
+
+    The bits of a row do not depend on the other rows.
+    """
+    wide = np.ascontiguousarray(rows, np.float64)
+    # Scaling by a power of two does not round, and prevents overflow and underflow of the squares.
+    exponents = np.frexp(np.abs(wide).max(axis=1, keepdims=True, initial=0.0))[1]
+    scaled = wide * np.ldexp(1.0, np.minimum(-exponents, 1000))
+    # Not a matrix product: BLAS sums a row in an order that depends on the number of rows.
+    lengths = np.sqrt((scaled * scaled).sum(axis=1, keepdims=True))
+    unit: NDArray[np.float64] = scaled / np.where(lengths > 0, lengths, 1.0)
+    return unit
+
 
 LONGEST = 1e15
 """The largest magnitude of a vector component: sums of squares must fit into float32."""
 
 COMPOSED = -2
-"""The row number of a word that has no row, but a vector composed of its subwords."""
+"""The row number of a word that has no row of its own, but a vector composed of its subwords."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +149,7 @@ class Embedding:
         return embedding
 
     def in_memory(self) -> "Embedding":
-        """Return a copy that needs no file; the owner of a memory-mapped one verifies all of it before."""
+        """Return a copy that needs no file; the owner of a memory-mapped file first verifies all of it."""
         if self.before:
             self.before(np.arange(len(self.vectors)))
         words = Vocabulary(*self._vocabulary.__reduce__()[1])
@@ -143,12 +157,12 @@ class Embedding:
         return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit)
 
     def __reduce__(self) -> tuple[type["Embedding"], tuple[Any, ...]]:
-        """Pickle what is in memory, without the file."""
+        """Pickle the arrays in memory, without the file."""
         one = self.in_memory()
         return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "Embedding":
-        # Nothing changes it, and it may have gigabytes: scikit-learn copies the parameters of an estimator.
+        # Not copied with an estimator's parameters: it is immutable, and may have gigabytes.
         return self
 
     @property
@@ -157,7 +171,7 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the rows (n,) of `words`: COMPOSED for a word that has only subwords, UNKNOWN for one without any."""
+        """Return the rows (n,) of `words`: COMPOSED for a word of known subwords alone, UNKNOWN for any other word."""
         rows = self._vocabulary.find(words)
         if self.subwords:
             for i in np.flatnonzero(rows == UNKNOWN).tolist():
@@ -166,11 +180,21 @@ class Embedding:
         return rows
 
     def known(self, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """Return those of `words` that have a vector, in their order, and their vectors (n, d)."""
+        """Return the `words` that have a vector, in their order, and their vectors (n, d)."""
         rows = self.find(words)
         indices = np.flatnonzero(rows != UNKNOWN)
         names = [words[i] for i in indices.tolist()]
         return names, self.gather(names, rows[indices])
+
+    def spread(self, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Return the vectors (n, d) of `words`, zeros for unknown words, and which words are known (n,)."""
+        rows = self.find(words)
+        known = rows != UNKNOWN
+        if known.all():
+            return self.gather(words, rows), known
+        vectors = np.zeros((len(words), self.dim), np.float32)
+        vectors[known] = self.gather([words[i] for i in np.flatnonzero(known).tolist()], rows[known])
+        return vectors, known
 
     def gather(self, words: Sequence[str], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return the vectors (n, d) of `words` with the `rows` (n,) that `find` returned.

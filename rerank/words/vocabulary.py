@@ -7,7 +7,9 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.words.unknown import UNKNOWN
+UNKNOWN = -1
+"""The row of a word that has no vector."""
+
 
 _WORDS_PER_LOOKUP = 64
 """With more than one lookup per this many words, a dictionary is faster than binary searches."""

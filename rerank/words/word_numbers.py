@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,6 +16,10 @@ _BLOCK = 1 << 22  # bytes of text that are processed at once
 _FIRST_WORDS, _FIRST_BYTES = 1 << 14, 1 << 17  # room of a new table
 
 
+NumberedText = tuple[NDArray[np.int32], NDArray[np.int32]]
+"""The numbers (t,) of the different words of a text, and how often they occur (t,)."""
+
+
 class NumberedTexts(NamedTuple):
     """The different words of each text, in the order of their first occurrence.
 
@@ -26,6 +30,11 @@ class NumberedTexts(NamedTuple):
     numbers: NDArray[np.int32]
     counts: NDArray[np.int32]
     lengths: NDArray[np.int64]
+
+    def each(self) -> Iterator[NumberedText]:
+        """Yield the numbers and counts of each text."""
+        for start, end in pairwise((0, *np.cumsum(self.lengths).tolist())):
+            yield self.numbers[start:end], self.counts[start:end]
 
 
 class WordNumbers(Protocol):
@@ -124,7 +133,7 @@ class ManyWords:
 
     def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
         """Return all words of texts; the table grows until there is room for the new ones."""
-        from moverank.rerank.kernels.word_numbers import count_words
+        from moverank.rerank.kernels.counts import count_words
 
         text = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), dtype=np.int64)
@@ -143,7 +152,7 @@ class ManyWords:
 
     def _grow(self) -> None:
         """Double the room for words."""
-        from moverank.rerank.kernels.word_numbers import fill_slots
+        from moverank.rerank.kernels.counts import fill_slots
 
         count, size = self._sizes.tolist()
         self._words = _doubled(self._words, size)

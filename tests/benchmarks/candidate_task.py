@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.bags.bag import Bag, Bags, lookup
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents

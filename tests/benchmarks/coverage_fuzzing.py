@@ -49,11 +49,11 @@ def fuzz(name: str, folder: Path, seconds: int) -> None:
     """Fuzz the reader of the format `name` below a folder; atheris ends the process after the time budget."""
     import atheris
 
-    with atheris.instrument_imports(include=["moverank.indexer.readers", "moverank.indexer.vectors"]):
+    with atheris.instrument_imports(include=["moverank.indexer.reading", "moverank.indexer.vectors"]):
         from moverank.indexer.errors import ReadError, VectorsError
-        from moverank.indexer.readers import read_documents, read_threads
-        from moverank.indexer.readers.judgments import read_qrels
-        from moverank.indexer.readers.queries import read_queries
+        from moverank.indexer.reading import read_documents, read_threads
+        from moverank.indexer.reading.inputs.judgments import read_qrels
+        from moverank.indexer.reading.inputs.queries import read_queries
         from moverank.indexer.vectors.importing import import_vectors
 
         valid = valid_files()[name]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from moverank import Collection, Settings
-from moverank.indexer.readers import read_documents
+from moverank.indexer.reading import read_documents
 from tests.benchmarks.common import gzip_records, real, vectors
 
 

@@ -22,7 +22,7 @@ import psycopg
 
 from moverank import Collection
 from moverank.indexer.files.location import CACHE
-from moverank.indexer.maintenance.copying import copy
+from moverank.indexer.maintenance.backup import copy
 from tests.benchmarks.common import argument_parser, rotated, show, show_table, verdict
 from tests.benchmarks.data_sets import Text, draw_queries, indexed, read_split
 from tests.benchmarks.synthetic_documents import SyntheticDocuments

@@ -17,19 +17,19 @@ import numpy as np
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, Settings
+from moverank.indexer.documents import TITLE_WEIGHT
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.distance_cache import DistanceCache
+from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.trial import Trial
-from moverank.indexer.evaluation.tuning import Setting, Tuner
-from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.evaluation.tuner import Setting, Tuner
+from moverank.indexer.formatters.progress import Bars
 from moverank.indexer.ranking_spec import PAPER_GAMMA
-from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.judgments import read_qrels
-from moverank.indexer.readers.queries import read_queries
+from moverank.indexer.reading import read_documents
+from moverank.indexer.reading.inputs.judgments import read_qrels
+from moverank.indexer.reading.inputs.queries import read_queries
 from moverank.indexer.settings import default_rank
-from moverank.indexer.titles import TITLE_WEIGHT
-from moverank.rerank.evaluation.judgments import Judgments
+from moverank.rerank.evaluation.measures import Judgments
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.technical_texts import technical_texts
 from tests.benchmarks.usual_collections import documents_of, usual_collection
@@ -73,7 +73,7 @@ def _tuner(work: Path, name: str, qrels: str) -> Tuner:
     row_of = corpus.documents.row_of if name.startswith("stackexchange") else {}
     own_rows = np.array([row_of.get(key, -1) for key in corpus.queries.keys], np.int64)
     with Bars() as bars:
-        trial = Trial(corpus.documents, corpus.queries, own_rows, DistanceCache(), bars)
+        trial = Trial(corpus.documents, corpus.queries, own_rows, RowCache(), bars)
         return Tuner(trial, judgments, "map", own, cache=index / "evaluation", cutoff=100, limit=sys.maxsize)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank import Collection, Document, Part
-from moverank.indexer.readers.judgments import read_qrels
-from moverank.indexer.readers.queries import read_queries
+from moverank.indexer.reading.inputs.judgments import read_qrels
+from moverank.indexer.reading.inputs.queries import read_queries
 from tests.benchmarks.common import gzip_records, real
 from tests.benchmarks.usual_collections import documents_of, usual_collection
 from tests.oracle import Oracle

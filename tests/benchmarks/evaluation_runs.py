@@ -7,9 +7,9 @@ from typing import Any
 
 from moverank import Collection, Document, Rejection, Settings
 from moverank.indexer.evaluation.experiments import evaluate_bounds, evaluate_knn, evaluate_retrieval
-from moverank.indexer.evaluation.result_table import Table
-from moverank.indexer.formatters.progress_bars import Bars
-from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.evaluation.method import Table
+from moverank.indexer.formatters.progress import Bars
+from moverank.indexer.reading import read_documents, read_threads
 from tests.benchmarks.common import real, vectors
 
 Run = Callable[[Path, Bars], Table]

@@ -43,6 +43,11 @@ RERANK = (
     "Reranker(Embedding.of(['dog'], numpy.ones((1, 2), 'f'))).rank('dog', ['dog', None])"
 )
 
+TOO_LARGE = (
+    "import numpy; from moverank import Embedding, Reranker, limit_cells; limit_cells(5); "
+    "Reranker(Embedding.of(list('abcdef'), numpy.eye(6, dtype='f'))).rank('a b c', ['d e f'])"
+)
+
 
 @dataclass(frozen=True)
 class Case:
@@ -77,6 +82,7 @@ def searches() -> Iterator[Case]:
     yield Case("bad line in --queries", batch, 1, "queries.jsonl:2: broken JSON")
     yield Case("good lines in the same --queries", batch, 1, "c Q0 ")
     yield Case("budget below the time of loading", "moverank search cat -i old -k 1 --budget 0.3", 0, "ertified")
+    yield Case("texts larger than the limit", f'python -c "{TOO_LARGE}"', 1, "3 and 3 distinct words are too large")
     yield Case("None among the texts of Reranker", f'python -c "{RERANK}"', 1, "a record or a Document, not None")
 
 
@@ -166,6 +172,8 @@ def stores() -> Iterator[Case]:
     yield Case("metadata of a whole run", f"{sites}; moverank list -i old --where site=pets | wc -l", 0, "2000")
     empty = "moverank search cat -i old --where key=docs.jsonl"
     yield Case("a filter that nothing passes", empty, 0, "No document passes the filter: none meets key=docs.jsonl")
+    foreign = "mkdir gift; echo postgresql://ada@db.example/texts > gift/database.url; moverank info -i gift"
+    yield Case("a stranger's directory that names a database", foreign, 1, "to which your credentials would be sent")
 
 
 def files() -> Iterator[Case]:
@@ -264,10 +272,9 @@ def rankings() -> Iterator[Case]:
     yield Case("text without spaces", chinese, 0, "a script without spaces between words")
     cased = "printf '2 1\\nCat 1\\nDog 2\\n' > cased.txt; moverank index docs.jsonl -i cased --embedding cased.txt"
     yield Case("word vectors with capitals", cased, 0, "2 of 2 words of cased.txt have capitals and match nothing")
-    plain = (
-        "moverank index docs.jsonl -i plain --embedding vectors.txt --stop-words none; moverank info -i plain --json"
-    )
-    yield Case("--stop-words none does not stem", plain, 0, "2*bm25:k1=1.6+cosine")
+    plain = "moverank index docs.jsonl -i plain --embedding vectors.txt --setting stop_words=none; "
+    plain += "moverank info -i plain --json"
+    yield Case("--setting stop_words=none does not stem", plain, 0, "2*bm25:k1=1.6+cosine")
 
 
 def duplicates() -> Iterator[Case]:
@@ -288,6 +295,11 @@ def usage() -> Iterator[Case]:
     yield Case("help of a command", "moverank help evaluate knn", 0, "Usage: moverank evaluate knn")
     completion = "COMP_WORDS='moverank search x --rank wmd+b' COMP_CWORD=4 _MOVERANK_COMPLETE=complete_bash"
     yield Case("completion of a ranking", f"{completion} moverank", 0, "wmd+bm25")
+    every = "--cors '*' would let the pages of every web site use this server: name each origin"
+    yield Case("all pages of the web as origins", "moverank serve -i old --cors '*'", 2, every)
+    short = "token:2: a token needs 16 characters or more, without spaces"
+    tokens = "printf 'a-token-of-24-characters\\nshort\\n' > token"
+    yield Case("one of several tokens too short", f"{tokens}; moverank serve -i old --token-file token", 2, short)
 
 
 def arguments() -> Iterator[Case]:

@@ -19,9 +19,8 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.first_stage import FLAT, FirstStage, build
-from moverank.indexer.snapshot.index_choice import AUTO, choose
-from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, FirstStage, build, choose
+from moverank.rerank.encoders.encoder_registry import choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, parse_encoder, recall, single
 from tests.benchmarks.common import argument_parser, show, show_table, verdict
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Metric
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose
+from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, K, parse_encoder, recall, single
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 
@@ -45,7 +45,7 @@ def recalls(
 def measured(task: CandidateTask, name: str, options: Mapping[str, str]) -> tuple[list[object], list[float]]:
     """Return the cells of an encoder with these options, and its recalls."""
     began = time.process_time()
-    encoder = choose(name, options).fit(task.documents, options)
+    encoder = choose_encoder(name, options).fit(task.documents, options)
     fitted = time.process_time()
     stored = encoder.encode(task.documents)
     encoded = time.process_time()

@@ -14,10 +14,9 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank.indexer.vectors.lsi_training import train_lsi
-from moverank.rerank.encoders.encoder_registry import choose
+from moverank.rerank.encoders.encoder_registry import choose_encoder
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table
 from tests.benchmarks.retrieval_bags import RetrievalBags
 from tests.benchmarks.retrieval_sets import SETS, RetrievalSet, order
@@ -48,7 +47,7 @@ def trained(retrieval_set: RetrievalSet, dim: int, *, normalize: bool = True) ->
 def measured(retrieval_set: RetrievalSet, bags: RetrievalBags, name: str, options: Mapping[str, object]) -> str:
     """Return the mean average precision of an encoder in percent; `bags` are those of the set."""
     texts = {key: str(value) for key, value in options.items()}
-    encoder = choose(name, texts).fit(bags.documents, texts)
+    encoder = choose_encoder(name, texts).fit(bags.documents, texts)
     return f"{100 * retrieval_set.mean_average_precision(bags.ranked_by_encoder(encoder)):.1f}"
 
 

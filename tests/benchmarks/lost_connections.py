@@ -22,8 +22,8 @@ from tests.benchmarks.small_collection import answers, documents, prepare, rever
 from moverank import Collection
 from moverank.indexer.errors import ConnectionLost
 from moverank.indexer.files.location import CACHE, collection_directory
+from moverank.indexer.maintenance.backup import copy
 from moverank.indexer.maintenance.check import check
-from moverank.indexer.maintenance.copying import copy
 from moverank.indexer.maintenance.repair import repair
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
 from tests.engines.cutting_proxy import CuttingProxy, cutting_proxy

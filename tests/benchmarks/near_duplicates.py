@@ -17,7 +17,7 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.formatters.progress import Bars
 from tests.benchmarks.common import argument_parser, show, verdict
 
 

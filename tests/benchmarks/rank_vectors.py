@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Ranking, Reranker, rank_vectors
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.common import argument_parser, gzip_records, real, rotated, show, show_table, vectors
 
 K, QUERY, LEAST, MOST = 10, 32, 32, 180

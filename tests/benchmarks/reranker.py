@@ -18,9 +18,11 @@ import numpy as np
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import DocumentFrequencies, Embedding, Reranker
+from moverank.indexer.reranking.pool import SearchPool
 from moverank.indexer.reranking.reranker import _with_words
-from moverank.indexer.reranking.search_pool import SearchPool
-from moverank.indexer.reranking.text_counter import TextCounter
+from moverank.indexer.reranking.texts import CorpusVocabulary, query_and_candidates
+from moverank.indexer.search.counted_query import TextCounter
+from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.settings import default_rank
 from moverank.rerank.bags.bag import Bags
@@ -31,7 +33,7 @@ from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
 from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors, verdict
 
 WORDS, CANDIDATES, K, LARGEST = 100, 100, 10, 2.5
@@ -55,12 +57,11 @@ class Floor:
     """The bags of a query and of candidates over their own vocabulary, counted beforehand."""
 
     def __init__(self, embedding: Embedding, tokenizer: Tokenizer, query: str, candidates: list[str]) -> None:
-        counter = TextCounter(tokenizer, embedding)
-        from moverank.indexer.reranking.candidates import candidate_documents
+        counter = TextCounter(tokenizer)
+        from moverank.indexer.reranking.texts import candidate_documents
 
-        asked, *texts = [counter.tokens(one) for one in candidate_documents([query, *candidates])]
-        counter.look_up()
-        own, pool = counter.counted(asked, texts, 1.0)
+        asked, *texts = counter.count(candidate_documents([query, *candidates]))
+        own, pool = query_and_candidates(CorpusVocabulary.of(counter.words, embedding), asked, texts, 1.0)
         searched = SearchPool(_with_words(pool))
         from moverank.indexer.ranking_spec import own_ranking
 
@@ -96,8 +97,7 @@ def seconds(work: Callable[[], object], times: int = 3) -> float:
 def stages(reranker: Reranker, query: str, texts: list[str]) -> list[tuple[str, float]]:
     """Return the time of each step of a call, the median of 15."""
     from moverank.indexer.ranking_spec import own_ranking
-    from moverank.indexer.reranking.candidates import candidate_documents
-    from moverank.indexer.search.batch import answer
+    from moverank.indexer.reranking.texts import candidate_documents
 
     steps: dict[str, list[float]] = {}
 
@@ -109,19 +109,19 @@ def stages(reranker: Reranker, query: str, texts: list[str]) -> list[tuple[str, 
     ranking = own_ranking("wmd", 0.0, "tf")
     for _ in range(15):
         now = time.perf_counter()
-        counter = TextCounter(reranker._tokenizer, reranker._embedding)  # noqa: SLF001 - its own steps
-        asked, *others = [counter.tokens(one) for one in candidate_documents([query, *texts])]
+        counter = TextCounter(reranker._tokenizer)  # noqa: SLF001 - its own steps
+        asked, *others = counter.count(candidate_documents([query, *texts]))
         now = timed("split into words", now)
-        counter.look_up()
+        words = CorpusVocabulary.of(counter.words, reranker._embedding)  # noqa: SLF001
         now = timed("look up vectors", now)
-        own, pool = counter.counted(asked, others, 1.0)
+        own, pool = query_and_candidates(words, asked, others, 1.0)
         now = timed("count words", now)
         searched = SearchPool(_with_words(pool))
         plain = Query(QueryWords.none(reranker._embedding.dim), K, None, ranking, bounded=False, whole=True)  # noqa: SLF001
         parsed = searched.with_words(plain, own, 0)
         now = timed("weigh bags", now)
         if parsed:
-            answer(searched.view, parsed)
+            Search(searched.view, parsed).run()
         timed("rank", now)
     return [(name, statistics.median(values)) for name, values in steps.items()]
 

@@ -13,7 +13,7 @@ from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.testing.sample_counts import Counts
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.retrieval_sets import Rankings, RetrievalSet, order
 
 

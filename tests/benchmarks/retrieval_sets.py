@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank import Embedding
-from moverank.indexer.readers.judgments import read_qrels
-from moverank.rerank.evaluation.judgments import Judgments, join_run
-from moverank.rerank.evaluation.measures import average_precision
+from moverank.indexer.reading.inputs.judgments import read_qrels
+from moverank.rerank.evaluation.measures import Judgments, average_precision, join_run
 from moverank.rerank.testing.sample_counts import Counted, Counts
 from moverank.rerank.words.tokenizer import Tokenizer
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.common import gzip_records
 
 SETS = ("cranfield", "cisi", "med", "scifact")

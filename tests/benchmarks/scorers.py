@@ -20,12 +20,10 @@ import numpy as np
 
 from moverank import Embedding
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.rerank.encoders.encoder_registry import ENCODERS
-from moverank.rerank.encoders.encoder_registry import choose as choose_encoder
+from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
 from moverank.rerank.scorers import SCORERS
 from moverank.rerank.testing.sample_counts import Counted, Segment
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
 from tests.benchmarks.retrieval_bags import RetrievalBags
 from tests.benchmarks.retrieval_sets import (

@@ -157,7 +157,7 @@ def main() -> None:
         code = server.stop(signal.SIGTERM)
         log = (folder / "log").read_text()
         show(f"the server ended with {code}; tracebacks in its log: {log.count('Traceback')}")
-        if not clean or code or "Traceback" in log:
+        if not clean or code or "Traceback" in log or "a request failed" in log:
             show(log[-3000:])
             sys.exit(1)
 

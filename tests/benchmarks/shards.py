@@ -26,10 +26,9 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 
 from moverank import Collection, Document, SearchOptions, Settings
-from moverank.indexer.cluster import coordinator, merging
-from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards
-from moverank.indexer.cluster.messages import Bounding
+from moverank.indexer.shards import cluster_searcher
+from moverank.indexer.shards.cluster import Cluster
+from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, vectors, verdict
@@ -99,14 +98,8 @@ def compare(cluster: Cluster, one: Collection, queries: list[str], *, ablation: 
 
 @contextmanager
 def without_shared_limits() -> Iterator[None]:
-    """Reply to every shard as if it were alone."""
-    replies = merging.replies_to
-
-    def alone(messages: dict, k: int) -> dict:  # type: ignore[type-arg]
-        found = replies(messages, k)
-        return {n: (np.inf, np.inf) if isinstance(messages[n], Bounding) else reply for n, reply in found.items()}
-
-    with patch.object(coordinator, "replies_to", alone):
+    """Let every shard answer as if it were alone."""
+    with patch.object(cluster_searcher, "kth_smallest", lambda _values, _k: np.inf):
         yield
 
 

@@ -101,7 +101,7 @@ def _posts(number: int, thread: dict[str, Any]) -> str:
 
 def read(folder: str) -> dict[str, Any]:
     """Read the threads of a folder; return the seconds, the number of documents and a digest of them."""
-    from moverank.indexer.readers import read_threads
+    from moverank.indexer.reading import read_threads
 
     began = time.perf_counter()
     found = list(read_threads([folder]))

@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Collection, NoKnownWords, Settings, UnknownKey
-from moverank.indexer.readers import read_threads
-from moverank.indexer.readers.judgments import read_qrels
-from moverank.rerank.evaluation.judgments import Judgments, join_run
-from moverank.rerank.evaluation.measures import evaluate_measures
+from moverank.indexer.reading import read_threads
+from moverank.indexer.reading.inputs.judgments import read_qrels
+from moverank.rerank.evaluation.measures import Judgments, evaluate_measures, join_run
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
 
 # Ranking, R-precision to be reached (for the paper's, within 0.02), and the paper's figure with other vectors.

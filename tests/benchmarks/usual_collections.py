@@ -4,7 +4,7 @@ from pathlib import Path
 
 from moverank import Collection, Settings
 from moverank.indexer.ranking_spec import PAPER_GAMMA
-from moverank.indexer.readers import read_documents, read_threads
+from moverank.indexer.reading import read_documents, read_threads
 from tests.benchmarks.common import real, vectors
 
 

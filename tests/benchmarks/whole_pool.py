@@ -20,10 +20,9 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 
 from moverank import Bags, Collection
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.readers.judgments import read_qrels
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.rerank.evaluation.judgments import Judgments, join_run
-from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, evaluate_measures
+from moverank.indexer.reading.inputs.judgments import read_qrels
+from moverank.indexer.reranking.texts import Texts
+from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, Judgments, evaluate_measures, join_run
 from tests.benchmarks.common import (
     Run,
     any_missed,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.example_files import Runner, write_files
-from tests.indexer.cluster.local_shards import LocalShards
 from tests.indexer.commands.program import program
+from tests.indexer.shards.local_shards import LocalShards
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +24,8 @@ def runner(
     example_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Runner:
     """Runs command lines in a copy of the directory of the examples."""
-    monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)  # no extra, no processes
-    monkeypatch.setattr("moverank.indexer.indexing.train_vectors.FEW_TEXTS", 2)  # the examples have few texts
+    monkeypatch.setattr("moverank.indexer.shards.cluster.RayShards", LocalShards)  # no extra, no processes
+    monkeypatch.setattr("moverank.indexer.indexing.training.FEW_TEXTS", 2)  # the examples have few texts
     place = tmp_path / "examples"
     shutil.copytree(example_files, place)
     monkeypatch.chdir(place)

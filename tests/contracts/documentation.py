@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from moverank.indexer.commands import sharding
 from moverank.indexer.manual import page, topics
 
 ROOT = Path(__file__).parents[2]
@@ -83,11 +82,6 @@ def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from commands(command, f"{prefix}{name} ")
         else:
             yield f"{prefix}{name}", command
-
-
-def repeated(name: str) -> bool:
-    """Return whether a command is another one, listed again among those of shards."""
-    return name in {f"shards {same.__name__}" for same in sharding.SAME}
 
 
 def options(command: Any) -> set[str]:

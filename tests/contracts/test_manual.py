@@ -11,16 +11,17 @@ import typer.main
 
 import moverank
 from moverank.cli import app
-from moverank.indexer.vectors.training_options import training_options
-from moverank.rerank.encoders.encoder_registry import ENCODERS, named
+from moverank.indexer.commands.shared_options import SETTINGS, SettingChoices
+from moverank.indexer.vectors.word2vec_training import training_options
+from moverank.rerank.encoders.encoder_registry import ENCODERS, encoder_class
 from moverank.rerank.scorers import SCORERS
-from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, repeated, sections
+from tests.contracts.documentation import ALL_TEXT, PAGES, ROOT, code_spans, commands, options, rows, sections
 from tests.contracts.example_files import Runner
 
-COMMANDS = {name: command for name, command in commands(typer.main.get_command(app)) if not repeated(name)}
+COMMANDS = dict(commands(typer.main.get_command(app)))
 SPANS = code_spans(ALL_TEXT)
 
-OTHER_PROGRAMS = {"--hypothesis-profile", "--head"}
+OTHER_PROGRAMS = {"--hypothesis-profile", "--head", "--pull", "--if-exists"}
 """Options in README and the manual that are not moverank's."""
 SHELL_COMPLETION = {"--install-completion", "--show-completion"}
 """Typer adds them to the program itself."""
@@ -93,8 +94,15 @@ def test_every_setting_and_search_option_is_documented() -> None:
     assert names - SPANS == set()
 
 
+def test_the_table_of_settings_says_which_option_chooses_each() -> None:
+    table = {name.strip("`"): option.strip("`") for name, option, *_ in rows(PAGES["settings"], "setting")}
+    own = {field.name: f"--{field.name.replace('_', '-')}" for field in fields(SettingChoices)}
+    assert set(table) == {field.name for field in fields(moverank.Settings)}
+    assert table == dict.fromkeys(SETTINGS, "--setting") | {name: own[name] for name in set(table) - set(SETTINGS)}
+
+
 def test_every_public_name_is_documented() -> None:
-    assert set(moverank.__all__) - code_spans(PAGES["library"]) == set()
+    assert set(vars(moverank)["__all__"]) - code_spans(PAGES["library"]) == set()
 
 
 def test_every_field_of_a_result_is_documented() -> None:
@@ -107,7 +115,7 @@ def test_every_field_of_a_result_is_documented() -> None:
 @pytest.mark.parametrize("name", ENCODERS)
 def test_every_option_of_an_encoder_is_documented_with_its_default(name: str) -> None:
     (cells,) = [line for line in PAGES["settings"].splitlines() if line.startswith(f"| `{name}` |")]
-    assert _written_defaults(named(name).options) - code_spans(cells) == set()
+    assert _written_defaults(encoder_class(name).options) - code_spans(cells) == set()
 
 
 @pytest.mark.parametrize("name", SCORERS)

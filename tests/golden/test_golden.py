@@ -22,6 +22,7 @@ _RANKINGS: tuple[list[str], ...] = (
     ["--depth", "9"],
     ["--where", "n<9"],
 )
+_CACHING = ("pwmd", "bm25:stem=english", "pwmd:weights=tfidf+cosine", "pwmd:proximity=empirical")
 ARCHIVES = sorted(DIRECTORY.glob("collection-*.tar.xz"))
 
 
@@ -48,6 +49,20 @@ def test_a_collection_of_an_earlier_release_is_usable(archive: Path, tmp_path: P
         assert collection.info()["documents"] == 30
         collection.refit()
     assert check(tmp_path / "golden").sentences() == ()
+
+
+def test_derived_files_of_an_earlier_version_are_opened_and_not_made_again(tmp_path: Path) -> None:
+    """A collection of the same documents, searched with `_CACHING` when caches had two formats, one of them `.npz`."""
+    golden = _unpacked(DIRECTORY / "caches-0.1.0.tar.xz", tmp_path)
+    derived = [path for path in golden.rglob("*") if path.is_file() and path.name not in ("collection.db", "lock")]
+    names = {path.name.partition("-")[0] for path in derived}
+    assert {"cached", "sample", "meta.json", "weights", "first_stage.faiss", "vectors.npy", "embedding.json"} <= names
+    inodes = {path: path.stat().st_ino for path in derived}
+    with Collection.open(golden) as collection:
+        assert results(collection) == json.loads((DIRECTORY / "answers-0.1.0.json").read_text())
+        for rank in _CACHING:
+            assert collection.search(QUERIES[0], rank=rank).hits
+    assert {path: path.stat().st_ino for path in derived if path.exists()} == inodes
 
 
 @pytest.mark.usefixtures("postgres")

@@ -30,7 +30,7 @@ def stored_parts(collection: Collection, key: str) -> list[tuple[Any, ...]]:
 def stored_frequencies(collection: Collection) -> dict[str, int]:
     """Return the stored document frequencies of words with a vector, without zeros."""
     with collection.reading() as reader:
-        words = {row.id: row.word for row in reader.vocabulary()}
+        words = {row.id: row.word for row in reader.all_words(known=True)}
         return {words[id_]: frequency for id_, frequency in reader.frequencies() if frequency}
 
 

@@ -16,8 +16,8 @@ from moverank.indexer.documents import NamedSource, Origin
 from moverank.indexer.maintenance.backup import backup
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.repair import repair
-from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.stored_record import record_of
+from moverank.indexer.reading import read_documents
+from moverank.indexer.reading.formats.threads import record_of
 from moverank.indexer.store import open_store
 from moverank.indexer.store.schema import alembic_config
 from tests.indexer.given import candidates_of, documents_with_vectors, nearest, random_vectors
@@ -74,7 +74,7 @@ def test_a_run_that_stops_while_it_writes_the_snapshot_loses_nothing(
 ) -> None:
     changed = [replace(one, vector=random_vectors(1, 100 + i)[0]) for i, one in enumerate(DOCUMENTS)]
     with monkeypatch.context() as patch:
-        patch.setattr("moverank.indexer.snapshot.first_stage._write", _interrupt)
+        patch.setattr("moverank.indexer.snapshot.faiss_index._write", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             collection.index(changed)
     collection.close()

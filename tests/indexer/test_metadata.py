@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, UsageError
-from moverank.indexer.metadata import MAX_DEPTH, flattened, metadata_fault, texts_of
+from moverank.indexer.documents import MAX_DEPTH, flattened, metadata_fault, texts_within
 from tests.indexer.stored_state import stored_keys
 from tests.indexer.world import document
 
@@ -29,7 +29,7 @@ def test_json_can_be_stored_and_every_text_is_seen(metadata: Any) -> None:
     assert metadata_fault(metadata) is None
     written = json.dumps(metadata)
     assert json.loads(written) == metadata
-    assert all(json.dumps(text)[1:-1] in written for text in texts_of(metadata))
+    assert all(json.dumps(text)[1:-1] in written for text in texts_within(metadata))
     assert {value for _, value in flattened(metadata) if json.dumps(value)[1:-1] not in written} <= {"true", "false"}
 
 

@@ -24,6 +24,7 @@ _OTHER: dict[str, Any] = {
     "group_by": "label",
     "budget": 99.0,
     "stop": bool,
+    "most_characters": 10**6,
 }
 """A value for each option that is not its default."""
 

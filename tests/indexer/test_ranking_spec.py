@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import UsageError
-from moverank.indexer.ranking_spec import PAPER_GAMMA, own_ranking, parse_ranking, resolve, scorer_named
-from moverank.indexer.ranking_term import NAMES, ScorerChoice
+from moverank.indexer.ranking_spec import (
+    NAMES,
+    PAPER_GAMMA,
+    ScorerChoice,
+    own_ranking,
+    parse_ranking,
+    resolve,
+    scorer_named,
+)
 
 _SUM = "pwmd:gamma=0.5,mu=20,weights=tfidf+0.5*cover+1.5*bm25:k1=1e+0,stem=english+prior:field=votes"
 
@@ -103,6 +110,10 @@ def test_a_scorer_is_its_name_and_its_options() -> None:
         ("wmd+prior", "a prior needs the name of a numeric field"),
         ("prior:field=votes,scale=root", "the scale of a prior is log or linear"),
         ("vector:x=1", "vector has no option 'x': choose it has none|vector has no option"),
+        ("1e7*wmd", "the weight of a term is at most 1,000,000, not 1e7"),
+        ("1e308*wmd+1e308*bm25", "the weight of a term is at most 1,000,000, not 1e308"),
+        ("+".join(f"bm25:k1={i}" for i in range(21)), "a ranking has at most 20 terms, not 21"),
+        ("wmd+" * 1_000_000 + "wmd", "a ranking has at most 2,000 characters, not 4,000,003"),
     ],
 )
 def test_unknown_names_and_invalid_options_are_refused(spec: str, message: str) -> None:

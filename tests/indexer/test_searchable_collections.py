@@ -19,16 +19,16 @@ pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from moverank import Collection, Document, Part, SearchOptions
-from moverank.indexer.cluster.cluster import Cluster
 from moverank.indexer.errors import UsageError
 from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.server.client import RemoteCollection
 from moverank.indexer.server.requests import Options
+from moverank.indexer.shards.cluster import Cluster
 from moverank.rerank.ranking import Ranking
-from tests.indexer.cluster.conftest import created, keep_local
 from tests.indexer.commands.program import program
 from tests.indexer.given import documents_with_vectors, random_vectors
 from tests.indexer.server.pages_world import PagesServer, pages_server
+from tests.indexer.shards.conftest import created, keep_local
 from tests.indexer.world import CollectionFactory
 
 QUERY = "ant bee cat"
@@ -48,10 +48,16 @@ OPTIONS: dict[str, Any] = {
     "full": True,
     "budget": 60.0,
     "stop": lambda: False,
+    "most_characters": 1_000_000,
 }
 """A value of each option that is not the default."""
 
-NOT_OVER_HTTP = {"stop": "a function", "distance": "a second name of rank"}
+NOT_OVER_HTTP = {
+    "stop": "a function",
+    "distance": "a second name of rank",
+    "most_characters": "a limit of the server",
+}
+NOT_FROM_HERE = {"stop": "cannot be stopped from here", "most_characters": "limited by the server"}
 OTHER_NAMES = {"explained": "explain"}
 
 NOT_IN_SHARDS = {
@@ -111,9 +117,12 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
 
 
 def _check_answers(
-    call: Callable[[Any], Any], given: Searchables, *, with_depth: bool = False, with_stop: bool = False
+    call: Callable[[Any], Any], given: Searchables, *, with_depth: bool = False, refused: str | None = None
 ) -> None:
-    """Check that all give the same answers; with a depth, each shard has so many candidates, and finds nearer ones."""
+    """Check that all give the same answers; with a depth, each shard has so many candidates, and finds nearer ones.
+
+    `refused`: how the clients of a server refuse the option.
+    """
     one, shards = list(call(given.collection)), list(call(given.shards))
     for found, expected in zip(shards, one, strict=True):
         if with_depth:
@@ -122,8 +131,8 @@ def _check_answers(
         else:
             _check_same(found, expected)
     for remote, own in ((given.remote, one), (given.remote_shards, shards)):
-        if with_stop:
-            with pytest.raises(UsageError, match="cannot be stopped from here"):
+        if refused:
+            with pytest.raises(UsageError, match=refused):
                 list(call(remote))
         else:
             for found, expected in zip(call(remote), own, strict=True):
@@ -140,7 +149,7 @@ def test_every_option_has_the_same_effect(name: str, as_keyword: bool, given: Se
     chosen = {"k": 3, name: OPTIONS[name]}
     positional, named = ((), chosen) if as_keyword else ((SearchOptions(**chosen),), {})
     queries = [replace(each, key="") for each in documents_with_vectors(2, seed=8)]
-    limited = {"with_depth": name == "depth", "with_stop": name == "stop"}
+    limited: dict[str, Any] = {"with_depth": name == "depth", "refused": NOT_FROM_HERE.get(name)}
     for call in (
         lambda one: [one.search(QUERY, *positional, vector=VECTOR, **named)],
         lambda one: [one.similar("d3", *positional, **named)],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moverank import Collection
 from moverank.indexer.commands.update import RunSources
-from moverank.indexer.readers import read_documents
+from moverank.indexer.reading import read_documents
 from tests.indexer.world import WORDS, CollectionFactory
 
 FILES = ("n/a.txt", "n/b.txt", "n/s/a.txt", "n/s/c.txt", "n/s/t/d.txt", "o/a.txt")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, Rejection
+from moverank.indexer.documents import begins_with_title, counted_texts, rest_after_title, without_title
 from moverank.indexer.maintenance.check import check
-from moverank.indexer.titles import begins_with_title, counted_texts, rest_after_title, without_title
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import stored_parts
 from tests.indexer.world import (

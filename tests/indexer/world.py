@@ -20,9 +20,10 @@ from scipy.spatial.distance import cdist
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.documents import Metadata
 from moverank.indexer.indexing.word_counts import Counts, WordCounter
+from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.store import Writer
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.words.tokenizer import Tokenizer
 
 WORDS = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay", "kiwi", "lark"]
 VECTORS = np.random.default_rng(11).standard_normal((len(WORDS), 4)).astype(np.float32)
@@ -225,18 +226,19 @@ def snapshot_above(patch: pytest.MonkeyPatch, changes: int) -> None:
 def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list to which every text is appended, of a document or a query, whose words are counted from now on."""
     texts: list[str] = []
-    count_documents, count_query = WordCounter.count, Tokenizer.count
+    count_documents, count_query = WordCounter.count, TextCounter.count
 
     def documents(counter: WordCounter, writer: Writer, counted: Sequence[str]) -> list[Counts]:
         texts.extend(counted)
         return count_documents(counter, writer, counted)
 
-    def query(tokenizer: Tokenizer, text: str) -> Counter[str]:
-        texts.append(text)
-        return count_query(tokenizer, text)
+    def queries(counter: TextCounter, asked: Iterable[QueryText]) -> list[RankedCounts]:
+        every = list(asked)
+        texts.extend(map(str, every))
+        return count_query(counter, every)
 
     monkeypatch.setattr(WordCounter, "count", documents)
-    monkeypatch.setattr(Tokenizer, "count", query)
+    monkeypatch.setattr(TextCounter, "count", queries)
     return texts
 
 

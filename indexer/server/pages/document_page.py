@@ -1,4 +1,4 @@
-"""A whole document: its posts with the words of a query marked, and the flows between the two."""
+"""A whole document: its posts with the words of a query marked, and the flows between query and document."""
 
 from itertools import accumulate
 
@@ -7,19 +7,26 @@ from fastapi.responses import HTMLResponse
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.formatters.flow_diagram import STEPS, cost_step, flow_diagram
-from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
-from moverank.indexer.formatters.query_words import explanation_words
+from moverank.indexer.formatters.document_lines import explanation_words
+from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
+from moverank.indexer.formatters.marking import Mark, marked
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
-from moverank.indexer.server.collections_api import State
-from moverank.indexer.server.pages.hit_list import metadata_values, number
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
-from moverank.indexer.server.pages.search_page import query_of
+from moverank.indexer.server.pages.search_page import (
+    cut_title,
+    marks_between,
+    metadata_values,
+    near_words,
+    number,
+    title_and_texts,
+    typed_query,
+)
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Options, check_length
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import ThisServer
+from moverank.indexer.server.served import State
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.explain import Explanation
@@ -31,15 +38,17 @@ _MOST_POSTS, _MOST_CHARACTERS = 200, 200_000
 _MOST_FLOWS = 300
 
 
-@router.get("/{name}/view/{key:path}")
-async def document_page(state: State, request: Request, name: str, key: str) -> HTMLResponse:
+@router.get("/{name}/view/{key:key}")
+@router.get("/{name}/view")
+async def document_page(state: ThisServer, request: Request, name: str, key: str) -> HTMLResponse:
     """Show a document, compared with the query of the URL, if there is one."""
     form = TypedForm.of(request.query_params.multi_items())
     return await _document_page(state, request, name, key, form)
 
 
-@router.post("/{name}/view/{key:path}")
-async def compared_document_page(state: State, request: Request, name: str, key: str) -> HTMLResponse:
+@router.post("/{name}/view/{key:key}")
+@router.post("/{name}/view")
+async def compared_document_page(state: ThisServer, request: Request, name: str, key: str) -> HTMLResponse:
     """Show a document, compared with a thread that was typed."""
     return await _document_page(state, request, name, key, await posted_form(request))
 
@@ -54,21 +63,19 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         similar = form.one("similar")
         compared = bool(form.query or similar)
 
-        def work(view: View, task: Task) -> Values:
+        def work(view: State, task: Task) -> Values:
             with view.contents() as contents:
                 document = contents.describe(key).document
-            explanation, reason, marks = None, "", dict[str, Mark]()
+            explanation, reason, marks, typical = None, "", dict[str, Mark](), None
             if compared:
-                query = query_of(form, view)
+                query = typed_query(form, view)
                 try:
                     asked = StoredKey(similar) if similar else query
                     explanation = view.searcher.explain(asked, key, options.resolved(state.limits, task))
-                    marks = marks_of_flows(explanation.flows, explanation.unknown_words)
                 except NoKnownWords as error:
                     reason = str(error)
-                    texts = [query.title, *(part.text for part in query.parts)]
-                    marks = marks_of_words(words_of(texts, view.settings.stop_words))
-            flows = _flows(explanation) if explanation else None
+                marks, typical = marks_between(query, title_and_texts(document), view)
+            flows = _flows(explanation, typical) if explanation else None
             return _shown(document, marks) | {"flows": flows, "reason": reason, "compared": compared}
 
         return await page_about(request, served, "document.html", values, work)
@@ -77,13 +84,15 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
 
 
 def _shown(document: Document, marks: dict[str, Mark]) -> Values:
-    """Return what a page shows of a document: so many posts, and so many characters of them."""
+    """Return the first posts of a document as a page shows them, with a limit on their characters."""
     before = accumulate((len(part.text) for part in document.parts), initial=0)
     room = [max(0, _MOST_CHARACTERS - used) for used in before]
     parts = [part for part, left in zip(document.parts, room, strict=False) if left][:_MOST_POSTS]
+    title = document.title or document.key
     return {
-        "title": marked(document.title or document.key, marks),
-        "plain_title": document.title or document.key,
+        "title": marked(cut_title(title), marks),
+        "plain_title": title,
+        "whole_title": marked(title, marks) if cut_title(title) != title else None,
         "label": document.label,
         "metadata": metadata_values(document.metadata),
         "posts": [
@@ -92,6 +101,7 @@ def _shown(document: Document, marks: dict[str, Mark]) -> Values:
         ],
         "all_posts": len(document.parts),
         "has_marks": bool(marks),
+        "near": near_words(marks),
     }
 
 
@@ -101,12 +111,12 @@ def _post_name(document: Document, part: Part) -> str:
     return "Opening post, rank 0" if part.rank == 0 else f"Answer, rank {part.rank}"
 
 
-def _flows(explanation: Explanation) -> Values:
-    """Return what a page shows of the flows of a distance."""
-    longest = max((flow.cost for flow in explanation.flows), default=0.0)
-    rows = [(flow, STEPS[cost_step(flow.cost, longest)]) for flow in explanation.flows[:_MOST_FLOWS]]
+def _flows(explanation: Explanation, typical: float | None) -> Values:
+    """Return the flows of a distance as a page shows them."""
+    limits = cost_limits(explanation.flows, typical)
+    rows = [(flow, STEPS[cost_step(flow.cost, limits)]) for flow in explanation.flows[:_MOST_FLOWS]]
     return {
-        "diagram": flow_diagram(explanation.flows),
+        "diagram": flow_diagram(explanation.flows, typical),
         "rows": rows,
         "count": len(explanation.flows),
         "distance": number(explanation.distance),

@@ -6,23 +6,23 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.pairs import Pairs
-from moverank.indexer.server.collections_api import State
-from moverank.indexer.server.pages.hit_list import number
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
-from moverank.indexer.server.pages.search_page import chosen_collection
+from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import ThisServer
+from moverank.indexer.server.served import State
 from moverank.indexer.server.workers import Task
 
 router = APIRouter()
 
 _WITHIN = "0.1"
+_SMALLEST = 0.05
 _MOST_GROUPS, _MOST_KEYS, _MOST_WORDS = 100, 50, 12
 
 
 @router.get("/duplicates")
-async def duplicates_page(state: State, request: Request) -> HTMLResponse:
+async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
     """Show the groups of documents that are connected by pairs within a distance."""
     form = TypedForm.of(request.query_params.multi_items())
     typed = form.one("within").strip()
@@ -32,12 +32,17 @@ async def duplicates_page(state: State, request: Request) -> HTMLResponse:
         values["name"] = served.name
         within = _distance(typed or _WITHIN)
 
-        def work(view: View, task: Task) -> Values:
+        def work(view: State, task: Task) -> Values:
             if not typed:
                 return {"groups": None}
 
             options = SearchOptions(rank="pwmd" if view.settings.gamma else "wmd", where=form.conditions or None)
-            return _shown(view.searcher.pairs(within, None, options, _Clock(task)))
+            clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
+            found: Values = state.finished.get(
+                (served.name, view.revision, within, tuple(form.conditions)),
+                lambda: _shown(view.searcher.pairs(within, None, options, clock, resumed=resumed)),
+            )
+            return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
         return await page_about(request, served, "duplicates.html", values, work)
     except (Problem, IndexerError) as error:
@@ -45,10 +50,11 @@ async def duplicates_page(state: State, request: Request) -> HTMLResponse:
 
 
 class _Clock:
-    """Ends a comparison when the time of its request is over; the next request goes on from there."""
+    """Ends a comparison when the time of its request is over; with `resumed`, the next request continues it."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, *, resumed: bool) -> None:
         self._task = task
+        self._again = "find groups again to go on from there, or " if resumed else ""
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG002 - of Progress
         """Raise a Problem 503 if no time is left."""
@@ -56,8 +62,8 @@ class _Clock:
             of_all = f" of {total:,}" if total else ""
             raise Problem(
                 503,
-                f"this takes longer than a request may: {done:,}{of_all} {unit} are compared; find groups again to go "
-                "on from there, or choose fewer documents by a filter",
+                f"this takes longer than a request may: {done:,}{of_all} {unit} are compared; {self._again}"
+                "choose fewer documents by a filter",
             )
 
 
@@ -84,7 +90,10 @@ def _shown(found: Pairs) -> Values:
     return {
         "groups": [
             {
-                "documents": [(key, titles[key] or key, words[key][:_MOST_WORDS]) for key in keys[:_MOST_KEYS]],
+                "documents": [
+                    (key, titles[key] or key, cut_title(titles[key] or key), words[key][:_MOST_WORDS])
+                    for key in keys[:_MOST_KEYS]
+                ],
                 "size": len(keys),
                 "low": number(spans[i][0]),
                 "high": number(spans[i][1]),

@@ -1,4 +1,4 @@
-"""Pages from templates; an error becomes a sentence in the page that keeps what was typed."""
+"""Pages from templates; an error becomes a sentence in the page, which keeps the user's input."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -9,28 +9,28 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from moverank.indexer.errors import IndexerError
-from moverank.indexer.server.collections_api import describe
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
 from moverank.indexer.server.problems import Problem, answer_of
-from moverank.indexer.server.served import Served
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import describe
+from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.rerank.errors import RerankError
 
 Values = dict[str, Any]
-Work = Callable[[View, Task], Values]
+Work = Callable[[State, Task], Values]
 
 _HEADERS = {"Referrer-Policy": "same-origin"}
 """With `no-referrer`, browsers would not name the origin of a form either, which the guard checks."""
 
 _FIELDS = {"--where": "the filter", "--exact": "“compare all documents”"}
-"""What a page calls the options that messages name."""
+"""The names on pages of the options that messages name."""
 
 
 @cache
-def _environment() -> Environment:
+def _environment(prefix: str) -> Environment:
+    """Return the templates, whose links all begin with the prefix of a proxy: `link_to`, `url_of` and `static_url`."""
     environment = Environment(
         loader=PackageLoader("moverank.indexer.server.pages"),
         autoescape=True,
@@ -38,7 +38,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"static_url": static_url, "url_of": url_of}
+    environment.globals |= {
+        "link_to": lambda path: prefix + path,
+        "url_of": lambda *place: prefix + url_of(*place),
+        "static_url": lambda name: prefix + static_url(name),
+    }
     return environment
 
 
@@ -58,28 +62,42 @@ def rendered(
         "name": "",
         "form": TypedForm(),
         "status": status,
+        "seconds": state.limits.seconds,
     }
-    html = _environment().get_template(template).render(shared | dict(values))
+    html = _environment(request.scope["root_path"]).get_template(template).render(shared | dict(values))
     return HTMLResponse(html, status, {**_HEADERS, **(headers or {})})
+
+
+def problem_page(prefix: str, status: int, problem: Mapping[str, Any]) -> str:
+    """Return the page of a problem, whose JSON object is `problem`; it has no facts about the collections."""
+    title, detail = str(problem.get("title", "error")), str(problem.get("detail", ""))
+    shared = {"collections": [], "page": "", "name": "", "seconds": 0, "status": status, "title": title}
+    sentence = "" if detail.lower() == title else _sentence(detail)
+    html: str = _environment(prefix).get_template("problem.html").render(shared, sentence=sentence, problem=problem)
+    return html
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def failed(
     request: Request, template: str, values: Mapping[str, Any], error: Problem | IndexerError | RerankError
 ) -> HTMLResponse:
-    """Return a page with the sentence of an error; the reason of an internal one is only logged."""
+    """Return a page with the sentence of an error; the reason of an internal error is only logged."""
     status, sentence, headers = answer_of(error)
     for option, field in _FIELDS.items():
         sentence = sentence.replace(option, field)
-    problem = {"sentence": f"{sentence[:1].upper()}{sentence[1:]}."}
+    problem = {"sentence": _sentence(sentence)}
     return rendered(request, template, dict(values) | {"problem": problem}, status, headers)
 
 
 async def page_about(
     request: Request, served: Served, template: str, values: Mapping[str, Any], work: Work
 ) -> HTMLResponse:
-    """Return a page with `values` and those that `work` computes of the current state of a collection.
+    """Return a page with `values`, and with values that `work` computes from the current state of a collection.
 
-    The template is also rendered without the latter, with a `problem`.
+    If `work` fails, the template is rendered without its values, with a `problem`.
     """
     state: ServerState = request.app.state.moverank
 

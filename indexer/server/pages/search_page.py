@@ -1,22 +1,131 @@
-"""The main page: a search, and its hits."""
+"""The main page: a search and its hits."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isnan
+from statistics import fmean
+from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document
+from moverank.indexer.documents import Document, Metadata, values_by_field
 from moverank.indexer.errors import IndexerError, UnknownKey
-from moverank.indexer.server.collections_api import State, counted
-from moverank.indexer.server.pages.hit_list import shown_ranking
+from moverank.indexer.formatters.document_lines import ranking_words
+from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
+from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.server.pages.rendering import Values, Work, failed, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import check_length
-from moverank.indexer.server.served import Served
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import ThisServer, count_work
+from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
+from moverank.rerank.ranking import Ranking
+
+PROOF = "“compare all documents”"
+_LONGEST_VALUE, _LONGEST_TITLE = 80, 160
+_MOST_NEAR = 100
+_MOST_LINKED = 5_000_000  # characters of the query and its options in the links of all hits
+_MOST_WORDS = 500, 4000
+"""The number of words of a query, and of texts, that are compared to mark near words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHit:
+    """A hit: the `value` that ranks it, called `measure`, the `better` direction, and the `parts` of a total."""
+
+    key: str
+    title: Segments
+    whole_title: str
+    snippet: Segments
+    label: str | None
+    metadata: list[tuple[str, str]]
+    measure: str
+    better: str
+    value: str
+    parts: list[Share]
+
+
+def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, Any]:
+    """Return the values of a ranking for the template; words of the query, and words near to them, are marked."""
+    marks, _ = marks_between(query, (text for hit in ranking.hits for text in (hit.title, hit.snippet)), view)
+    return {
+        "hits": [
+            ShownHit(
+                hit.key,
+                marked(cut_title(hit.title or hit.key), marks),
+                hit.title or hit.key,
+                marked(hit.snippet, marks),
+                hit.label,
+                metadata_values(hit.metadata),
+                name,
+                BETTER[name],
+                number(value),
+                parts=list(shares(ranking.terms, hit.parts, hit.costs)),
+            )
+            for hit, (name, value) in zip(ranking.hits, map(ranking_value, ranking.hits), strict=True)
+        ],
+        "certified": ranking.certified,
+        "verdict": verdict(ranking, PROOF),
+        "work": work_done(ranking, ranking.seconds),
+        "legend": legend(ranking),
+        "terms": []
+        if all(hit.total is None for hit in ranking.hits)
+        else [(term, None, None) for term in ranking.terms],
+        "ranked_by": ranking.ranked_by,
+        "words": list(ranking_words(ranking)),
+        "near": near_words(marks),
+    }
+
+
+def marks_between(query: Document, texts: Iterable[str], view: State) -> tuple[dict[str, Mark], float | None]:
+    """Return the marks of texts, for words of a query and words near to them, and the query's typical cost."""
+    stop_words = view.settings.stop_words
+    same = words_of(title_and_texts(query), stop_words)
+    others = [word for word in words_of(texts, stop_words) if word not in same]
+    most_sources, most_targets = _MOST_WORDS
+    near = view.nearest_words(list(same)[:most_sources], others[:most_targets])
+    typical = {one.word: one.cost / one.share for one in near.values() if one.share}
+    return marks_of_near(same, near), fmean(typical.values()) if typical else None
+
+
+def near_words(marks: dict[str, Mark]) -> list[tuple[str, Mark]]:
+    """Return the words near to a word of the query with their marks, nearer words first."""
+    near = sorted(((word, mark) for word, mark in marks.items() if mark.step), key=lambda one: (one[1].step, one[0]))
+    return near[:_MOST_NEAR]
+
+
+def title_and_texts(document: Document) -> list[str]:
+    """Return the title and the texts of a document."""
+    return [document.title, *(part.text for part in document.parts)]
+
+
+def cut_title(title: str) -> str:
+    """Return a title, cut if it is too long for a heading."""
+    return title if len(title) <= _LONGEST_TITLE else f"{title[: _LONGEST_TITLE - 1].rstrip()}…"
+
+
+def metadata_values(metadata: Metadata) -> list[tuple[str, str]]:
+    """Return names and values of metadata; the values of a list are joined, long values are cut."""
+    joined = ((name, ", ".join(values)) for name, values in values_by_field(metadata).items())
+    return [(name, text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") for name, text in joined]
+
+
+def number(value: float) -> str:
+    """Return a number; a dash for a missing one."""
+    return "\N{EN DASH}" if isnan(value) else f"{value:.4f}"
+
 
 router = APIRouter()
+
+_EXAMPLES, _TRIED, _EXAMPLE_WORDS, _LONGEST_BEGINNING = 4, 3, 10, 2000
+_SIGNATURE = re.compile(r"^\s*[\w.]+\(.*?\)(?=\s*(?:->|\n|[A-Z]))(\s*->\s*[\w.\[\]| ]+?(?=\s[A-Z]|\n|$))?[\s:.-]*")
+"""The signature of a function in front of its description."""
+_END = re.compile(r"(?<=[.!?])\s|\s[(\[]|[;:]\s|\n\s*\n")
+"""The end of a sentence, or of a text that can stand alone."""
 
 RANKINGS = (
     ("wmd", "Word Mover's Distance"),
@@ -27,22 +136,51 @@ RANKINGS = (
     ("bm25:stem=english", "BM25, words alone"),
     ("cosine", "cosine of mean vectors"),
 )
-"""Rankings to choose from, with what they are."""
+"""Rankings to choose from, with descriptions."""
 
 
 @router.get("/")
-async def search_page(request: Request, state: State) -> HTMLResponse:
+async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
     """Show the form, and the hits of what was typed, or of the stored document `similar`."""
     form = TypedForm.of(request.query_params.multi_items())
-    values: Values = {"page": "search", "form": form, "rankings": RANKINGS, "found": None}
+    values: Values = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
     try:
         served = chosen_collection(state, form)
         values["name"] = served.name
         if not (form.query or form.one("similar")):
-            return rendered(request, "search.html", values)
+            return rendered(request, "search.html", values | {"examples": await _examples(request, state, served)})
         return await page_about(request, served, "search.html", values, ranked(state, form))
     except (Problem, IndexerError) as error:
         return failed(request, "search.html", values, error)
+
+
+async def _examples(request: Request, state: ServerState, served: Served) -> list[str]:
+    """Return some titles of documents, or beginnings of texts, to search for; none if there is no time."""
+    try:
+        return await state.workers.run(request, lambda _: served.answer(_beginnings))
+    except (Problem, IndexerError):
+        return []
+
+
+def _beginnings(view: State) -> list[str]:
+    """Return titles, or first words, of a few documents that are spread over the collection and can be searched for."""
+    found = dict[str, None]()
+    with view.contents() as contents:
+        for i in range(_EXAMPLES):
+            for entry in contents.entries(_TRIED, first=i * len(contents) // _EXAMPLES):
+                text = entry.title or first_sentence(contents.describe(entry.key).document)
+                beginning = " ".join(text.split()[:_EXAMPLE_WORDS])
+                words = list(words_of([beginning], view.settings.stop_words))
+                if beginning not in found and view.nearest_words(words, words):
+                    found[beginning] = None
+                    break
+    return list(found)
+
+
+def first_sentence(document: Document) -> str:
+    """Return the first sentence of a document, up to a bracket, without the signature of a function in front of it."""
+    text = document.parts[0].text[:_LONGEST_BEGINNING] if document.parts else ""
+    return _END.split(_SIGNATURE.sub("", text).strip(), maxsplit=1)[0]
 
 
 def chosen_collection(state: ServerState, form: TypedForm) -> Served:
@@ -55,19 +193,25 @@ def ranked(state: ServerState, form: TypedForm) -> Work:
     options, similar = form.options(), form.one("similar")
     if form.query:
         check_length(form.query, state.limits)
+    if (linked := options.k * len(form.link(""))) > _MOST_LINKED:
+        raise Problem(
+            413,
+            f"the links of {options.k:,} hits would repeat {linked:,} characters of the query: at most "
+            f"{_MOST_LINKED:,} are allowed on a page: ask for fewer hits, or paste the text as a thread",
+        )
 
-    def work(view: View, task: Task) -> Values:
-        query, resolved = query_of(form, view), options.resolved(state.limits, task)
+    def work(view: State, task: Task) -> Values:
+        query, resolved = typed_query(form, view), options.resolved(state.limits, task)
         searcher = view.searcher
         ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)
-        texts = [query.title, *(part.text for part in query.parts)]
-        return shown_ranking(counted(state, ranking), view, texts) | {"query_title": query.title or query.key}
+        title = cut_title(query.title or query.key)
+        return shown_ranking(count_work(state, ranking), view, query) | {"query_title": title}
 
     return work
 
 
-def query_of(form: TypedForm, view: View) -> Document:
-    """Return the query of a form: the stored document `similar`, or what was typed; UnknownKey if there is none."""
+def typed_query(form: TypedForm, view: State) -> Document:
+    """Return the query of a form: the stored document `similar`, or the typed query. Raises UnknownKey."""
     if not form.one("similar"):
         return form.query or Document("")
     with view.contents() as contents:

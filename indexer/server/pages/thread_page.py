@@ -1,36 +1,43 @@
-"""A whole thread as the query: typed or pasted, with its comments."""
+"""A whole thread as the query: typed or pasted, with its comments.
+
+A posted thread leads to an address that contains it, compressed, unless it is too long for that.
+"""
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import RedirectResponse, Response
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.server.collections_api import State
 from moverank.indexer.server.pages.rendering import Values, failed, page_about, rendered
 from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, ranked
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.state import ServerState
 
 router = APIRouter()
 
 _COMMENTS = 2
 _MOST_COMMENTS = 100
+_LONGEST_LINK = 8000  # characters that servers and proxies accept
 
 
 @router.get("/thread")
-async def empty_thread_page(request: Request, state: State) -> HTMLResponse:
-    """Show the empty form."""
+async def linked_thread_page(request: Request, state: ThisServer) -> Response:
+    """Show the empty form, or the threads nearest to the thread in the address."""
     form = TypedForm.of(request.query_params.multi_items())
     values = _values(form)
     try:
-        values["name"] = chosen_collection(state, form).name
-    except Problem as error:
+        served = chosen_collection(state, form)
+        values["name"] = served.name
+        if form.thread:
+            return await page_about(request, served, "thread.html", values, ranked(state, form))
+    except (Problem, IndexerError) as error:
         return failed(request, "thread.html", values, error)
     return rendered(request, "thread.html", values)
 
 
 @router.post("/thread")
-async def thread_page(request: Request, state: State) -> HTMLResponse:
+async def thread_page(request: Request, state: ThisServer) -> Response:
     """Show the threads nearest to the one that was typed, or one more field for a comment."""
     values = _values(TypedForm())
     try:
@@ -41,7 +48,7 @@ async def thread_page(request: Request, state: State) -> HTMLResponse:
         return failed(request, "thread.html", values, error)
 
 
-async def _found(request: Request, state: ServerState, form: TypedForm, values: Values) -> HTMLResponse:
+async def _found(request: Request, state: ServerState, form: TypedForm, values: Values) -> Response:
     served = chosen_collection(state, form)
     values["name"] = served.name
     if form.one("more"):
@@ -49,6 +56,9 @@ async def _found(request: Request, state: ServerState, form: TypedForm, values: 
         return rendered(request, "thread.html", values)
     if not form.thread:
         raise UsageError("type or paste a thread: a title, the opening post or a comment")
+    link = form.link("/thread", collection=served.name)
+    if form.packed and len(link) <= _LONGEST_LINK:
+        return RedirectResponse(f"{link}#results", 303)
     return await page_about(request, served, "thread.html", values, ranked(state, form))
 
 

@@ -1,31 +1,45 @@
-"""The fields of a form as they were typed, so that a page can show them again, and what they mean."""
+"""The fields of a form as they were typed, which a page shows again, and their meaning."""
 
-from collections.abc import Iterable
+import json
+import zlib
+from asyncio import to_thread
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import Request
 
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
-from moverank.indexer.readers.threads import Comment, thread_parts
+from moverank.indexer.reading.formats.threads import Comment, thread_parts
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import Options
 
 _CHOICES = ("k", "depth", "exact", "rank", "other_rank", "where")
+_THREAD = ("title", "body", "comment")
 _MOST_FIELDS = 1000
+_LONGEST_PACKED = 4000  # characters of an address, of which servers and proxies take 8,000
+_MOST_BYTES = 2**16  # of a thread in an address: few characters must not become a long query
+
+FormFields = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TypedForm:
     """Names and values of the fields of a form, in order; a name may occur several times."""
 
-    fields: tuple[tuple[str, str], ...] = ()
+    fields: FormFields = ()
 
     @classmethod
     def of(cls, fields: Iterable[tuple[str, str]]) -> "TypedForm":
-        """Return the form with these fields, without the empty ones; line ends become those of Unix."""
-        lines = ((name, value.replace("\r\n", "\n")) for name, value in fields)
+        """Return the form with these fields, without the empty ones; line ends become those of Unix.
+
+        A field `thread`, as `packed` returns it, becomes the fields of the thread; Problem 400 if it cannot be read.
+        """
+        every = (one for field in fields for one in (_unpacked(field[1]) if field[0] == "thread" else [field]))
+        lines = ((name, value.replace("\r\n", "\n")) for name, value in every)
         return cls(tuple((name, value) for name, value in lines if value.strip()))
 
     def one(self, name: str) -> str:
@@ -44,7 +58,7 @@ class TypedForm:
 
     @property
     def rank(self) -> str | None:
-        """Return the ranking that was typed, or else that which was chosen; None for the collection's own."""
+        """Return the ranking that was typed, or else chosen; None for the collection's own."""
         return self.one("other_rank").strip() or self.one("rank") or None
 
     @property
@@ -55,17 +69,22 @@ class TypedForm:
         return Document("", title, parts) if title or parts else None
 
     @property
+    def packed(self) -> str:
+        """Return the typed thread, compressed for an address; "" without a thread, or if it is too long."""
+        return _packed(tuple(field for field in self.fields if field[0] in _THREAD))
+
+    @property
     def query(self) -> Document | None:
         """Return the thread or the text to search for, None if nothing was typed."""
         return self.thread or (Document("", parts=(Part(self.one("q")),)) if self.one("q") else None)
 
     @property
     def chosen(self) -> bool:
-        """Return whether an option was chosen that is not seen at once."""
+        """Return whether an option was chosen in the folded part of the form."""
         return any(self.one(name) for name in ("depth", "exact", "other_rank", "where"))
 
     def options(self) -> Options:
-        """Return the options of a search; UsageError for a number that is none."""
+        """Return the options of a search; UsageError for an invalid number."""
         return Options(
             k=_whole("the number of hits", self.one("k")) or 10,
             depth=_whole("the number of candidates", self.one("depth")),
@@ -76,14 +95,35 @@ class TypedForm:
 
     def link(self, path: str, **changes: str) -> str:
         """Return the URL of `path` with this query and its options; `changes` replace fields, "" removes one."""
-        kept = [(name, value) for name, value in self.fields if name in (*_CHOICES, "q", "similar")]
-        kept = [field for field in kept if field[0] not in changes]
-        text = urlencode([*kept, *((name, value) for name, value in changes.items() if value)])
-        return f"{path}?{text}" if text else path
+        text = urlencode([*self.hidden(*changes), *((name, value) for name, value in changes.items() if value)])
+        return f"{path}{'&' if '?' in path else '?'}{text}" if text else path
 
     def hidden(self, *names: str) -> list[tuple[str, str]]:
         """Return the query and the options without some fields, as hidden fields of another form."""
-        return [field for field in self.fields if field[0] in (*_CHOICES, "q", "similar") and field[0] not in names]
+        every = [*self.fields, *([("thread", self.packed)] if self.packed else [])]
+        return [field for field in every if field[0] in (*_CHOICES, "q", "similar", "thread") and field[0] not in names]
+
+
+@lru_cache(maxsize=8)
+def _packed(fields: FormFields) -> str:
+    content = json.dumps(fields).encode()
+    if not fields or len(content) > _MOST_BYTES:
+        return ""
+    text = urlsafe_b64encode(zlib.compress(content, 9)).decode().rstrip("=")
+    return text if len(text) <= _LONGEST_PACKED else ""
+
+
+def _unpacked(text: str) -> Iterator[tuple[str, str]]:
+    if not text:
+        return
+    opened = zlib.decompressobj()
+    try:
+        content = opened.decompress(urlsafe_b64decode(text + "=" * (-len(text) % 4)), _MOST_BYTES)
+        fields = [(str(name), str(value)) for name, value in json.loads(content)[:_MOST_FIELDS] if name in _THREAD]
+        json.dumps(fields, ensure_ascii=False).encode()
+    except (ValueError, TypeError, LookupError, RecursionError, zlib.error) as error:
+        raise Problem(400, "the thread in the address cannot be read: the address was changed or cut") from error
+    yield from fields
 
 
 def _whole(what: str, typed: str) -> int | None:
@@ -96,16 +136,24 @@ def _whole(what: str, typed: str) -> int | None:
 
 
 async def posted_form(request: Request) -> TypedForm:
-    """Return the form in the body of a request; Problem 400 if it is none."""
+    """Return the form in the body of a request; Problem 400 if it is no form, 413 if it is too long."""
+    most = request.app.state.moverank.limits.characters
     try:
         text = (await request.body()).decode()
-        fields = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+        fields = await to_thread(parse_qsl, text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise Problem(400, "the form cannot be read") from error
+    if (length := sum(len(value) for _, value in fields)) > most:
+        raise Problem(413, f"the form has {length:,} characters: at most {most:,} are allowed here")
     return TypedForm.of([*fields, *request.query_params.multi_items()])
 
 
 def url_of(collection: str, page: str, key: str = "") -> str:
-    """Return the path of a page about a collection, or about one of its documents."""
-    path = f"/collections/{quote(collection, safe='')}/{page}"
-    return f"{path}/{quote(key, safe='')}" if key else path
+    """Return the link to a page about a collection, or about one of its documents.
+
+    Browsers and proxies resolve the segments `.` and `..` of a path: a key with such a segment is a parameter.
+    """
+    path, typed = f"/collections/{quote(collection, safe='')}/{page}", quote(key, safe="")
+    if {".", ".."} & set(key.split("/")):
+        return f"{path.removesuffix('s')}?key={typed}"
+    return f"{path}/{typed}" if key else path

@@ -6,19 +6,19 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.formatters.sentences import exclusion
-from moverank.indexer.server.collections_api import State
-from moverank.indexer.server.pages.bar_chart import bars
-from moverank.indexer.server.pages.hit_list import PROOF, number
+from moverank.indexer.formatters.sentences import BETTER, exclusion
+from moverank.indexer.ranking_spec import resolve
+from moverank.indexer.server.pages.measurements_page import bars
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
-from moverank.indexer.server.pages.search_page import query_of
+from moverank.indexer.server.pages.search_page import PROOF, cut_title, number, typed_query
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import Problem
 from moverank.indexer.server.requests import check_length
-from moverank.indexer.server.served import State as View
+from moverank.indexer.server.search_api import ThisServer
+from moverank.indexer.server.served import State
 from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
-from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.distance.explain import WhyNot
 
 router = APIRouter(prefix="/collections")
 
@@ -33,13 +33,13 @@ _NAMES = {
 
 
 @router.get("/{name}/why")
-async def why_not_page(state: State, request: Request, name: str) -> HTMLResponse:
+async def why_not_page(state: ThisServer, request: Request, name: str) -> HTMLResponse:
     """Explain why the document `key` is not among the hits of the query of the URL."""
     return await _why_not_page(state, request, name, TypedForm.of(request.query_params.multi_items()))
 
 
 @router.post("/{name}/why")
-async def why_not_typed_page(state: State, request: Request, name: str) -> HTMLResponse:
+async def why_not_typed_page(state: ThisServer, request: Request, name: str) -> HTMLResponse:
     """Explain why the document `key` is not among the hits of a thread that was typed."""
     return await _why_not_page(state, request, name, await posted_form(request))
 
@@ -55,12 +55,19 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
             raise UsageError("type the key of the document: hits show theirs below the title")
         query, options = check_length(form.query, state.limits), form.options()
 
-        def work(view: View, task: Task) -> Values:
-            why = view.searcher.why_not(query_of(form, view), key, options.resolved(state.limits, task))
+        def work(view: State, task: Task) -> Values:
+            why = view.searcher.why_not(typed_query(form, view), key, options.resolved(state.limits, task))
             with view.contents() as contents:
                 document = contents.describe(key).document
-            ranking = options.rank or str(view.settings.ranking)
-            return _shown(why) | {"title": document.title or key, "ranked_by": ranking, "query_title": query.title}
+            ranking = resolve(options.rank, None, view.settings.ranking)
+            measure = "distance" if ranking.plain else "total"
+            return _shown(why) | {
+                "measure": measure,
+                "better": BETTER[measure],
+                "title": cut_title(document.title or key),
+                "ranked_by": str(ranking),
+                "query_title": query.title,
+            }
 
         return await page_about(request, served, "why_not.html", values, work)
     except (Problem, IndexerError) as error:

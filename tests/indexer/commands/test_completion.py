@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.ranking_term import NAMES
-from moverank.indexer.readers import DOCUMENT_FORMATS, THREAD_FORMATS
+from moverank.indexer.commands.shared_options import SETTINGS
+from moverank.indexer.ranking_spec import NAMES
+from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS
 from tests.indexer.commands.program import Call
 
 Complete = Callable[..., list[str]]
@@ -41,6 +42,11 @@ def test_formats_are_those_of_the_command(complete: Complete) -> None:
     assert complete("threads", "x", "--format", "") == list(THREAD_FORMATS)
     assert complete("index", "x", "--format", "js") == ["jsonl"]
     assert complete("search", "--queries", "x", "--format", "t") == ["text", "trec"]
+
+
+def test_names_of_settings(complete: Complete) -> None:
+    assert complete("index", "x", "--setting", "ti") == ["title_weight="]
+    assert len(complete("threads", "x", "--setting", "")) == len(SETTINGS)
 
 
 def test_fields_and_keys_are_those_of_the_collection(complete: Complete, collection: Path) -> None:

@@ -163,7 +163,7 @@ def test_an_export_makes_the_same_collection_again(call: Call, vectors: Path, tm
     content = (tmp_path / name).read_bytes()
     assert (gzip.decompress(content) if name.endswith(".gz") else content).decode() == exported.out
     for command, copy in (("threads", second), ("index", third)):
-        settings = ("--gamma", "0.75", "--title-weight", "3", "--embedding", vectors)
+        settings = ("--gamma", "0.75", "--setting", "title_weight=3", "--embedding", vectors)
         assert call(command, tmp_path / name, "-i", copy, *settings, "--strict").code == 0
         assert call("export", "-i", copy).out == exported.out
         assert call("check", "-i", copy).code == 0
@@ -185,7 +185,7 @@ def test_a_failed_export_leaves_the_old_file(call: Call, more: Path, tmp_path: P
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("moverank.indexer.formatters.output.json_line", full)
+    monkeypatch.setattr("moverank.indexer.formatters.terminal.json_line", full)
     answer = call("export", "-i", more, "-o", file)
     assert (answer.code, answer.sentence) == (1, f"{file}: cannot be written: No space left on device")
     assert file.read_text() == "old"

@@ -1,6 +1,8 @@
 """Exit codes and messages: one sentence for whatever goes wrong, and nothing is changed."""
 
+import re
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -18,18 +20,47 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
     ("index - - -i {new}", 2, "- (standard input) is named twice"),
     ("index {docs} -i {new} --format nope", 2, "there is no format 'nope': choose one of text, markdown, html"),
     ("index {docs} -i {new} --embedding nowhere.txt", 1, "nowhere.txt cannot be read: No such file"),
-    ("index {docs} -i {new} --embedding lsi --train-option dim=x", 2, "'dim=x': dim must be a whole number"),
-    ("index {docs} -i {new} --embedding {vec} --train-option dim=3", 2, "options of training need --embedding train"),
+    ("index {docs} -i {new} --embedding lsi --setting train_options=dim=x", 2, "'dim=x': dim must be a whole number"),
+    (
+        "index {docs} -i {new} --embedding {vec} --setting train_options=dim=3",
+        2,
+        "options of training need --embedding train",
+    ),
     ("index {docs} -i {new} --gamma inf", 2, "gamma must be a number of 0 or more, not inf"),
     ("index {docs} -i {new} --gamma -1", 2, "invalid value for '--gamma'"),
-    ("index {docs} -i {new} --weights bm25", 2, "'bm25' is not one of 'tf', 'tfidf'"),
-    ("index {docs} -i {new} --stop-words nowhere.txt", 1, "nowhere.txt: the stop words cannot be read"),
+    ("index {docs} -i {new} --setting weights=bm25", 2, "weights must be tf or tfidf, not 'bm25'"),
+    ("index {docs} -i {new} --setting stop_words=nowhere.txt", 1, "nowhere.txt: the stop words cannot be read"),
     ("index {docs} -i {docs}", 1, "cannot be made: File exists"),
     ("index {docs} -i {full}", 1, "holds mine.txt and no collection: choose another place"),
     ("index {docs} -i {old} --embedding lsi", 2, "the collection was made with another embedding"),
-    ("index {docs} -i {old} --stop-words none", 2, "the collection was made with other stop words (english)"),
-    ("index {docs} -i {old} --normalize", 2, "the collection was made with another normalize (False)"),
-    ("index {docs} -i {new} --title-weight 0", 2, "invalid value for '--title-weight'"),
+    ("index {docs} -i {old} --setting stop_words=none", 2, "the collection was made with other stop words (english)"),
+    ("index {docs} -i {old} --setting normalize=yes", 2, "the collection was made with another normalize (False)"),
+    (
+        "index {docs} -i {new} --setting title_weight=0",
+        2,
+        "the title weight must be a whole number from 1 to 100, not 0",
+    ),
+    (
+        "index {docs} -i {new} --setting title_weight",
+        2,
+        "--setting 'title_weight': write NAME=VALUE with train_options, ",
+    ),
+    (
+        "index {docs} -i {new} --setting title_wieght=2",
+        2,
+        "--setting 'title_wieght=2' (did you mean title_weight?): write",
+    ),
+    ("index {docs} -i {new} --setting gamma=2", 2, "--setting 'gamma=2': write --gamma 2"),
+    ("index {docs} -i {new} --setting normalize=maybe", 2, "normalize must be yes or no, not 'maybe'"),
+    ("index {docs} -i {old} --setting first_stage_in=here", 2, "the first stage is in files or the database, not in"),
+    ("threads {docs} -i {new} --title-weight 2", 2, "`--title-weight` was renamed: write `--setting title_weight=N`"),
+    ("refit -i {old} --normalize", 2, "`--normalize` was renamed: write `--setting normalize=yes`"),
+    (
+        "refit -i {old} --setting faiss=Flat",
+        2,
+        "--setting 'faiss=Flat': write NAME=VALUE with train_options, normalize",
+    ),
+    ("search cat -i {old} --title-weight 2", 2, "no such option: --title-weight"),
     ("index", 2, "missing argument 'paths'"),
     ("search cat -i {new}", 1, "there is no collection in "),
     ("info -i {new}", 1, "make one with `moverank index PATH -i "),
@@ -164,13 +195,13 @@ def test_an_unexpected_file_error_is_one_sentence(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "disk")
 
-    monkeypatch.setattr("moverank.indexer.formatters.output.print_object", full)
+    monkeypatch.setattr("moverank.indexer.formatters.terminal.print_object", full)
     answer = call("info", "-i", collection, "--json")
     assert (answer.code, answer.sentence) == (1, "disk: No space left on device")
 
 
 @pytest.mark.parametrize(
-    ("command", "interrupted_at"), [("index", "collection.Collection.index"), ("info", "cluster.opening.index_info")]
+    ("command", "interrupted_at"), [("index", "collection.Collection.index"), ("info", "shards.opening.index_info")]
 )
 def test_an_interrupted_run_is_one_sentence(
     call: Call, collection: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, command: str, interrupted_at: str
@@ -182,3 +213,13 @@ def test_an_interrupted_run_is_one_sentence(
     answer = call(*([command, documents] if command == "index" else [command]), "-i", collection)
     assert (answer.code, answer.out) == (1, "")
     assert answer.sentence.startswith("interrupted")
+
+
+def test_a_server_without_its_extra_names_the_line_that_installs_it(
+    call: Call, collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "moverank.indexer.server.serving", raising=False)
+    answer = call("serve", "-i", collection)
+    assert answer.code == 2
+    assert re.search(r"`serve` needs the package \w+: python -m pip install 'moverank\[server\]'", answer.sentence)

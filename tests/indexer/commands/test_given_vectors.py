@@ -139,11 +139,15 @@ def test_a_table_has_a_vector_as_a_list(here: Path, call: Call, vectors: Path) -
         ("--vectors m.npy --keys twice.txt", 1, "twice.txt:2: the key 'd0' is on line 1, too: keys must be unique"),
         ("--vectors m.npy --keys blank.txt", 1, "blank.txt:2: is blank: the file needs one key on each line"),
         (
-            "--vectors m.npy --keys keys.txt --first-stage-option metric=dot",
+            "--vectors m.npy --keys keys.txt --setting first_stage_options=metric=dot",
             2,
             "the first stage: metric must be cosine",
         ),
-        ("--vectors m.npy --keys keys.txt --first-stage-option k=3", 2, "the first stage: given has no option 'k'"),
+        (
+            "--vectors m.npy --keys keys.txt --setting first_stage_options=k=3",
+            2,
+            "the first stage: given has no option 'k'",
+        ),
     ],
 )
 def test_bad_files_are_one_sentence(index: Any, here: Path, arguments: str, code: int, sentence: str) -> None:

@@ -7,6 +7,7 @@ import pytest
 import typer.main
 
 from moverank.cli import app
+from moverank.indexer.commands.lazy_commands import PANELS
 from moverank.indexer.manual import page, topics
 from tests.contracts.documentation import commands
 from tests.indexer.commands.program import Call
@@ -71,3 +72,13 @@ def test_values_are_shown_as_people_write_them(call: Call, name: str, monkeypatc
     for row in rows:
         assert not re.search(r"<(bool|int|str|float|list|path)\b|\blist\[|BOOLEAN|INTEGER|FLOAT", row), row
     assert re.search(r"--help +-h +Show this message", answer.out)
+
+
+def test_commands_and_options_are_in_panels_by_subject(call: Call) -> None:
+    panels = {
+        name: re.findall(r"^╭─ (.+?) ─", call(*name.split(), "--help").out, re.MULTILINE)
+        for name in ("", "index", "search")
+    }
+    assert panels[""] == ["Options", *PANELS]
+    assert {"What is read", "Settings of the collection", "Sources and changes"} <= set(panels["index"])
+    assert {"Query", "Ranking", "Output"} <= set(panels["search"])

@@ -48,7 +48,7 @@ def test_the_title_weight_of_a_collection_can_change(call: Call, documents: Path
         return float(next(hit["distance"] for hit in hits if hit["title"] == "Dog story"))
 
     before = distance()
-    answer = call("index", documents, "-i", collection, "--title-weight", "9", "--json")
+    answer = call("index", documents, "-i", collection, "--setting", "title_weight=9", "--json")
     assert (answer.code, answer.json["unchanged"]) == (0, 10)
     assert call("info", "-i", collection, "--json").json["title_weight"] == 9
     assert distance() < before
@@ -112,7 +112,7 @@ def test_bad_vectors_leave_nothing_behind(
 def test_an_invalid_factory_string_is_refused_before_anything_is_created(
     call: Call, documents: Path, vectors: Path, tmp_path: Path
 ) -> None:
-    answer = call("index", documents, "-i", tmp_path / "new", "--embedding", vectors, "--faiss", "Nope")
+    answer = call("index", documents, "-i", tmp_path / "new", "--embedding", vectors, "--setting", "faiss=Nope")
     assert (answer.code, answer.out) == (2, "")
     assert "'Nope'" in answer.sentence
     assert not (tmp_path / "new").exists()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.documents import Document, Rejection
-from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.origins import Origins
+from moverank.indexer.reading import read_documents
+from moverank.indexer.reading.finding.origins import Origins
 from tests.indexer.commands.program import Call
 from tests.indexer.world import MakeCollection
 

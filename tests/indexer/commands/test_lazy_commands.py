@@ -8,7 +8,7 @@ import pytest
 import typer
 
 import moverank.indexer.commands
-from moverank.indexer.commands.lazy_commands import GROUPS, MODULES, LazyCommands
+from moverank.indexer.commands.lazy_commands import GROUPS, MODULES, PANELS, LazyCommands
 
 _FOLDER = Path(next(iter(moverank.indexer.commands.__path__)))
 
@@ -38,8 +38,18 @@ def test_the_table_names_the_commands_of_a_module(module: str) -> None:
     assert tuple(typer.main.get_group(parent).commands) == MODULES[module]
 
 
+def test_every_command_is_in_one_panel() -> None:
+    names = [name for panel in PANELS.values() for name in panel]
+    assert sorted(names) == sorted(name for module in MODULES.values() for name in module)
+    assert {name: LazyCommands()[name].rich_help_panel for name in ("index", "evaluate", "shards")} == {
+        "index": "Everyday",
+        "evaluate": "Measure",
+        "shards": "Maintain",
+    }
+
+
 def test_commands_are_a_mapping_which_others_can_be_added_to() -> None:
-    commands = LazyCommands(None)
+    commands = LazyCommands()
     names = list(commands)
     assert commands["info"].name == "info"
     assert commands["shards"].commands["info"].name == "info"

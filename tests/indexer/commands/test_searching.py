@@ -65,7 +65,7 @@ def test_a_sum_shows_its_terms(call: Call, collection: Path) -> None:
     assert all(hit["parts"].keys() == {"wmd", "bm25"} for hit in result["hits"])
     shown = call("search", "cat and dog", "--rank", "wmd+0.4*bm25", "-i", collection, "-k", "1").out
     hit = result["hits"][0]
-    costs = f"distance {hit['costs']['wmd']:.4f} + shared words {hit['costs']['bm25']:.4f}"
+    costs = f"costs: distance {hit['costs']['wmd']:.4f} + shared words {hit['costs']['bm25']:.4f}"
     assert [f"  1 total {hit['total']:.4f}" in shown, costs in shown] == [True, True]
     legend = "Ranked by the total, smaller is better: distance (wmd) + shared words (0.4*bm25)."
     assert shown.splitlines()[-1] == legend
@@ -280,7 +280,7 @@ THREAD = (
 def test_a_thread_is_searched_for_as_if_it_were_stored(call: Call, collection: Path, tmp_path: Path, rank: str) -> None:
     file = tmp_path / "thread.jsonl"
     file.write_text(THREAD + "\n")
-    call("threads", file, "-i", collection, "--title-weight", "3", "--gamma", "0.75")
+    call("threads", file, "-i", collection, "--setting", "title_weight=3", "--gamma", "0.75")
     options = ("-i", collection, "-k", "50", *(() if rank == "auto" else ("--rank", rank)), "--json")
     stored = call("similar", "t", *options).json
     answers = [
@@ -302,7 +302,7 @@ def test_a_thread_is_searched_for_as_if_it_were_stored(call: Call, collection: P
 def test_a_file_is_searched_for_as_if_it_were_stored(call: Call, collection: Path, tmp_path: Path) -> None:
     file, options = tmp_path / "notes.txt", ("-i", collection, "-k", "50", "--json")
     file.write_text("Dog and bird\n\nA dog sleeps. The cat\nplays the piano.\n")
-    call("index", file, "-i", collection, "--title-weight", "3")
+    call("index", file, "-i", collection, "--setting", "title_weight=3")
     stored = call("similar", str(file), *options).json
     for answer in (
         call("search", "--file", file, *options).json,

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.indexer.cluster.local_shards import LocalShards
 from tests.indexer.commands.program import Call
+from tests.indexer.shards.local_shards import LocalShards
 
 
 @pytest.fixture(autouse=True)
 def _local(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep shards in the test's own process: with Ray, each command starts some."""
-    monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)
+    monkeypatch.setattr("moverank.indexer.shards.cluster.RayShards", LocalShards)
 
 
 @pytest.fixture
@@ -81,6 +81,19 @@ def test_wrong_usage_is_one_sentence(arguments: tuple[str, ...], message: str, c
     answer = call(*filled, *vectors)
     assert answer.code in (1, 2)
     assert message in answer.sentence
+
+
+@pytest.mark.parametrize("name", ["index", "threads", "search", "similar", "explain", "remove"])
+def test_a_command_that_takes_the_file_is_not_one_of_shards(name: str, call: Call) -> None:
+    answer = call("shards", name, "cat", "-i", "forum.toml", "--json")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.sentence == f"`moverank shards {name}` was removed: write `moverank {name} ... -i FILE.toml`"
+
+
+def test_a_missing_file_is_reported_before_settings_of_shards_are_changed(call: Call, indexed: Path) -> None:
+    before = call("info", "-i", indexed, "--json").json
+    assert call("index", "nowhere.txt", "-i", indexed, "--gamma", "0.5").code == 1
+    assert call("info", "-i", indexed, "--json").json == before
 
 
 def test_a_shard_whose_place_is_gone_is_an_error(call: Call, indexed: Path) -> None:

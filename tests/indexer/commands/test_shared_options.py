@@ -1,4 +1,4 @@
-"""Options that commands share: their agreement with `SearchOptions`, and `--wait` without a number."""
+"""Options that commands share: their agreement with `SearchOptions`, settings, and `--wait` without a number."""
 
 from dataclasses import fields
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 import typer.main
 
 from moverank.cli import app
-from moverank.indexer.commands.shared_options import with_wait_limit
+from moverank.indexer.commands.shared_options import SettingChoices, chosen_settings, with_wait_limit
 from moverank.indexer.options import SearchOptions
 
-NOT_OPTIONS = {"explained", "stop"}  # --explain; a function of the library
+NOT_OPTIONS = {"explained", "most_characters", "stop"}  # --explain; a limit of servers; a function of the library
 
 
 @pytest.mark.parametrize("command", ["search", "similar"])
@@ -34,3 +34,14 @@ def test_every_search_option_is_an_option_of_the_command_with_the_same_default(c
 )
 def test_wait_without_a_number_has_no_limit(arguments: list[str], completed: list[str]) -> None:
     assert with_wait_limit(arguments) == completed
+
+
+def test_options_of_a_setting_add_up_and_a_hyphen_is_an_underscore() -> None:
+    given = ["train_options=dim=5,seed=1", "title-weight=2", "train_options=min_count=1", "title-weight=4"]
+    assert chosen_settings(given) == {"train_options": ("dim=5", "seed=1", "min_count=1"), "title_weight": 4}
+
+
+def test_a_new_first_stage_discards_the_options_of_the_old_one() -> None:
+    assert SettingChoices(first_stage="lsi").chosen() == {"first_stage": "lsi", "first_stage_options": ()}
+    both = SettingChoices(first_stage="lsi", setting=["first_stage_options=dim=2"]).chosen()
+    assert both == {"first_stage": "lsi", "first_stage_options": ("dim=2",)}

@@ -7,8 +7,7 @@ import pytest
 
 from moverank import Collection, Document, Rejection
 from moverank.indexer.commands.update import RunSources, Updated, update
-from moverank.indexer.progress import silent
-from moverank.indexer.readers.reading_process import SourceRecords
+from moverank.indexer.options import silent
 from tests.indexer.world import CollectionFactory, document
 
 _BAD = Rejection("a.jsonl", 1, "no text")
@@ -16,7 +15,7 @@ _BAD = Rejection("a.jsonl", 1, "no text")
 
 def _run(path: Path, records: list[Document | Rejection], choices: dict[str, Any]) -> Updated:
     rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
-    return update(path, lambda **_: SourceRecords(records), RunSources(["-"]), choices, rejected=lambda _: None, **rest)
+    return update(path, lambda **_: iter(records), RunSources(["-"]), choices, rejected=lambda _: None, **rest)
 
 
 def _chosen(factory: CollectionFactory) -> dict[str, Any]:

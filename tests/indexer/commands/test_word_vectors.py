@@ -122,10 +122,14 @@ def test_a_pickle_is_loaded_only_if_it_is_trusted(call: Call, collection: Path, 
     ("arguments", "code", "message"),
     [
         (["--embedding", "nowhere.txt"], 1, "nowhere.txt cannot be read: No such file"),
-        (["--train-option", "dim=3"], 2, "options of word vectors need --vectors or --embedding"),
-        (["--normalize"], 2, "options of word vectors need --vectors or --embedding"),
-        (["--embedding", "lsi", "--train-option", "dimm=3"], 2, "'dimm=3' is no option of lsi training"),
-        (["--embedding", "lsi", "--train-option", "min_count=999"], 1, "no word occurs 999 times in the corpus"),
+        (["--setting", "train_options=dim=3"], 2, "options of word vectors need --vectors or --embedding"),
+        (["--setting", "normalize=yes"], 2, "options of word vectors need --vectors or --embedding"),
+        (["--embedding", "lsi", "--setting", "train_options=dimm=3"], 2, "'dimm=3' is no option of lsi training"),
+        (
+            ["--embedding", "lsi", "--setting", "train_options=min_count=999"],
+            1,
+            "no word occurs 999 times in the corpus",
+        ),
     ],
 )
 def test_a_refit_that_cannot_be_done_changes_nothing(

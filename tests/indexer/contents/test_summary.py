@@ -10,7 +10,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.contents.summary import stored_summary
-from moverank.indexer.store.direct_reader import direct_reader
+from moverank.indexer.store import direct_reader
 from tests.indexer.world import MakeCollection, document, random_documents
 
 pytestmark = pytest.mark.sqlite("of a file")

@@ -7,16 +7,14 @@ import pytest
 
 from moverank import Collection, Document, Settings
 from moverank.indexer.demo.examples import (
-    THREAD_GAMMA,
     THREAD_QUERIES,
     THREAD_TRAINING,
     Example,
     threads_path,
 )
-from moverank.indexer.readers import read_threads
+from moverank.indexer.reading import read_threads
 from moverank.rerank.ranking import Hit
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 
 TWINS = [
     ("lukewarm-radiators", "chilly-bedrooms"),
@@ -52,7 +50,7 @@ def threads() -> dict[str, Document]:
 @pytest.fixture(scope="module")
 def thread_collection(threads: dict[str, Document], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
     training: dict[str, Any] = {"embedding": "lsi", "train_options": THREAD_TRAINING}
-    settings = Settings(**training, title_weight=1, gamma=THREAD_GAMMA, rank="")
+    settings = Settings(**training, title_weight=1, gamma=0.75, rank="")
     with Collection.create(tmp_path_factory.mktemp("threads"), settings) as collection:
         collection.index(threads.values())
         yield collection

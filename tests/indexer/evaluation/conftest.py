@@ -2,10 +2,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document
-from moverank.indexer.evaluation import distance_matrix
 from moverank.indexer.evaluation.corpus import Corpus, corpus_of
-from moverank.indexer.reranking.counted_texts import Texts
-from moverank.rerank.ranking import Distance
+from moverank.indexer.reranking.texts import Texts
 from tests.indexer.evaluation.ranked import QUERY
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection, Twin, document
 
@@ -42,19 +40,3 @@ def pool(indexed: Collection) -> Texts:
 @pytest.fixture
 def corpus(indexed: Collection) -> Corpus:
     return corpus_of(indexed, [("q1", QUERY), ("q2", "ant"), ("nothing", "zebra"), ("empty", "of the")])
-
-
-@pytest.fixture
-def solved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of distances of each job computed from now on."""
-    counts = list[int]()
-    solve = distance_matrix._solve  # noqa: SLF001 - counts what is computed
-
-    def counting(
-        inputs: distance_matrix.Inputs, distance: Distance, job: distance_matrix.Job
-    ) -> distance_matrix.Solved:
-        counts.append(len(job[1]))
-        return solve(inputs, distance, job)
-
-    monkeypatch.setattr(distance_matrix, "_solve", counting)
-    return counts

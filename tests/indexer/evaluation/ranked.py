@@ -1,18 +1,31 @@
-"""Distances of queries from a pool, as the tests of the rankers compute them."""
+"""Distances of queries from a pool, as the tests of experiments compute them."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.evaluation.distance_cache import DistanceCache
+from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.method import parse_method
-from moverank.indexer.evaluation.trial import Trial, distances_of
-from moverank.indexer.progress import silent
-from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.evaluation.trial import Trial, best_with_values
+from moverank.indexer.options import silent
+from moverank.indexer.reranking.texts import Texts
 
 QUERY = "cat dog dog lark quux zebra"
 
 
-def ranked(method: str, pool: Texts, queries: Texts, cache: DistanceCache | None = None) -> NDArray[np.float64]:
-    """Return the distances (q, n) by a method; queries with the key of a document leave it out."""
+def trial_of(pool: Texts, queries: Texts, cache: RowCache | None = None) -> Trial:
+    """Return a trial in which queries with the key of a document leave it out."""
     own_rows = np.array([pool.row_of.get(key, -1) for key in queries.keys])
-    return distances_of(parse_method(method), Trial(pool, queries, own_rows, cache or DistanceCache(), silent))
+    return Trial(pool, queries, own_rows, cache or RowCache(), silent)
+
+
+def ranked(method: str, pool: Texts, queries: Texts, cache: RowCache | None = None) -> NDArray[np.float64]:
+    """Return the distances (q, n) by a method, infinite from a query itself; with mutual proximity what ranks."""
+    parsed, trial = parse_method(method), trial_of(pool, queries, cache)
+    if parsed.ranking is not None and not parsed.proximity:
+        distances = trial.distances(parsed.ranking, queries)
+        distances[trial.own_rows[:, None] == np.arange(len(pool))] = np.inf
+        return distances
+    distances = np.full((len(queries), len(pool)), np.inf)
+    for query, (rows, values) in enumerate(best_with_values(parsed, trial, len(pool))):
+        distances[query, rows] = values
+    return distances

@@ -12,8 +12,8 @@ from moverank.indexer.evaluation import classification
 from moverank.indexer.evaluation.experiments import evaluate_knn
 from moverank.indexer.evaluation.method import Method
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.significance import holm, randomisation
-from moverank.rerank.evaluation.splits import draw_split
+from moverank.rerank.evaluation.knn import draw_split
+from moverank.rerank.evaluation.measures import holm, randomisation
 from tests import naive_evaluation as naive
 from tests.indexer.world import WORDS, MakeCollection, Twin, document
 

@@ -3,7 +3,7 @@ import pytest
 
 from moverank import CollectionError, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.near_duplicates import find_duplicates
+from moverank.indexer.evaluation.duplicates import find_duplicates
 from tests.indexer.evaluation.ranked import QUERY, ranked
 from tests.indexer.world import MakeCollection, document
 

@@ -6,8 +6,8 @@ import pytest
 
 from moverank import Collection, Document, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_gamma, evaluate_retrieval
-from moverank.indexer.evaluation.result_table import Table
-from moverank.indexer.evaluation.run_files import RunFiles
+from moverank.indexer.evaluation.method import Table
+from moverank.indexer.evaluation.retrieval import RunFiles
 from moverank.indexer.search import by_distance
 from tests.indexer.world import MakeCollection, Twin, document
 

@@ -11,7 +11,7 @@ import pytest
 
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from moverank.indexer.evaluation.run_files import RunFiles, run_path
+from moverank.indexer.evaluation.retrieval import RunFiles, run_path
 
 METHODS = ("wmd", "bm25", "wmd:mu=5+0.5*cover+bm25", "bow")
 NAMES = {

@@ -3,14 +3,14 @@ import pytest
 
 from moverank import Collection, Document, Part
 from moverank.indexer.evaluation.corpus import corpus_of
-from moverank.indexer.evaluation.distance_cache import DistanceCache
+from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.method import parse_method
-from moverank.indexer.evaluation.trial import Trial, best_of, distances_of, placing_relevant
-from moverank.indexer.progress import silent
-from moverank.indexer.reranking.counted_texts import Texts
+from moverank.indexer.evaluation.trial import Trial, best_of, best_with_values, placing_relevant
+from moverank.indexer.options import silent
+from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search import by_distance
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
-from moverank.rerank.evaluation.judgments import Judgments
+from moverank.rerank.evaluation.measures import Judgments
 from tests.indexer.evaluation.ranked import ranked
 from tests.indexer.world import NO_VECTOR, WORDS, MakeCollection
 
@@ -45,17 +45,16 @@ def test_documents_as_queries_leave_themselves_out(pool: Texts, indexed: Collect
     assert found == pytest.approx(hits)
 
 
-def test_only_distances_of_candidates_are_computed(pool: Texts, solved: list[int]) -> None:
-    wanted = np.zeros((2, len(pool)), bool)
-    wanted[0, [2, 5]] = wanted[1, 7] = True
+@pytest.mark.parametrize("name", ["wmd", "bow:proximity=gaussian", "random"])
+def test_only_candidates_are_ranked(name: str, pool: Texts) -> None:
     candidates = {pool.keys[0]: [pool.keys[2], "gone", pool.keys[5]], pool.keys[1]: [pool.keys[7]]}
-    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), DistanceCache(), silent, candidates)
-    distances = distances_of(parse_method("wmd"), trial)
-    assert sum(solved) == 3
-    assert np.array_equal(np.isfinite(distances), wanted)
-    every = ranked("wmd", pool, pool.take([0, 1]))
-    assert distances[wanted] == pytest.approx(every[wanted])
-    assert np.array_equal(np.isfinite(distances_of(parse_method("bow:proximity=gaussian"), trial)), wanted)
+    trial = Trial(pool, pool.take([0, 1]), np.array([0, 1]), RowCache(), silent, candidates)
+    every = ranked(name, pool, pool.take([0, 1]))
+    found = list(best_with_values(parse_method(name), trial, len(pool)))
+    assert [sorted(rows.tolist()) for rows, _ in found] == [[2, 5], [7]]
+    for query, (rows, values) in enumerate(found):
+        assert values == pytest.approx(every[query, rows])
+        assert values.tolist() == sorted(values.tolist())
 
 
 def test_proximity_is_that_of_the_distances(pool: Texts) -> None:
@@ -77,7 +76,7 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
     keyed = pool.take([3, 0, 5])
     for k in (4, len(pool)):
         for queries, own_rows in ((corpus.queries, np.full(3, -1)), (keyed, np.array([3, 0, 5]))):
-            trial = Trial(pool, queries, own_rows, DistanceCache(), silent)
+            trial = Trial(pool, queries, own_rows, RowCache(), silent)
             for key, rows in zip(queries.keys, best_of(method, trial, k), strict=True):
                 search = indexed.similar if own_rows[0] >= 0 else indexed.search
                 found = search(dict(texts).get(key, key), k=k, rank=rank).hits
@@ -96,7 +95,7 @@ def test_relevant_documents_have_their_exact_positions(
     grades = {keys[row]: {key: int(rng.integers(0, 2)) for key in rng.choice(keys, 6)} for row in own_rows}
     judgments = Judgments({**grades, "gone": {keys[0]: 1}})
     for k in (5, len(pool)):
-        trial = Trial(pool, pool.take(own_rows), own_rows, DistanceCache(), silent)
+        trial = Trial(pool, pool.take(own_rows), own_rows, RowCache(), silent)
         exact, placed = best_of(method, trial, k), best_of(method, placing_relevant(trial, judgments), k)
         for row, expected, found in zip(own_rows.tolist(), exact, placed, strict=True):
             assert found[:2].tolist() == expected[:2].tolist()
@@ -127,7 +126,7 @@ def test_the_order_of_records_is_that_of_a_search(make_collection: MakeCollectio
     pool, method = corpus.documents, parse_method(rank, collection.settings.ranking)
     own_rows = np.array([pool.row_of.get(key, -1) for key in queries])
     for rows in (np.full(len(queries), -1), own_rows):
-        trial = Trial(pool, corpus.queries, rows, DistanceCache(), silent)
+        trial = Trial(pool, corpus.queries, rows, RowCache(), silent)
         for (key, query), own, best in zip(
             queries.items(), rows.tolist(), best_of(method, trial, len(pool)), strict=True
         ):

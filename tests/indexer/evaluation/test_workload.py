@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.evaluation import workload
+from moverank.indexer.evaluation import bound_tightness
+from moverank.indexer.evaluation.bound_tightness import pairs_of
 from moverank.indexer.evaluation.experiments import evaluate_knn, evaluate_retrieval
-from moverank.indexer.evaluation.workload import pairs_of
-from moverank.rerank.evaluation.splits import Split
+from moverank.rerank.evaluation.knn import Split
 
 
 def test_a_short_run_is_not_announced(indexed: Collection, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -21,7 +21,7 @@ def test_a_short_run_is_not_announced(indexed: Collection, tmp_path: Path, caplo
 def test_a_long_run_is_announced(
     indexed: Collection, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workload, "LONG", 10)
+    monkeypatch.setattr(bound_tightness, "LONG_EXPERIMENT", 10)
     (tmp_path / "qrels").write_text("d1 0 d2 1\nd2 0 d3 1\n")
     n = indexed.info()["documents"]
     evaluate_retrieval(indexed.path, str(tmp_path / "qrels"), methods=["bow", "wmd", "pwmd:gamma=1"])

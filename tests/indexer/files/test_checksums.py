@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import DamagedFile
+from moverank.indexer.files.atomic_write import OpenFile
 from moverank.indexer.files.checksums import (
     check_data,
     check_names,
@@ -15,7 +16,6 @@ from moverank.indexer.files.checksums import (
     file_checksums,
     read_checksummed_json,
 )
-from moverank.indexer.files.open_file import OpenFile
 
 _CONTENT = {"format": 3, "gamma": 0.75, "options": ["a", "ü"], "none": None, "files": {"x": {"bytes": 1}}}
 

@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.evaluation.result_table import Table, Value
-from moverank.indexer.formatters.figures import draw
+from moverank.indexer.evaluation.method import Figure, Table
+from moverank.indexer.formatters.tables import draw
 
 TABLES = [
     Table("retrieval", ({"method": "wmd", "recall@1": 0.4, "recall@5": 0.7},), {}),
@@ -53,7 +53,7 @@ def text_of(figure: ElementTree.Element) -> list[str]:
 
 @pytest.mark.parametrize("name", ["m{}", "wmd:mu={},weights=tfidf+0.5*cover+2*bm25:k1=1.6,stem=english+cosine"])
 def test_lines_of_many_methods_differ_and_the_legend_is_beside_them(name: str, tmp_path: Path) -> None:
-    rows: list[dict[str, Value]] = [
+    rows: list[dict[str, Figure]] = [
         {"method": name.format(i), "recall@1": i / 25, "recall@5": i / 24} for i in range(24)
     ]
     figure = svg(Table("retrieval", tuple(rows), {}), tmp_path / "figure.svg")
@@ -69,14 +69,14 @@ def test_lines_of_many_methods_differ_and_the_legend_is_beside_them(name: str, t
 
 def test_gamma_has_an_axis(tmp_path: Path) -> None:
     names = [f"pwmd:gamma={gamma},weights={weights}" for weights in ("tf", "tfidf") for gamma in (0, 1)]
-    rows: list[dict[str, Value]] = [{"method": name, "map": i / 9} for i, name in enumerate([*names, "chosen"])]
+    rows: list[dict[str, Figure]] = [{"method": name, "map": i / 9} for i, name in enumerate([*names, "chosen"])]
     table = Table("retrieval", tuple(rows), {"grid": [0.0, 1.0]}, higher=("map",))
     shown = text_of(svg(table, tmp_path / "figure.svg"))
     assert {"gamma", "map", "weights tf", "weights tfidf", "chosen on other queries"} <= set(shown)
 
 
 def test_random_choice_does_not_flatten_the_bars(tmp_path: Path) -> None:
-    random: dict[str, Value] = {"method": "random", "error": 0.9, "deviation": 0.0}
+    random: dict[str, Figure] = {"method": "random", "error": 0.9, "deviation": 0.0}
     shown = text_of(svg(Table("knn", (random, *TABLES[1].rows), {}), tmp_path / "figure.svg"))
     assert "test error % (random: 90.0)" in shown
     assert {"wmd", "bow"} <= set(shown)

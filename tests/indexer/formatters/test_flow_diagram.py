@@ -61,11 +61,22 @@ def test_the_flows_of_most_mass_at_least_cost_are_shown() -> None:
     assert diagram.mass == pytest.approx(0.8)
 
 
-def test_steps_are_quarters_of_the_largest_cost() -> None:
-    assert [cost_step(cost, 2.0) for cost in (0.0, 0.01, 0.49, 0.5, 1.0, 1.6, 2.0)] == [STAYS, 1, 1, 2, 3, 4, 4]
+def test_steps_are_shares_of_a_typical_cost_or_quarters_of_the_largest() -> None:
+    assert [cost_step(cost, (0.5, 1.0, 1.5)) for cost in (0.0, 0.01, 0.49, 0.5, 1.0, 1.6, 2.0)] == [
+        STAYS,
+        1,
+        1,
+        2,
+        3,
+        4,
+        4,
+    ]
     legend = flow_diagram([Flow("a", "b", 1.0, 2.0, 1.0)]).legend
     assert [name for name, _ in legend] == list(STEPS)
-    assert legend[1][1] == "0.00 to 0.50"
+    assert [costs for _, costs in legend[1:]] == ["0.00 to 0.50", "0.50 to 1.00", "1.00 to 1.50", "1.50 to 2.00"]
+    near = flow_diagram([Flow("a", "b", 1.0, 0.5, 1.0)], typical=1.0)
+    assert [band.step for band in near.bands] == [1]
+    assert [costs for _, costs in near.legend[1:]] == ["0.00 to 0.60", "0.60 to 0.72", "0.72 to 0.90", "0.90 or more"]
     assert len(flow_diagram([Flow("a", "a", 1.0, 0.0, 0.0)]).legend) == 1
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.json_objects import changes_object, why_not_object
-from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.distance.explain import WhyNot
 
 
 def test_changes_have_the_public_keys() -> None:

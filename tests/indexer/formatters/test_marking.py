@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("jinja2", reason="the extra `server` is not installed")
 
-from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
+from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_near, marks_of_words, words_of
+from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import Flow
 
 
@@ -34,4 +35,8 @@ def test_words_that_stayed_and_near_ones_are_marked() -> None:
     )
     marks = marks_of_flows(flows, ("zzz",))
     assert marks == {"plug": Mark(), "zzz": Mark(), "socket": Mark(1, "from plug, cost 0.40")}
+    assert marks_of_near(["plug"], {"socket": NearWord("plug", 0.4, 0.3), "far": NearWord("plug", 1.4, 0.9)}) == {
+        "plug": Mark(),
+        "socket": Mark(1, "near plug, cost 0.40"),
+    }
     assert words_of(["The plug", "is hot"], ["the", "is"]) == {"plug", "hot"}

@@ -4,7 +4,7 @@ import re
 import pytest
 from rich.console import Console
 
-from moverank.indexer.formatters.progress_bars import Bars
+from moverank.indexer.formatters.progress import Bars
 
 
 def _drawn(*calls: tuple[int, int | None, str], terminal: bool = True) -> str:
@@ -19,7 +19,7 @@ def _drawn(*calls: tuple[int, int | None, str], terminal: bool = True) -> str:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every task counts as long."""
-    monkeypatch.setattr("moverank.indexer.formatters.progress_display._PATIENCE", 0.0)
+    monkeypatch.setattr("moverank.indexer.formatters.progress._PATIENCE", 0.0)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -55,7 +55,7 @@ def test_a_bar_fits_the_terminal(width: int) -> None:
 
 def test_without_a_terminal_a_long_task_has_a_line_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 59.0, 60.0, 100.0, 130.0])
-    monkeypatch.setattr("moverank.indexer.formatters.progress_display.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("moverank.indexer.formatters.progress.time.monotonic", lambda: next(now))
     calls = [(done, 20_000, "distances") for done in (1, 9_000, 10_000, 15_000, 19_000)]
     assert _drawn(*calls, terminal=False).splitlines() == [
         "moverank: Reading: 10,000 of 20,000 distances in 60 s, about 60 s left",
@@ -65,7 +65,7 @@ def test_without_a_terminal_a_long_task_has_a_line_a_minute(monkeypatch: pytest.
 
 def test_the_time_left_is_that_of_the_current_run_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([0.0, 50.0, 55.0, 65.0])
-    monkeypatch.setattr("moverank.indexer.formatters.progress_display.time.monotonic", lambda: next(now))
+    monkeypatch.setattr("moverank.indexer.formatters.progress.time.monotonic", lambda: next(now))
     calls = [(1, 100, "queries"), (100, 100, "queries"), (1, 100, "queries"), (20, 100, "queries")]
     assert _drawn(*calls, terminal=False).splitlines() == [
         "moverank: Reading: 20 of 100 queries in 10 s, about 40 s left"

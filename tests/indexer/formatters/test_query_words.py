@@ -1,8 +1,10 @@
 """The words of a query without a vector or without effect, as lines."""
 
+import time
+
 import pytest
 
-from moverank.indexer.formatters.query_words import explanation_words, ranking_words
+from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Ranking
 
@@ -44,6 +46,13 @@ def test_many_words_are_counted() -> None:
     words = tuple(f"w{i}" for i in range(1012))
     (line,) = _lines("wmd", words, words)
     assert line.endswith("w11 and 1,000 more.")
+
+
+def test_a_text_of_unknown_words_takes_no_long_time() -> None:
+    words = tuple(f"w{i}" for i in range(300_000))
+    began = time.perf_counter()
+    assert _lines("wmd+bm25", words, words)[0].endswith("w11 and 299,988 more.")
+    assert time.perf_counter() - began < 10
 
 
 def test_an_explanation_names_the_words_without_a_flow() -> None:

@@ -2,13 +2,13 @@ import re
 
 import pytest
 
-from moverank.indexer.evaluation.result_table import Table, Value
-from moverank.indexer.formatters.table_views import table_csv, table_object, table_view
+from moverank.indexer.evaluation.method import Figure, Table
+from moverank.indexer.formatters.tables import table_csv, table_object, table_view
 from tests.indexer.formatters.samples import MALICIOUS, printed
 
 
 def test_a_table_as_text_csv_and_json() -> None:
-    rows: tuple[dict[str, Value], ...] = (
+    rows: tuple[dict[str, Figure], ...] = (
         {"method": "bow", "map": 0.25, "p": None},
         {"method": MALICIOUS, "map": 0.5, "p": 0.125},
     )
@@ -29,7 +29,7 @@ def test_no_figure_and_no_name_is_cut(width: int) -> None:
     names = ["bm25", "bm25:stem=english", *(f"wmd:mu={i},weights=tfidf+0.5*cover+2*bm25:k1=1.6" for i in range(30))]
     measures = ["map", "rprec", "mrr", "ndcg@10", "p@10", "recall@1", "recall@5", "recall@10", "recall@100", "p_bm25"]
     figures = [{name: (10 * i + j) / 1000 for j, name in enumerate(measures)} for i in range(len(names))]
-    rows: list[dict[str, Value]] = [{"method": name, **own} for name, own in zip(names, figures, strict=True)]
+    rows: list[dict[str, Figure]] = [{"method": name, **own} for name, own in zip(names, figures, strict=True)]
     text = printed(table_view(Table("retrieval", tuple(rows), {})), width)
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from moverank.indexer.documents import Changes
-from moverank.indexer.formatters.change_lines import changes_line
+from moverank.indexer.formatters.sentences import changes_line
 from moverank.indexer.formatters.terminal import (
     explanation_view,
     flow_table,
@@ -12,8 +12,7 @@ from moverank.indexer.formatters.terminal import (
     ranking_view,
     why_not_view,
 )
-from moverank.rerank.distance.explain import Explanation
-from moverank.rerank.distance.why_not import WhyNot
+from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Flow, Hit, Ranking
 from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from moverank import Collection, Document
-from moverank.indexer.indexing import automatic_training, train_vectors
+from moverank.indexer.indexing import automatic_training, training
 from moverank.indexer.indexing.automatic_training import is_due
 from moverank.indexer.indexing.vectors_change import Training
 from moverank.indexer.snapshot.cached_coverage import Coverage
@@ -15,7 +15,7 @@ from tests.indexer.world import WORDS, MakeCollection, document, random_document
 
 @pytest.fixture(autouse=True)
 def few_texts_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_vectors, "FEW_TEXTS", 2)
+    monkeypatch.setattr(training, "FEW_TEXTS", 2)
 
 
 def _numbered(numbers: Sequence[int]) -> list[Document]:

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.indexing.distinct_words import distinct_words
-from moverank.indexer.indexing.word_counts import Counts
+from moverank.indexer.indexing.word_counts import Counts, distinct_words
 
 _PARTS = st.lists(st.lists(st.integers(0, 2**31 - 1) | st.integers(0, 3), max_size=4), max_size=3)
 

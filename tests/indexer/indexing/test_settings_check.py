@@ -3,7 +3,7 @@
 import pytest
 
 from moverank import UsageError
-from moverank.indexer.indexing.settings_check import check_training
+from moverank.indexer.indexing.creation import check_training
 
 
 @pytest.mark.parametrize(

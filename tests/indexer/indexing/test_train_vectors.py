@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.indexing import train_vectors
-from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.indexing import training
+from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import MakeCollection, document, random_documents, vectors_in
 
@@ -18,7 +18,7 @@ _TEXTS = [*random_documents(30, seed=5, words=8), document("rare", "solitary"), 
 
 @pytest.fixture(autouse=True)
 def few_texts_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_vectors, "FEW_TEXTS", 2)
+    monkeypatch.setattr(training, "FEW_TEXTS", 2)
 
 
 @pytest.fixture(autouse=True)
@@ -48,8 +48,8 @@ def test_a_small_corpus_is_trained_by_lsi(make_collection: MakeCollection) -> No
 def test_a_large_corpus_is_trained_by_word2vec(
     make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moverank.indexer.indexing.train_vectors.SMALL_CORPUS", 10)
-    monkeypatch.setattr("moverank.indexer.indexing.train_vectors._SENTENCE", 3)
+    monkeypatch.setattr("moverank.indexer.indexing.training.SMALL_CORPUS", 10)
+    monkeypatch.setattr("moverank.indexer.indexing.training._SENTENCE", 3)
     collection = make_collection(embedding="auto", normalize=False)
     tasks: list[str] = []
     changes = collection.index(_TEXTS, progress=lambda task, *_: tasks.append(task))

@@ -21,7 +21,7 @@ def _decoded(store: Store, counts: Counts) -> dict[str, int]:
     ids = np.frombuffer(counts.words, "<i4").tolist()
     assert ids == sorted(set(ids))
     with store.reading() as reader:
-        words = reader.word_texts(ids)
+        words = {word.id: word.word for word in reader.words_of(ids)}
     return {words[id_]: int(n) for id_, n in zip(ids, np.frombuffer(counts.counts, "<i4"), strict=True)}
 
 
@@ -96,7 +96,7 @@ def test_document_frequencies_are_added_up_until_they_are_stored(store: Store) -
         counter.add_documents(np.array([dog, cat]), -1)
         counter.store(writer)
         counter.store(writer)
-        assert writer.word_texts([dog, cat]) == {dog: "dog", cat: "cat"}
+        assert [word.word for word in writer.words_of([dog, cat])] == ["cat", "dog"]
         assert writer.frequencies() == [(cat, 2), (dog, 1)]
 
 

@@ -23,7 +23,7 @@ def execute(directory: Path, statement: str) -> None:
         for sqlite, postgres in (("x'", "'\\x"), ("wordless = 1", "wordless = true")):
             statement = statement.replace(sqlite, postgres)
         with closing(Store(url)) as store, store.writing() as writer:
-            assert writer._connection.exec_driver_sql(statement).rowcount  # noqa: SLF001 - rows of any table
+            assert writer.rows.connection.exec_driver_sql(statement).rowcount
         return
     with closing(sqlite3.connect(directory / "collection.db")) as connection:
         assert connection.execute(statement).rowcount

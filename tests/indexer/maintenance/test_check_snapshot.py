@@ -10,7 +10,7 @@ from moverank import Collection
 from moverank.indexer.files.checksums import file_checksums
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.maintenance.repair import repair
-from moverank.indexer.snapshot.first_stage import build
+from moverank.indexer.snapshot.faiss_index import build
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results
 from tests.indexer.stored_state import change_last_byte
 
@@ -33,7 +33,7 @@ def test_a_damaged_file_is_reported_and_repaired(any_directory: Path, file: str)
         ("weights", "its bags are not those of the documents"),
         ("counts", "its bags are not those of the documents"),
         ("vectors", "its word vectors are not those of the collection"),
-        ("ids", "documents are missing from it"),
+        ("ids", "holds values that no version writes"),
     ],
 )
 def test_wrong_content_with_valid_checksums_is_reported(
@@ -47,7 +47,7 @@ def test_wrong_content_with_valid_checksums_is_reported(
         return file_checksums(directory)
 
     with monkeypatch.context() as patch:
-        patch.setattr("moverank.indexer.snapshot.snapshot_writer.file_checksums", change)
+        patch.setattr("moverank.indexer.files.arrays.file_checksums", change)
         collection.index(DOCUMENTS)
     assert any(message in sentence for sentence in check(collection.path).sentences())
     assert repair(collection.path).sentences() == ()
@@ -56,7 +56,7 @@ def test_wrong_content_with_valid_checksums_is_reported(
 def test_a_first_stage_of_other_vectors_is_reported(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(
-            "moverank.indexer.snapshot.first_stage.build",
+            "moverank.indexer.snapshot.faiss_index.build",
             lambda name, ids, vectors, path, **how: build(name, ids, -vectors, path, **how),
         )
         collection.index(DOCUMENTS)

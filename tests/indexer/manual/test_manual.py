@@ -10,8 +10,7 @@ from rich.markdown import Markdown
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.manual import page, topics
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 
 
 def test_every_page_in_the_package_is_a_topic() -> None:

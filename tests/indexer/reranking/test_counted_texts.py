@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from moverank.indexer.reranking.counted_texts import CorpusVocabulary, Texts
-from moverank.rerank.bags.title_rank import TITLE
+from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.bags.weights import PartCounts
 
 VOCABULARY = CorpusVocabulary(np.ones((3, 2), np.float32), np.array([True, True, False]), "made")

@@ -1,5 +1,6 @@
 import math
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from moverank import (
     UsageError,
     VectorsError,
 )
+from moverank.indexer.ranking_spec import parse_ranking
 from moverank.indexer.settings import default_rank
 from moverank.rerank.bags.bag import Bag
 from tests import naive
@@ -347,3 +349,41 @@ def test_invalid_options_are_refused(embedding: Embedding, options: dict[str, An
 def test_what_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match=r"nowhere\.txt cannot be read"):
         Reranker.load(tmp_path / "nowhere.txt")
+
+
+COMPARING = ["wmd", "pwmd", "cover:weights=tfidf", "wcd", "cosine", "2*wmd", "wmd+0.5*cover", "rwmd+wcd+3*chamfer"]
+NOT_COMPARING = [
+    "wmd:mu=8",
+    "cover:mu=3",
+    "wmd:proximity=empirical",
+    "bm25",
+    "wmd+bm25",
+    "wmd+cosine",
+    "wmd:mu=5+cover",
+]
+
+
+@pytest.mark.parametrize("rank", COMPARING + NOT_COMPARING)
+def test_scores_compare_with_those_of_other_requests_where_the_ranking_says_so(embedding: Embedding, rank: str) -> None:
+    draw = np.random.default_rng(4)
+    texts = [" ".join(draw.choice(WORDS, draw.integers(3, 10))) for _ in range(60)]
+    frequencies = DocumentFrequencies(100, {word: 5 + 3 * i for i, word in enumerate(WORDS)}, 6.0)
+    reranker = Reranker(embedding, rank=rank, frequencies=frequencies)
+    requests = [texts[:12], texts[:4] + texts[30:], texts[:4]]
+    found = [reranker.rank("mains plug gets hot", request).hits for request in requests]
+    scores = np.array([[hit.score for hit in sorted(hits, key=lambda hit: hit.candidate or 0)[:4]] for hits in found])
+    assert (np.ptp(scores, axis=0).max() < 1e-6) == (rank in COMPARING) == parse_ranking(rank).scores_compare
+    for hits in found:
+        assert sorted(hits, key=lambda hit: hit.distance if hit.total is None else hit.total) == list(hits)
+
+
+def test_the_score_of_a_sum_of_distances_is_that_of_the_distances(embedding: Embedding) -> None:
+    texts = [TEXTS["near"], TEXTS["far"], "warm roof"]
+    hits = Reranker(embedding, rank="wmd+0.5*cover").rank("mains plug gets hot", texts).hits
+    for hit in hits:
+        exact = _brute_force(embedding, "mains plug gets hot", _words(texts[hit.candidate or 0]))
+        assert hit.score == pytest.approx(1 / (1 + exact + 0.5 * dict(hit.parts)["cover"]))
+
+
+def _words(text: str) -> str:
+    return " ".join(word for word in re.findall("[a-z]+", text.lower()) if word in WORDS)

@@ -85,7 +85,7 @@ def test_idf_is_multiplied_during_the_search(
     searchable: Searchable, distance: Any, label: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a large collection: a filter that keeps most documents included."""
-    monkeypatch.setattr("moverank.indexer.search.live_segment.ENTRIES", 0)
+    monkeypatch.setattr("moverank.indexer.search.segments.ENTRIES", 0)
     for module in ("nearest", "cascade"):
         monkeypatch.setattr(f"moverank.rerank.distance.{module}.FEW_DOCUMENTS", 0)
     stored, twin = searchable.flat(weights="tfidf")

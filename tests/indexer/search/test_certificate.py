@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moverank.indexer.search.certificate import certificate
+from moverank.indexer.search.by_distance import certificate
 
 _VALUES = st.integers(0, 12).map(lambda value: value / 4)  # of few different ones, so that many are equal
 

@@ -1,14 +1,18 @@
 """Pairs of documents: those of brute force, whatever the snapshot, filters and interruptions."""
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import ot
 import pytest
+from numpy.typing import NDArray
 
 from moverank import Collection, Document, UsageError
+from moverank.indexer.files.arrays import read_arrays, write_arrays
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
 
@@ -140,6 +144,75 @@ def test_an_interrupted_run_continues(
     file.write_bytes(b"damaged")
     assert filled.pairs(**options).pairs == expected.pairs  # type: ignore[arg-type]
     assert rows == [20, 0]
+
+
+def _with(name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> "_Forge":
+    return lambda arrays: arrays | {name: change(arrays[name])}
+
+
+_Forge = Callable[[dict[str, Any]], dict[str, Any]]
+FORGED: list[_Forge] = [
+    _with("rows", lambda rows: rows + 2**30),
+    _with("rows", lambda rows: rows - 2**30),
+    _with("rows", lambda rows: rows[:, ::-1]),
+    _with("rows", lambda rows: rows[:, :1]),
+    _with("rows", lambda rows: rows.astype(float)),
+    _with("rows", lambda rows: np.broadcast_to(rows[:1], rows.shape)),
+    _with("rows", lambda rows: rows[:-1]),
+    _with("distances", lambda distances: distances[:-1]),
+    _with("distances", lambda distances: distances * np.nan),
+    _with("distances", lambda distances: -1 - distances),
+    _with("distances", lambda distances: distances.astype(str)),
+    _with("numbers", lambda numbers: numbers[:0]),
+    _with("numbers", lambda numbers: numbers * np.nan),
+    _with("numbers", lambda numbers: np.append(1e9, numbers[1:])),
+    _with("numbers", lambda numbers: np.append(-1e9, numbers[1:])),
+    _with("numbers", lambda numbers: np.append(numbers[0] + 0.5, numbers[1:])),
+    _with("numbers", lambda numbers: np.append(numbers[0] - 9, numbers[1:])),
+    _with("numbers", lambda numbers: np.append(numbers[:1], -numbers[1:])),
+    lambda arrays: {name: arrays[name] for name in ("rows", "numbers")},
+    lambda arrays: arrays | {"more": arrays["rows"]},
+]
+
+
+def test_a_forged_file_of_an_interrupted_run_is_not_continued(filled: Collection) -> None:
+    """Its checksum is right: the list is that of all pairs."""
+
+    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
+        _ = task, total, unit
+        if done == 20:
+            raise KeyboardInterrupt
+
+    expected = filled.pairs(k=30).pairs
+    with pytest.raises(KeyboardInterrupt):
+        filled.pairs(k=30, progress=interrupt)
+    (file,) = filled.path.glob("pairs-*")
+    arrays = read_arrays(file)
+    assert arrays
+    for number, forge in enumerate(FORGED):
+        write_arrays(file, forge(arrays))
+        assert filled.pairs(k=30).pairs == expected, number
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1, 7), (100 * 2**20, 2)])
+def test_files_of_interrupted_runs_are_few_and_small(filled: Collection, size: int, kept: int) -> None:
+    """The oldest ones go: at most 8, and 256 MiB of them, remain; this run's is one."""
+    for age in range(20):
+        with (filled.path / f"pairs-{age:02}").open("wb") as file:
+            file.truncate(size)
+        os.utime(file.name, (time.time() - 60 * (age + 1),) * 2)
+
+    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
+        _ = task, done, total, unit
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        filled.pairs(within=0.123, progress=interrupt)
+    left = sorted(path.name for path in filled.path.glob("pairs-*"))
+    assert left[:kept] == [f"pairs-{age:02}" for age in range(kept)]
+    assert len(left) == kept + 1
+    for path in filled.path.glob("pairs-*"):
+        path.unlink()
 
 
 def test_invalid_arguments_are_refused(filled: Collection) -> None:

@@ -115,7 +115,7 @@ def test_a_damaged_or_unwritable_file_is_computed_again(
     def fail(*_: Any) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr("moverank.indexer.files.cached_arrays.atomic_file", fail)
+    monkeypatch.setattr("moverank.indexer.files.arrays.atomic_file", fail)
     with Collection.open(collection.path) as again:
         assert _totals(again.search(QUERY, k=50, exact=True, rank=RANK)) == pytest.approx(expected)
 

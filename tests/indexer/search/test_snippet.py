@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moverank.indexer.search.snippet import snippet
+from moverank.indexer.search.snippets import snippet
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _WORD = st.text("abcdeé-", min_size=1, max_size=9)

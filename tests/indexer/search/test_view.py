@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.search.open_view import open_view
 from moverank.indexer.search.view import View
+from moverank.indexer.state.open_view import open_view
 from tests.indexer.world import MakeCollection, Twin, document, random_documents, snapshot_above
 
 
@@ -23,7 +23,7 @@ def test_without_a_snapshot_all_documents_are_the_tail(collection: Collection) -
     collection.index([*random_documents(5), document("none", "zorp")])
     view = _opened(collection)
     assert (_live_count(view), view.revision, len(view.segments)) == (5, 1, 1)
-    assert view.segments[0].stage is None
+    assert view.segments[0].first_stage is None
 
 
 def test_rows_of_removed_and_changed_documents_are_not_live(
@@ -35,7 +35,7 @@ def test_rows_of_removed_and_changed_documents_are_not_live(
     collection.index([document("d1", "ant"), document("d2", "zorp"), document("new", "bee")])
     base, tail = _opened(collection).segments
     assert base.live.tolist() == [False, False, False, True, True, True, True, True, True]
-    assert (base.stage is None, tail.stage is None) == (False, True)
+    assert (base.first_stage is None, tail.first_stage is None) == (False, True)
     assert tail.live.tolist() == [True, True]
     assert tail.segment.word_ids.tolist() == sorted(tail.segment.word_ids.tolist())
     assert _live_count(_opened(collection)) == 8

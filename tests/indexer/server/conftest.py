@@ -1,10 +1,12 @@
 """A server of small collections, shared by the tests that do not change them."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +15,20 @@ pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from tests.indexer.server.running import RunningServer
 from tests.postgres_store import new_place
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905
 
@@ -69,3 +85,15 @@ def writable(tmp_path: Path) -> Iterator[RunningServer]:
     yield running
     running.stop()
     assert "Traceback" not in running.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Chromium; tests are skipped without it."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is not installed")
+    if _CHROMIUM is None:
+        pytest.skip("needs Chromium, as Debian's package `chromium`")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=_CHROMIUM, args=_ARGUMENTS)
+        yield chromium
+        chromium.close()

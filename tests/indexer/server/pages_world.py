@@ -2,11 +2,13 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from http.client import HTTPConnection, HTTPMessage
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -18,12 +20,14 @@ from moverank.indexer.server.application import application
 from moverank.indexer.server.guard import Access
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.opening import served_collections
+from moverank.indexer.server.serving import served_collections
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Workers
 
 WORDS = "plug socket mains heater hot warm cat dog train bus late early wine bread cheese river".split()  # noqa: SIM905
 SCRIPT = "<script>document.title='broken'</script>"
+LONG = " ".join(["plug", *(blake2b(bytes([i, 0])).hexdigest() for i in range(99))])
+"""A text that is too long for an address, even if it is compressed."""
 IMAGE = "\"><img src=x onerror=document.title='broken'>"
 
 
@@ -80,43 +84,57 @@ class PagesServer:
         return self._ask("GET", f"{path}?{urlencode(fields, doseq=True)}" if fields else path)
 
     def post(self, path: str, fields: Mapping[str, Any] | bytes) -> Reply:
-        """Return the answer to a form."""
+        """Return the answer to a form, or that of the address that it leads to."""
         body = fields if isinstance(fields, bytes) else urlencode(fields, doseq=True).encode()
-        return self._ask("POST", path, body, "application/x-www-form-urlencoded")
+        reply = self._ask("POST", path, body, {"Content-Type": "application/x-www-form-urlencoded"})
+        return self.get(reply.headers["Location"].partition("#")[0]) if reply.status == 303 else reply
 
     def api(self, path: str, value: Any) -> Any:
         """Return the JSON answer to a JSON body."""
-        return self._ask("POST", path, json.dumps(value).encode(), "application/json").json
+        return self._ask("POST", path, json.dumps(value).encode(), {"Content-Type": "application/json"}).json
 
-    def _ask(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> Reply:
+    def browsed(self, path: str, method: str = "GET", **headers: str) -> Reply:
+        """Return the answer to what a browser sends."""
+        return self._ask(method, path, headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"} | headers)
+
+    def _ask(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Reply:
         connection = HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         try:
-            connection.request(method, path, body, {"Content-Type": kind} if kind else {})
+            connection.request(method, path, body, dict(headers))
             answer = connection.getresponse()
             return Reply(answer.status, answer.headers, answer.read().decode())
         finally:
             connection.close()
 
 
-def make_forum(directory: Path) -> Path:
-    """Index the threads in a new collection, and return its directory."""
+def make_forum(directory: Path, threads: Sequence[Document] = THREADS) -> Path:
+    """Index threads in a new collection, and return its directory."""
     vectors = directory / "vectors.txt"
     rows = np.random.default_rng(3).standard_normal((len(WORDS), 6)).round(3)
     lines = [f"{word} {' '.join(map(str, row))}" for word, row in zip(WORDS, rows.tolist(), strict=True)]
     vectors.write_text(f"{len(WORDS)} 6\n" + "\n".join(lines) + "\n")
     settings = Settings(embedding=str(vectors), stop_words=("the", "and", "of", "is"), rank="", gamma=0.75)
     with Collection.create(directory / "forum.index", settings) as forum:
-        forum.index(THREADS)
+        forum.index(threads)
         return forum.path
 
 
 @contextmanager
-def pages_server(places: Mapping[str, Path], reports: Path, limits: Limits | None = None) -> Iterator[PagesServer]:
+def pages_server(
+    places: Mapping[str, Path],
+    reports: Path,
+    limits: Limits | None = None,
+    root_path: str = "",
+    *,
+    read_only: bool = False,
+) -> Iterator[PagesServer]:
     """Serve collections and reports during the block."""
     limits = limits or Limits()
-    state = ServerState(served_collections(dict(places), limits), Workers(limits), limits, Metrics())
+    state = ServerState(served_collections(dict(places), limits), Workers(limits), limits, Metrics(), read_only)
     config = uvicorn.Config(
-        application(state, Access(), reports=reports), port=0, log_level="error", access_log=False, ws="none"
+        application(state, Access(), reports, root_path), port=0, log_level="error", access_log=False, ws="none"
     )
     server = uvicorn.Server(config)
     runner = threading.Thread(target=server.run, name="pages")

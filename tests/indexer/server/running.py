@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from email.message import Message
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
@@ -50,15 +51,18 @@ def descendants(process: int) -> list[int]:
 class RunningServer:
     """`moverank serve` with `arguments` in a process of its own, at a free port; `url` is its address.
 
-    `program` is run instead of the command: it gets the arguments, and prints what the command prints.
+    `program` is run instead of the command: it gets the arguments, and prints what the command prints. `python` is the
+    interpreter.
     """
 
-    def __init__(self, *arguments: str | Path, log: Path, program: str | None = None) -> None:
+    def __init__(
+        self, *arguments: str | Path, log: Path, program: str | None = None, python: str = sys.executable
+    ) -> None:
         self.log = log
         own = ["-m", "moverank", "serve", "--port", "0"] if program is None else ["-c", program]
         with log.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, *own, *map(str, arguments)],
+                [python, *own, *map(str, arguments)],
                 stdout=file,
                 stderr=file,
                 env=os.environ | {"PYTHONUNBUFFERED": "1"},
@@ -90,6 +94,13 @@ class RunningServer:
         except HTTPError as error:
             with error:
                 return Reply(error.code, error.headers, error.read())
+
+    def send(self, path: str, pieces: Iterable[bytes], method: str = "POST") -> Reply:
+        """Send a request with a body in chunks, to its end even if the answer comes earlier, and return the answer."""
+        with closing(HTTPConnection(self.url.removeprefix("http://"), timeout=60)) as connection:
+            connection.request(method, path, pieces, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            return Reply(answer.status, answer.headers, answer.read())
 
     def wait_for(self, name: str, revision: int) -> None:
         """Wait until a collection is searched at a revision."""

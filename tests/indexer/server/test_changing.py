@@ -1,18 +1,28 @@
 """Documents are added, replaced and removed over HTTP; what was acknowledged is durable and is searched soon."""
 
+import asyncio
 import json
 import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
 from http.client import HTTPException
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
 from moverank import Collection, Document, Part
-from tests.indexer.server.conftest import make_collection
+from moverank.indexer.documents import Changes
+from moverank.indexer.server.documents_api import _committed
+from moverank.indexer.server.limits import Limits
+from moverank.indexer.server.problems import Problem
+from tests.indexer.server.conftest import THREADS, make_collection
+from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer, descendants
 
 
@@ -28,6 +38,72 @@ def test_a_document_is_put_found_replaced_and_deleted(writable: RunningServer) -
     assert writable.ask(path, method="DELETE").json["removed"] == 1
     assert writable.ask(path, method="DELETE").status == 404
     assert writable.ask("/collections/pets/documents?where=year=2021", method="DELETE").json["removed"] == 1
+
+
+def test_a_change_that_is_waited_for_is_searched(writable: RunningServer) -> None:
+    """Without `wait`, a search at once finds the state before in most cases."""
+    documents, search = "/collections/pets/documents", "/collections/pets/search"
+    for number in range(4):
+        words, line = f"plane{' apple' * number}", json.dumps({"id": "line", "text": f"{'river ' * (number + 1)}"})
+        put = writable.ask(f"{documents}/new?wait=true", {"text": words}, method="PUT").json
+        assert writable.ask(search, {"query": words, "k": 1}).json["revision"] >= put["revision"]
+        assert writable.ask(search, {"query": words, "k": 1, "full": True}).json["hits"][0]["text"] == words
+        assert writable.ask(f"{documents}?wait=true", line.encode()).json["added"] == 1
+        assert writable.ask(search, {"query": "river", "k": 1}).json["hits"][0]["key"] == "line"
+        assert writable.ask(f"{documents}?where=key=line&wait=true", method="DELETE").json["removed"] == 1
+        assert writable.ask(search, {"query": "river", "k": 1}).json["hits"][0]["key"] != "line"
+    assert writable.ask("/collections/pets/document?key=new&wait=true", method="DELETE").json["removed"] == 1
+    assert "new" not in [hit["key"] for hit in writable.ask(search, {"query": "plane"}).json["hits"]]
+
+
+@pytest.mark.parametrize(
+    ("problem", "limits", "reason"),
+    [
+        ("", Limits(change_seconds=0.2), "the time for a change is over"),
+        ("it hangs at a place of this machine", Limits(seconds=0.2), "the database does not answer"),
+    ],
+)
+def test_a_change_that_is_not_made_in_time_is_not_waited_for(problem: str, limits: Limits, reason: str) -> None:
+    writing = Future[Changes]()
+    served = SimpleNamespace(problem=problem, write=lambda _: writing)
+
+    async def change() -> None:
+        await _committed(served, lambda _: Changes(), limits)
+
+    with pytest.raises(Problem, match=reason) as caught:
+        asyncio.run(change())
+    assert caught.value.status_code == 504
+    writing.set_result(Changes())  # not cancelled: it may still be made
+
+
+def test_a_change_that_is_not_searched_in_time_is_reported_as_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.indexer.server.served_collection.ServedCollection.refresh", lambda _: None)
+    with pages_server({"pets": make_collection(tmp_path)}, tmp_path, Limits(seconds=1)) as server:
+        path = f"{server.url}/collections/pets/documents/t2?wait=true"
+        with pytest.raises(HTTPError) as caught, urlopen(Request(path, method="DELETE"), timeout=30):  # noqa: S310
+            pass
+        with caught.value:
+            assert caught.value.code == 504
+            assert "the change was made, but is not searched yet" in caught.value.read().decode()
+    with Collection.open(tmp_path / "pets.index") as collection:
+        assert len(collection) == 3
+
+
+def test_a_parameter_that_would_have_no_effect_is_refused(writable: RunningServer) -> None:
+    for method, path, known in (
+        ("PUT", "/documents/t1?wiat=true", ": choose wait"),
+        ("DELETE", "/documents/t1?where=label=none", ": choose wait"),
+        ("DELETE", "/documents?where=label=pets&limit=1", ": choose where, wait"),
+        ("GET", "/documents?key=t1", ": choose where, first, limit"),
+        ("POST", "/search?k=3", ""),
+        ("GET", "?k=3", ""),
+    ):
+        reply = writable.ask(f"/collections/pets{path}", {"query": "dog", "text": "dog"}, method=method)
+        assert reply.status == 422
+        assert reply.json["detail"].endswith(f" is no parameter of this URL{known}")
+    assert len(writable.ask("/collections/pets/documents").json["documents"]) == len(THREADS)
 
 
 @pytest.mark.parametrize("record", [{"id": "other", "text": "a plane"}, {"key": 7, "parts": [{"text": "a plane"}]}])
@@ -118,16 +194,20 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
 
 def test_a_signal_ends_running_requests_first(tmp_path: Path) -> None:
     running = RunningServer("-i", make_collection(tmp_path), log=tmp_path / "log")
-    body = "".join(json.dumps({"id": f"n{i}", "text": "red wine"}) + "\n" for i in range(3000)).encode()
+    body = "".join(json.dumps({"id": f"n{i}", "text": "red wine"}) + "\n" for i in range(1000)).encode()
     replies = []
     thread = threading.Thread(target=lambda: replies.append(running.ask("/collections/pets/documents", body)))
     thread.start()
-    thread.join(0.3)
+    while (
+        'moverank_writes_waiting{collection="pets"} 1.0' not in running.ask("/metrics").body.decode()
+        and thread.is_alive()
+    ):
+        time.sleep(0.01)
     assert running.stop(signal.SIGINT) == 0
     thread.join()
     assert replies[0].status == 200
     with Collection.open(tmp_path / "pets.index") as collection:
-        assert len(collection) == 3004
+        assert len(collection) == 1004
 
 
 @pytest.mark.parametrize("count", [8])

@@ -1,6 +1,9 @@
 """The pages without a browser: what they show is what the API answers, and nothing in them is executed."""
 
+import math
 import re
+import zlib
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from html import escape, unescape
 from html.parser import HTMLParser
@@ -15,7 +18,18 @@ pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
 from moverank import Collection
 from moverank.indexer.server.limits import Limits
-from tests.indexer.server.pages_world import IMAGE, SCRIPT, PagesServer, make_forum, make_reports, pages_server
+from moverank.indexer.server.pages.duplicates_page import _Clock
+from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
+from tests.indexer.server.pages_world import (
+    IMAGE,
+    LONG,
+    SCRIPT,
+    PagesServer,
+    make_forum,
+    make_reports,
+    pages_server,
+    thread,
+)
 
 VIEW = "/collections/forum/view/"
 QUERY = "mains plug gets hot"
@@ -100,10 +114,83 @@ def test_a_search_shows_the_hits_of_the_api(pages: PagesServer, options: dict[st
 
 def test_words_of_the_query_are_marked(pages: PagesServer) -> None:
     html = pages.get("/", q="The PLUG zzzz gets hot", k=1).text
-    assert "Warm <mark>plug</mark>" in html
+    assert ">Warm</mark> <mark>plug</mark>" in html
     assert "<mark>hot</mark>" in html
     assert "<mark>The</mark>" not in html
     assert "zzzz" in Checked(html).text.partition("Ranked by")[2]
+
+
+def test_near_words_are_marked_with_the_word_and_the_cost(pages: PagesServer, forum: Path) -> None:
+    lines = (forum.parent / "vectors.txt").read_text().splitlines()[1:]
+    vectors = {word: [float(one) for one in numbers] for word, *numbers in map(str.split, lines)}
+    for path in ("/", f"{VIEW}t4"):
+        for rank in ("wmd", "bm25"):
+            html = pages.get(path, q=QUERY, rank=rank).text
+            found = re.findall(r'title="near (\w+), cost ([\d.]+)">(\w+)</mark>', html)
+            words = {(source, word.lower()) for source, _, word in found}
+            assert (("plug", "wine") if rank == "wmd" or path != "/" else ("hot", "warm")) in words
+            for source, cost, word in found:
+                assert float(cost) == pytest.approx(math.dist(vectors[source], vectors[word.lower()]), abs=0.006)
+                others = QUERY.replace("gets ", "").split()
+                assert source == min(others, key=lambda one: _share(vectors, one, word.lower()))
+                assert _share(vectors, source, word.lower()) < 0.72
+
+
+def test_bands_of_near_words_are_not_far(pages: PagesServer, forum: Path) -> None:
+    """A step is a share of the typical cost of the query's words, whatever the costs of the document are."""
+    lines = (forum.parent / "vectors.txt").read_text().splitlines()[1:]
+    vectors = {word: [float(one) for one in numbers] for word, *numbers in map(str.split, lines)}
+    words = QUERY.replace("gets ", "").split()
+    typical = [math.dist(vectors[one], vectors["bus"]) / _share(vectors, one, "bus") for one in words]
+    band = r'class="band step(\d)"[^>]*><title>(\w+) \u2192 (\w+): mass [\d.]+, cost ([\d.]+)'
+    for key in ("t1", "t4", "titled"):
+        bands = re.findall(band, pages.get(f"{VIEW}{key}", q=QUERY, rank="wmd").text)
+        assert bands
+        for step, source, target, cost in bands:
+            share = float(cost) / (sum(typical) / len(typical))
+            expected = 0 if source == target else 1 + sum(share > one for one in (0.6, 0.72, 0.9))
+            assert abs(int(step) - expected) <= any(abs(share - one) < 0.1 for one in (0.6, 0.72, 0.9))
+            if (source, target) == ("hot", "warm"):
+                assert step == "1"
+
+
+def _share(vectors: dict[str, list[float]], source: str, target: str) -> float:
+    """Return the distance of two words in root mean squared distances of the first to all words."""
+    squares = [math.dist(vectors[source], one) ** 2 for one in vectors.values()]
+    return math.dist(vectors[source], vectors[target]) / math.sqrt(sum(squares) / len(squares))
+
+
+def test_numbers_are_named_and_say_which_way_is_better(pages: PagesServer) -> None:
+    better = {"wmd": "distance", "wmd+bm25": "total", "bm25": "score"}
+    ways = {"distance": "smaller is nearer", "total": "smaller is better", "score": "larger is better"}
+    for rank, name in better.items():
+        html = pages.get("/", q=QUERY, rank=rank).text
+        assert f"Ranked by the {name}, {ways[name]}" in html
+        values = re.findall(r'<p class="value" title="(.*?)"><span class="quiet">(\w+)</span> ([\d.]+)</p>', html)
+        assert {(way, shown) for way, shown, _ in values} == {(ways[name], name)}
+        numbers = [float(value) for *_, value in values]
+        assert numbers == sorted(numbers, reverse=name == "score")
+        if name != "score":
+            assert ways[name] in Checked(pages.get(f"{VIEW}t1", q=QUERY, rank=rank).text).text
+            why = Checked(pages.get("/collections/forum/why", q=QUERY, key="t4", k=1, rank=rank).text).text
+            assert f"The {name} of hit 1 is" in why
+            assert ways[name] in why
+
+
+def test_long_titles_are_cut_and_are_on_the_page(tmp_path: Path) -> None:
+    title = "plug " * 60 + "end"
+    long = [thread("long", title, "plug"), thread("twin", title, "plug"), thread("short", "Plug", "plug")]
+    with pages_server({"forum": make_forum(tmp_path, long)}, tmp_path) as server:
+        hits = server.get("/", q="plug").text
+        document = server.get(f"{VIEW}long", q="plug").text
+        groups = server.get("/duplicates", within="9").text
+    assert len(max(re.findall(r"<h3.*?</h3>", hits, re.DOTALL), key=len).replace("<mark>", "")) < 1500
+    assert hits.count(f'title="{title}"') == 2
+    assert groups.count(f'title="{title}"') == 2
+    heading = re.search(r"<h1.*?</h1>", document, re.DOTALL)
+    assert heading
+    assert Checked(heading[0]).text == f"{title[:159].rstrip()}…"
+    assert title in Checked(document).text
 
 
 def test_another_ranking_takes_the_place_of_the_chosen_one(pages: PagesServer) -> None:
@@ -219,7 +306,8 @@ def test_why_not_shows_the_bounds_of_the_api(pages: PagesServer) -> None:
         assert ("It is a hit" in text) == (why["stage"] == "hit")
         assert all(f"{bound:.4f}" in text for bound in why["bounds"].values())
         assert f"{why['distance']:.4f}" in text
-        known = f"The value of hit {why['k']} is {why['kth']:.4f};" if why["kth"] else "There are fewer than 50 hits;"
+        name = "total" if options.get("rank") else "distance"
+        known = f"The {name} of hit {why['k']} is {why['kth']:.4f};" if why["kth"] else "There are fewer than 50 hits;"
         assert known in text
 
 
@@ -266,6 +354,108 @@ def test_a_thread_is_the_query(pages: PagesServer) -> None:
     assert f"that of this document is {why['distance']:.4f}" in shown
 
 
+def test_a_pasted_thread_has_an_address(pages: PagesServer) -> None:
+    thread = {"title": "Train \N{SNOWMAN}", "body": "It is late.", "comment": ["the bus is early", "wine"], "k": 3}
+    reply = pages.post("/thread", thread)
+    links = [unescape(link) for link in re.findall(r'<a href="([^"]*/view/[^"]*)"', reply.text)]
+    assert len(links) == 6  # of each hit one at the title, one in what opens
+    assert "formaction" not in reply.text
+    comments = [{"text": "the bus is early"}, {"text": "wine"}]
+    record = {"title": thread["title"], "body": "It is late.", "comments": comments}
+    for key, link in zip(keys_of(reply.text), links[::2], strict=True):
+        flows = pages.api("/collections/forum/explain", {"query": record, "key": key})
+        shown = pages.get(link)
+        assert (shown.status, len(link) < 1000) == (200, True)
+        text = Checked(shown.text).text
+        assert f"Distance {flows['distance']:.4f}" in text
+        assert "Compared with the thread that you pasted" in text
+        back, why = (unescape(one) for one in re.findall(r'href="([^"]*)">(?:Back to|Why is)', shown.text))
+        assert keys_of(pages.get(back).text) == keys_of(reply.text)
+        assert "It is a hit" in pages.get(why).text
+    assert "thread=" not in "".join(re.findall(r'href="([^"]*similar=[^"]*)"', reply.text))
+
+
+def test_a_thread_that_is_too_long_for_an_address_is_posted(pages: PagesServer) -> None:
+    reply = pages.post("/thread", {"body": LONG, "k": 2})
+    assert (reply.status, len(keys_of(reply.text))) == (200, 2)
+    assert "This thread is too long for an address" in Checked(reply.text).text
+    assert max(map(len, re.findall(r'(?:href|formaction)="([^"]*)"', reply.text))) < 300
+    actions = re.findall(r'formaction="([^"]*/view/[^"]*)"', reply.text)
+    assert "Which words moved where" in pages.post(unescape(actions[0]), {"body": LONG}).text
+
+
+def test_a_thread_with_a_long_filter_is_answered_where_it_was_posted(pages: PagesServer) -> None:
+    """The address would have more characters than servers and proxies take, and this one."""
+    conditions = "\n".join(f"label!={i}" + "x" * 900 for i in range(90))
+    reply = pages.post("/thread", {"body": "the train is late", "where": conditions, "k": 1})
+    assert (reply.status, len(keys_of(reply.text))) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"x", b"[", b'["a"]', b"{}", b'[["body", "\\ud800"]]', b'[["body", "' + bytes(3 * 2**20) + b'"]]']
+)
+@pytest.mark.parametrize("path", ["/thread", f"{VIEW}t1", "/collections/forum/why", "/"])
+def test_an_address_with_a_broken_thread_is_refused(pages: PagesServer, path: str, content: bytes) -> None:
+    packed = urlsafe_b64encode(zlib.compress(content)).decode()
+    for text in (packed, packed[: len(packed) // 2], "%", ""):
+        reply = pages.browsed(f"{path}?thread={quote(text)}")
+        assert reply.status == (400 if text else 200 if path != "/collections/forum/why" else 422)
+        if text:
+            assert "The thread in the address cannot be read" in Checked(reply.text).text
+
+
+def test_problems_are_pages_for_browsers_and_json_for_programs(pages: PagesServer) -> None:
+    for path, status, heading, sentence in (
+        ("/nothing/here", 404, "No such page", "There is nothing at this address."),
+        ("/collections/none/documents/a", 404, "No such page", "There is no collection 'none': choose forum."),
+        ("/rerank", 405, "No such page", "Status 405, method not allowed,"),
+        ("/collections/forum/search?q=plug&k=x", 422, "Unprocessable content", "K:"),
+        ("/static/nothing", 404, "No such page", "There is no such file."),
+    ):
+        page, problem = pages.browsed(path), pages.get(path)
+        assert (page.status, problem.status, problem.json["status"]) == (status, status, status)
+        assert page.headers.get_content_type() == "text/html"
+        assert page.headers["Content-Length"] == str(len(page.text.encode()))
+        assert "script-src 'self'" in page.headers["Content-Security-Policy"]
+        text = Checked(page.text).text
+        assert (heading in text, sentence in text, '<a href="/">Search</a>' in page.text) == (True, True, True)
+        assert problem.headers.get_content_type() == "application/problem+json"
+        assert page.headers["Vary"] == problem.headers["Vary"] == "Accept"
+    other = pages.browsed("/", Host="evil.example")
+    assert (other.status, "forum" in other.text) == (421, False)
+    assert pages.browsed("/nothing", "HEAD").text == ""
+    assert pages.browsed("/collections").headers.get_content_type() == "application/json"
+
+
+def test_the_start_page_has_examples_of_the_collection(pages: PagesServer, tmp_path: Path) -> None:
+    html = pages.get("/").text.partition('id="examples"')[2]
+    links = re.findall(r'<li><a href="([^"]*)"><bdi>(.*?)</bdi></a></li>', html)
+    titles = [unescape(title) for _, title in links]
+    assert titles == ["Warm plug", "Late bus", "Heater", f"{SCRIPT} wine"]  # no word of "Pets" has a vector
+    for link, _ in links:
+        assert len(keys_of(pages.get(unescape(link)).text)) > 1
+    untitled = [
+        thread("a", "", "The plug of the heater in the house near the river gets hot"),
+        thread("b", "", "plug(file, *args) -> int\n\nReplace the socket (which is searched for along the path). Late."),
+        thread("c", ""),
+    ]
+    with pages_server({"forum": make_forum(tmp_path, untitled)}, tmp_path) as server:
+        html = server.get("/").text
+        assert "<bdi>The plug of the heater in the house near the</bdi>" in html
+        assert "<bdi>Replace the socket</bdi>" in html
+
+
+def test_no_near_duplicates_is_a_page_that_says_what_to_do(pages: PagesServer) -> None:
+    html = pages.get("/duplicates", within="0.001", where="label=home", collection="forum").text
+    assert "No two texts are that near. Try a larger distance:" in Checked(html).text
+    links = [unescape(link) for link in re.findall(r'<a href="(/duplicates\?[^"]*within=[^"]*)"', html)]
+    assert ["within=0.002" in links[0], "within=0.004" in links[1], "where" not in links[3]] == [True] * 3
+    assert all("where=label%3Dhome" in link for link in links[:3])
+    found = pages.get(links[3].replace("within=0.001", "within=9")).text
+    assert "No two texts" not in found
+    assert "within=0.1" in pages.get("/duplicates", within="0", where="label=home").text
+
+
 def test_a_thread_gets_more_fields_for_answers(pages: PagesServer) -> None:
     reply = pages.post("/thread", {"title": "Train", "comment": ["a", "b"], "more": "1"})
     assert reply.text.count('name="comment"') == 3
@@ -286,7 +476,7 @@ def test_near_duplicates_are_those_of_the_library(pages: PagesServer, forum: Pat
     groups = re.findall(r"<ul>(.*?)</ul>", reply.text.partition('class="groups"')[2], re.DOTALL)
     keys = [[unescape(key) for key in re.findall(r"<code>(.*?)</code>", group)] for group in groups]
     assert keys == [list(cluster) for cluster in found.clusters]
-    assert "groups" not in Checked(pages.get("/duplicates").text).text.partition("Find groups")[2]
+    assert 'id="results"' not in pages.get("/duplicates").text
     filtered = pages.get("/duplicates", within="3", where="label=travel")
     assert keys_of_group(filtered.text) == ["t2", "t3"]
     for wrong in ("x", "-1", "inf", "nan"):
@@ -303,7 +493,51 @@ def test_a_comparison_that_takes_too_long_ends(forum: Path, tmp_path: Path) -> N
     with pages_server({"forum": forum}, tmp_path, Limits(seconds=1e-4)) as server:
         replies = [server.get("/duplicates", within="0.1") for _ in range(3)]
     assert {reply.status for reply in replies} <= {503, 504}
-    assert all("takes longer" in reply.text or "was over before it began" in reply.text for reply in replies)
+    said = ("takes longer", "was over before it began", "was used up before there was an answer")
+    assert all(any(sentence in reply.text for sentence in said) for reply in replies)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_an_unfinished_comparison_leaves_a_file_unless_the_server_is_read_only(
+    forum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, read_only: bool
+) -> None:
+    """The time of the first request is over after two documents."""
+
+    class Late(_Clock):
+        def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:
+            if done == 2:
+                self._task.stop()
+            super().__call__(task, done, total, unit)
+
+    with pages_server({"forum": forum}, tmp_path, read_only=read_only) as server:
+        with monkeypatch.context() as patch:
+            patch.setattr("moverank.indexer.server.pages.duplicates_page._Clock", Late)
+            reply = server.get("/duplicates", within="0.7")
+        assert reply.status == 503
+        assert "takes longer than a request may: 2 of" in reply.text
+        assert ("go on from there" in reply.text) is not read_only
+        assert bool(list(forum.glob("pairs-*"))) is not read_only
+        assert server.get("/duplicates", within="0.7").status == 200
+    assert not list(forum.glob("pairs-*"))
+
+
+def test_a_finished_comparison_is_kept(forum: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, run = list[int](), NearPairs.run
+
+    def counted(self: NearPairs, first: int, limit: Limit) -> Iterator[PairsOfRow]:
+        asked.append(first)
+        return run(self, first, limit)
+
+    monkeypatch.setattr(NearPairs, "run", counted)
+    with pages_server({"forum": forum}, tmp_path) as server:
+        replies = [server.get("/duplicates", within=within).text for within in ("3", "3.0", "2", "3")]
+        assert len(asked) == 2
+        assert keys_of_group(replies[0]) == keys_of_group(replies[3])
+        for number in range(200):
+            server.get("/duplicates", within=f"0.{number:03}")
+        before = len(asked)
+        server.get("/duplicates", within="2")  # of those that were found long ago, none is kept
+    assert len(asked) == before + 1
 
 
 def test_measurements_are_tables_with_bars(pages: PagesServer) -> None:
@@ -379,3 +613,10 @@ def test_texts_are_never_markup(pages: PagesServer) -> None:
     posted = pages.post("/thread", {"title": SCRIPT, "body": f"</textarea>{IMAGE} wine", "comment": SCRIPT})
     assert posted.status == 200
     Checked(posted.text)
+
+
+@pytest.mark.parametrize(("k", "words", "status"), [(10, 130_000, 413), (1000, 2000, 413), (10, 2000, 200)])
+def test_links_do_not_repeat_a_long_query_without_end(pages: PagesServer, k: int, words: int, status: int) -> None:
+    reply = pages.post("/thread?collection=forum", {"title": "plug", "q": "plug " * words, "k": k})
+    assert reply.status == status
+    assert ("ask for fewer hits, or paste the text as a thread" in reply.text) == (status == 413)

@@ -1,9 +1,9 @@
 """The pages in a browser: with and without scripts, by keyboard alone, narrow, in the dark, and checked by axe-core."""
 
+import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,30 +16,22 @@ pytest.importorskip("playwright", reason="the extra `browser` is not installed")
 pytest.importorskip("axe_playwright_python", reason="the extra `browser` is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Route, expect
 
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
 from tests.indexer.server.pages_world import (
     IMAGE,
+    LONG,
     SCRIPT,
     PagesServer,
     make_forum,
     make_reports,
     pages_server,
+    thread,
 )
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 QUERY = "mains plug gets hot"
 KEY = quote(IMAGE, safe="")
 PAGES = {
@@ -52,6 +44,8 @@ PAGES = {
     "document": "/collections/forum/view/t1?q=mains+plug+gets+hot&rank=wmd%2Bbm25",
     "odd document": f"/collections/forum/view/{KEY}?q=wine+and+bread",
     "no document": "/collections/forum/view/none",
+    "no page": "/nothing",
+    "no groups": "/duplicates?within=0.001&where=label%3Dhome",
     "why not": "/collections/forum/why?q=plug&key=t4&k=1",
     "odd why not": f"/collections/forum/why?q=plug&key={KEY}&k=2",
     "thread": "/thread",
@@ -62,6 +56,10 @@ PAGES = {
 
 Open = Callable[..., Any]
 
+PARTS = (".bar > .name", ".bar > svg")
+"""Of a chart: the names and the bars."""
+
+_HEIGHT = "(one) => one.getBoundingClientRect().height"
 _BOX = "(one) => { const box = one.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom]; }"
 
 
@@ -72,16 +70,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PagesServer]:
     other = make_forum(tmp_path_factory.mktemp("other"))
     with pages_server({"forum": forum, "other": other}, make_reports(directory / "reports")) as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("needs Chromium, as Debian's package `chromium`")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @contextmanager
@@ -132,7 +120,9 @@ def test_a_search_shows_hits_without_a_new_page(page: Page) -> None:
     page.click("text=Search >> nth=-1")
     expect(page.locator("#results-title")).to_have_text("7 hits")
     assert keys_of(page)[0] == "t1"
-    expect(page.locator(".hit mark").first).to_have_text("plug")
+    expect(page.locator(".hit mark:not(.moved)").first).to_have_text("plug")
+    expect(page.locator(".hit mark.moved").first).to_have_text("Warm")
+    expect(page.locator(".hit mark.moved").first).to_have_attribute("title", re.compile("^near hot, cost "))
     expect(page.locator(".verdict")).to_contain_text("Certified: no other document is nearer")
     expect(page.locator("#status")).to_contain_text("7 hits. Certified")
     assert page.evaluate("window.same && document.activeElement.id") == "results"
@@ -144,6 +134,116 @@ def test_a_search_shows_hits_without_a_new_page(page: Page) -> None:
     expect(page.locator(".intro")).to_be_visible()
 
 
+def test_a_later_search_is_never_overwritten_by_an_earlier_one(page: Page) -> None:
+    held = list[Route]()
+    page.route(re.compile("q=wine"), lambda route: held.append(route))
+    page.goto("/")
+    page.fill("#q", "wine")
+    page.press("#q", "Enter")
+    page.fill("#q", QUERY)
+    page.press("#q", "Enter")
+    expect(page.locator("#results-title")).to_have_text("7 hits")
+    shown = keys_of(page)
+    for route in held:
+        with suppress(Error):  # the page has ended the request
+            route.continue_()
+    page.evaluate("fetch('/health')")  # the answer of a request that was sent later
+    assert (len(held), keys_of(page)) == (1, shown)
+    assert "q=mains" in page.url
+    expect(page.locator("#found")).not_to_have_attribute("aria-busy", "true")
+    page.go_back()
+    expect(page.locator(".intro")).to_be_visible()  # the first search has left no address
+
+
+def test_a_slow_search_says_so_and_can_be_stopped(page: Page) -> None:
+    held = list[Route]()
+    page.route(re.compile("q=wine"), lambda route: held.append(route))
+    page.goto(PAGES["hits"])
+    before = keys_of(page)
+    page.fill("#q", "wine")
+    page.press("#q", "Enter")
+    expect(page.locator("#slow")).to_contain_text("This takes a while; the time limit is 30 seconds.")
+    assert page.locator("#slow").get_attribute("aria-live") == "polite"
+    page.click("#slow >> text=Stop")
+    expect(page.locator("#slow")).to_be_empty()
+    expect(page.locator("#status")).to_have_text("Stopped")
+    expect(page.locator("#found")).not_to_have_attribute("aria-busy", "true")
+    assert (keys_of(page), page.input_value("#q")) == (before, "wine")
+    page.unroute(re.compile("q=wine"))
+    page.press("#q", "Enter")
+    expect(page.locator("#found")).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator(".hit mark").first).to_have_text("wine")
+    expect(page.locator("#slow")).to_be_empty()
+
+
+def test_a_slow_form_and_a_slow_hit_say_so(page: Page) -> None:
+    held = list[Route]()
+    page.route(re.compile("within=|/view/"), lambda route: held.append(route))
+    page.goto("/duplicates")
+    _say_and_stop(page, "form button")
+    page.goto(PAGES["hits"])
+    page.locator(".hit summary").first.click()
+    page.click("#slow >> text=Stop")
+    expect(page.locator(".hit details").first).not_to_have_attribute("open", "")
+    page.unroute(re.compile("within=|/view/"))
+    page.locator(".hit summary").first.click()
+    expect(page.locator(".hit .diagram")).to_be_visible()
+
+
+def _say_and_stop(page: Page, selector: str) -> None:
+    """Follow a link whose page is held back, until the note of slow work comes; then stop it."""
+    page.evaluate(
+        """(selector) => {
+            const slow = document.getElementById("slow");
+            new MutationObserver(() => {
+                if (!slow.firstChild) return;
+                document.body.dataset.said = slow.textContent;
+                slow.querySelector("button").click();
+            }).observe(slow, { childList: true });
+            setTimeout(() => document.querySelector(selector).click());
+        }""",
+        selector,
+    )  # a click of playwright would wait for the answer
+    expect(page.locator("body")).to_have_attribute("data-said", re.compile("the time limit is 30 seconds"))
+    expect(page.locator("#slow")).to_be_empty()
+
+
+@pytest.mark.parametrize(
+    ("path", "selector"),
+    [
+        (PAGES["hits"], ".hit .actions a"),
+        (PAGES["hits"], ".hit h3 a"),
+        ("/", "#examples ~ ul a"),
+        (PAGES["document"], "#document > .actions a"),
+        (PAGES["why not"], ".actions a"),
+        (PAGES["no groups"], "#results p a"),
+    ],
+    ids=["similar", "title", "example", "back", "back of why not", "larger distance"],
+)
+def test_a_slow_link_says_so(page: Page, path: str, selector: str) -> None:
+    page.goto(path)
+    here = page.url
+    page.route(re.compile("."), lambda _: None)
+    _say_and_stop(page, selector)
+    assert page.url == here
+
+
+def test_a_link_within_the_page_or_to_another_window_waits_for_nothing(page: Page) -> None:
+    page.goto(PAGES["hits"])
+    page.evaluate("""() => {
+        const within = document.createElement("a");
+        within.id = "within";
+        within.href = "#results";
+        document.getElementById("results").append(within);
+        within.click();
+        addEventListener("click", (event) => event.preventDefault());
+        const click = new MouseEvent("click", { bubbles: true, cancelable: true, ctrlKey: true });
+        document.querySelector(".hit h3 a").dispatchEvent(click);
+    }""")
+    page.wait_for_timeout(1300)
+    expect(page.locator("#slow")).to_be_empty()
+
+
 def test_a_filter_and_a_ranking_are_chosen(page: Page) -> None:
     page.goto("/")
     page.fill("#q", QUERY)
@@ -152,9 +252,9 @@ def test_a_filter_and_a_ranking_are_chosen(page: Page) -> None:
     page.fill("#where", "year>=2019\nlabel=travel")
     page.press("#q", "Enter")
     expect(page.locator("#results-title")).to_have_text("2 hits")
-    expect(page.locator(".how summary")).to_have_text("Ranked by the distance, smaller is nearer")
+    expect(page.locator(".how summary").first).to_have_text("Ranked by the distance, smaller is nearer")
     expect(page.locator(".how code")).to_be_hidden()
-    page.click(".how summary")
+    page.locator(".how summary").first.click()
     expect(page.locator(".how code")).to_have_text("wmd")
     page.fill("#where", "label<x\nyear=1")
     page.press("#q", "Enter")
@@ -231,7 +331,7 @@ def test_why_not_similar_and_back(page: Page) -> None:
     page.fill("#key", "t4")
     page.click("text=Explain")
     expect(page.locator("h1")).to_have_text("Why not this one?")
-    expect(page.locator(".verdict")).to_contain_text("The value of hit 1 is")
+    expect(page.locator(".verdict")).to_contain_text("The distance of hit 1 is")
     expect(page.locator("tbody tr")).to_have_count(7)
     page.click("text=Back to the hits")
     expect(page.locator("#results-title")).to_have_text("1 hit")
@@ -252,15 +352,99 @@ def test_a_pasted_thread_finds_similar_ones(page: Page) -> None:
     expect(page.locator("#comment3")).to_be_focused()
     assert page.input_value("#body") == "The train was late."
     page.click("text=Find similar threads")
+    expect(page.locator("#results")).to_be_in_viewport()
     assert set(keys_of(page)[:2]) == {"t2", "t3"}
+    address = page.url
     page.locator(".hit summary").first.click()
     expect(page.locator(".hit .diagram")).to_be_visible()
+    page.locator(".hit h3 a").first.click()
+    expect(page.locator("#document .diagram")).to_be_visible()
+    page.reload()
+    expect(page.locator(".compared")).to_contain_text("the thread that you pasted")
+    page.click("text=Back to the hits")
+    assert page.input_value("#body") == "The train was late."
+    assert page.url in address
     page.fill("#key", "t4")
     page.click("text=Explain")
     expect(page.locator(".compared")).to_contain_text("the thread that you pasted")
-    page.go_back()
-    page.locator(".hit h3 button").first.click()
-    expect(page.locator("#document .diagram")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_hits_of_a_thread_too_long_for_an_address_open(browser: Browser, site: PagesServer, *, scripts: bool) -> None:
+    with opened(browser, site, java_script_enabled=scripts) as page:
+        page.goto("/thread")
+        page.fill("#body", LONG)
+        page.click("text=Find similar threads")
+        if scripts:
+            page.locator(".hit summary").first.click()
+            expect(page.locator(".hit .diagram")).to_be_visible()
+        page.locator(".hit h3 button").first.click()
+        expect(page.locator("#document .diagram")).to_be_visible()
+        page.go_back()
+        page.fill("#key", "t4")
+        page.click("text=Explain")
+        expect(page.locator(".compared")).to_contain_text("the thread that you pasted")
+
+
+def test_the_search_field_has_the_focus_and_examples_are_searched(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.type("plug")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit mark").first).to_have_text("plug")
+    page.goto("/?q=zzzzqq")
+    expect(page.locator("#q")).to_be_focused()
+    page.goto("/")
+    page.locator(".intro li a").first.click()
+    expect(page.locator("#q")).to_have_value("Warm plug")
+    expect(page.locator(".hit h3").first).to_have_text("Warm plug")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_an_address_without_a_page_leads_back(browser: Browser, site: PagesServer, *, scripts: bool) -> None:
+    with opened(browser, site, java_script_enabled=scripts) as page:
+        reply = page.goto("/nothing")
+        assert reply
+        assert reply.status == 404
+        expect(page.locator("h1")).to_have_text("No such page")
+        page.click("main >> text=Search")
+        expect(page.locator("#q")).to_be_visible()
+        page.goto("/duplicates?within=0.001&where=label%3Dhome")
+        page.click("text=all texts")
+        assert "where" not in page.url
+        expect(page.locator("#results")).to_be_visible()
+
+
+def test_larger_distances_are_offered_until_texts_are_near(page: Page) -> None:
+    page.goto("/duplicates?within=0.4")
+    expect(page.locator(".groups > li")).to_have_count(0)
+    for _ in range(6):
+        if page.locator(".groups > li").count():
+            break
+        larger = page.locator("#results p a").nth(2)
+        within = larger.inner_text()
+        larger.click()
+        assert page.input_value("#within") == within
+    assert page.locator(".groups > li").count()
+
+
+def test_costs_and_measurements_say_which_way_is_better(page: Page) -> None:
+    page.goto("/?q=mains+plug+gets+hot&rank=wmd%2B0.5*cover%2Bbm25")
+    hit = page.locator(".hit").first
+    expect(hit.locator(".value")).to_have_attribute("title", "smaller is better")
+    expect(hit.locator(".costs")).to_contain_text("costs, smaller is better:")
+    numbers = [float(one) for one in hit.locator(".parts dd").all_inner_texts()]
+    total = float(hit.locator(".value").inner_text().split()[-1])
+    assert sum(numbers) == pytest.approx(total, abs=2e-4)
+    hit.locator(".thread summary").first.click()
+    expect(hit.locator(".flows .costs").first).to_contain_text("costs, smaller is better: distance")
+    page.goto("/measurements?file=threads.json&column=map")
+    expect(page.locator("figcaption")).to_have_text("map, larger is better")
+    heads = page.locator("thead th").all_inner_texts()
+    assert [" ".join(head.split()).replace(" ,", ",") for head in heads] == [
+        "method",
+        "map ↑, larger is better",
+        "p ↓, smaller is better",
+    ]
 
 
 def test_near_duplicates_are_grouped(page: Page) -> None:
@@ -279,7 +463,7 @@ def test_measurements_are_chosen(page: Page) -> None:
     page.click("text=Show")
     page.select_option("#column", "p")
     page.click("text=Show")
-    expect(page.locator("figcaption")).to_have_text("p")
+    expect(page.locator("figcaption")).to_have_text("p, smaller is better")
     expect(page.locator("table")).to_contain_text(SCRIPT)
 
 
@@ -308,13 +492,15 @@ def test_the_main_search_works_without_scripts(browser: Browser, site: PagesServ
         page.goto("/thread")
         page.fill("#title", "Late train")
         page.click("text=Find similar threads")
-        page.locator(".hit h3 button").first.click()
+        page.locator(".hit h3 a").first.click()
         expect(page.locator(".diagram")).to_be_visible()
 
 
 def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.goto("/")
-    page.keyboard.press("Tab")
+    expect(page.locator("#q")).to_be_focused()
+    for _ in range(7):
+        page.keyboard.press("Shift+Tab")
     expect(page.locator(".skip")).to_be_focused()
     expect(page.locator(".skip")).to_be_in_viewport()
     page.keyboard.press("Enter")
@@ -324,7 +510,11 @@ def test_everything_is_reached_by_keyboard(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("#results")).to_be_focused()
     page.keyboard.press("Tab")
-    expect(page.locator(".how summary")).to_be_focused()
+    expect(page.locator(".how summary").first).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.locator("#results > .near summary")).to_be_focused()
+    page.keyboard.press("Enter")  # what the notes of marked words say to those who can point at them
+    expect(page.locator("#results > .near li").first).to_have_text(re.compile("^warm near hot, cost "))
     page.keyboard.press("Tab")
     expect(page.locator(".hit h3 a").first).to_be_focused()
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
@@ -359,6 +549,74 @@ def test_pages_fit_a_narrow_screen(browser: Browser, site: PagesServer) -> None:
     with opened(browser, site) as page:
         page.set_viewport_size({"width": 320, "height": 640})
         no_page_is_wider(page)
+
+
+def test_names_stand_above_their_bars_on_a_narrow_screen(browser: Browser, site: PagesServer) -> None:
+    with opened(browser, site) as page:
+        for width, above in ((1280, False), (390, True)):
+            page.set_viewport_size({"width": width, "height": 800})
+            for path in (PAGES["why not"], PAGES["measurements"]):
+                page.goto(path)
+                names, bars = (page.locator(f".chart {one}").evaluate_all(f"(all) => all.map({_BOX})") for one in PARTS)
+                assert len(names) == len(bars) > 1
+                for (_, _, right, bottom), (left, top, _, _) in zip(names, bars, strict=True):
+                    assert (bottom <= top + 5) if above else (right <= left)
+
+
+def test_long_titles_and_keys_are_cut(browser: Browser, tmp_path: Path) -> None:
+    long, key = ("plug socket mains heater " * 40).strip(), "k" * 900
+    threads = [thread(key, long, "The plug gets hot."), thread("k2", long, "The plug gets hot.")]
+    place = {"forum": make_forum(tmp_path, threads)}
+    with pages_server(place, tmp_path) as server, opened(browser, server) as page:
+        page.set_viewport_size({"width": 390, "height": 800})
+        for path in ("/?q=plug", "/duplicates?within=1", f"/collections/forum/view/{key}?q=plug"):
+            page.goto(path)
+            for code in page.locator(f"[title={key}]").all():
+                assert code.evaluate(_HEIGHT) < 80
+            assert key not in page.locator("body").inner_text()
+        expect(page.locator("h1")).to_have_text(re.compile("^plug socket .{80,150}…$"))
+        assert page.locator("h1").evaluate(_HEIGHT) < 260
+        expect(page.locator(".post h3").first).to_have_text("Title")  # the whole of it
+        page.goto("/?q=plug")
+        for title in page.locator(".hit h3 a").all():
+            expect(title).to_have_attribute("title", long)
+            assert title.evaluate(_HEIGHT) < 200
+        page.goto("/duplicates?within=1")
+        assert {one.get_attribute("title") for one in page.locator(".groups a").all()} == {long}
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_steps_of_a_legend_stay_on_their_lines(browser: Browser, site: PagesServer, width: int) -> None:
+    with opened(browser, site) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(PAGES["document"])
+        expect(page.locator(".legend .step")).to_have_count(5)
+        for step in page.locator(".legend .step").all():
+            assert step.evaluate("(one) => one.getClientRects().length") == 1
+            assert step.evaluate(_HEIGHT) < 30
+
+
+def test_a_table_of_twelve_columns_is_seen_whole_or_scrolls_inside(browser: Browser, tmp_path: Path) -> None:
+    columns = "method map ndcg@10 recall@100 mrr p@1 p@10 rprec p hubness seconds queries".split()  # noqa: SIM905
+    rows = [dict.fromkeys(columns, 0.123456) | {"method": f"pwmd:weights=tfidf+{i}*bm25:stem=english"} for i in "0123"]
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / "wide.json").write_text(json.dumps({"table": "retrieval", "rows": rows}))
+    with pages_server({"forum": make_forum(tmp_path)}, reports) as server, opened(browser, server) as page:
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto("/measurements")
+        heads = page.locator("thead th")
+        assert heads.count() == len(columns)
+        for i in range(len(columns)):
+            expect(heads.nth(i)).to_be_in_viewport(ratio=0.99)
+        page.set_viewport_size({"width": 390, "height": 800})
+        table = page.locator(".scroll")
+        assert table.evaluate("(one) => one.scrollWidth > one.clientWidth")
+        table.evaluate("(one) => { one.scrollLeft = 10000; }")
+        box, first, last = (one.evaluate(_BOX) for one in (table, heads.first, heads.last))
+        assert first[0] == pytest.approx(box[0], abs=1)
+        assert first[2] < last[0]
+        assert last[2] <= box[2] + 1
 
 
 def test_pages_of_files_fit_a_narrow_screen(browser: Browser, tmp_path: Path) -> None:
@@ -399,6 +657,37 @@ def test_axe_finds_no_violation(browser: Browser, site: PagesServer, name: str, 
         assert found.violations_count == 0, found.generate_report()
         paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", paper))) > 384) == (scheme == "light")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_of_flows_and_marks_are_seen_and_none_is_red(
+    browser: Browser, site: PagesServer, scheme: str
+) -> None:
+    with opened(browser, site, color_scheme=scheme) as page:
+        page.goto(PAGES["document"])
+        of = "([name, property]) => getComputedStyle(document.querySelector(name))[property]"
+        paper, ink = (_rgb(page.evaluate(of, ["body", one])) for one in ("backgroundColor", "color"))
+        for step in range(5):
+            fill = _rgb(page.evaluate(of, [f".legend .step{step}", "fill"]))
+            opacity = float(page.evaluate(of, [f".legend .step{step}", "opacity"]))
+            drawn = [one * opacity + other * (1 - opacity) for one, other in zip(fill, paper, strict=True)]
+            assert _contrast(drawn, paper) >= 3
+            assert fill[0] < max(fill) or max(fill) - min(fill) < 12
+        for name in ("mark:not(.moved)", "mark.step1"):
+            assert _contrast(ink, _rgb(page.evaluate(of, [name, "backgroundColor"]))) >= 4.5
+
+
+def _rgb(colour: str) -> list[float]:
+    return [float(one) for one in re.findall(r"[\d.]+", colour)[:3]]
+
+
+def _contrast(one: list[float], other: list[float]) -> float:
+    """Return the contrast of two colours by WCAG 2.2."""
+    parts = [
+        [c / 12.92 if (c := v / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for v in x] for x in (one, other)
+    ]
+    dark, light = sorted(0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in parts)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def test_a_print_has_the_results_alone(page: Page) -> None:

@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -74,6 +76,32 @@ def test_the_server_may_be_named_by_the_environment(
 def test_a_server_that_does_not_answer(call: Call, url: str, code: int, sentence: str) -> None:
     found = call("search", "dog", "--server", url)
     assert (found.code, found.sentence) == (code, sentence)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("place", ["http://localhost:{}/x\x1b[2J", "//localhost:{}/", "/elsewhere"])
+def test_no_redirect_gets_the_token(call: Call, monkeypatch: pytest.MonkeyPatch, status: int, place: str) -> None:
+    asked = list[str]()
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Location", place.format(server.server_port))
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setenv("MOVERANK_TOKEN", "secret of sixteen")
+    with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        found = call("search", "dog", "--server", url)
+        server.shutdown()
+    assert (found.code, asked) == (1, ["/collections"])
+    assert found.sentence.startswith(f"the server at {url}/collections redirects to http://")
+    assert found.sentence.isprintable()
 
 
 def test_another_collection_and_another_server(call: Call, server: RunningServer) -> None:

@@ -50,7 +50,7 @@ def _restore(directory: Path, other: Path) -> None:
             source.backup(target)
         return
     with closing(Store(url)) as store, store.writing() as writer:
-        connection = writer._connection  # noqa: SLF001 - no public method changes a token
+        connection = writer.rows.connection
         connection.exec_driver_sql("UPDATE documents SET key = 'theirs' WHERE key = 'mine'")
         connection.exec_driver_sql("UPDATE revisions SET token = 'another' WHERE number = 2")
 

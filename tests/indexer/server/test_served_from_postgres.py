@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.files.location import CACHE
+from moverank.indexer.files.location import CACHE, TRUSTED
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import RunningServer
 from tests.postgres_store import database_in
@@ -22,6 +22,7 @@ _QUERY = {"query": "dog", "k": 2}
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningServer]:
     """Serve a collection in PostgreSQL by its URL, with two processes."""
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(TRUSTED, str(tmp_path))
     url = database_in(tmp_path / "pets.index")
     make_collection(tmp_path)
     running = RunningServer("-i", f"pets={url}", "--processes", "2", log=tmp_path / "log")
@@ -36,7 +37,7 @@ def _end_sessions() -> int:
 
     ended = (
         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-        "WHERE application_name LIKE 'process%serve%' AND pid <> pg_backend_pid()"
+        "WHERE application_name LIKE 'moverank process%' AND pid <> pg_backend_pid()"
     )
     with psycopg.connect(host=os.environ["PGHOST"], autocommit=True) as connection:
         row = connection.execute(ended).fetchone()

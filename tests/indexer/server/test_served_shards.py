@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from moverank.indexer.cluster.cluster import Cluster
-from moverank.indexer.cluster.cluster_file import ClusterFile, new_shards
-from tests.indexer.cluster.local_shards import LocalShards
+from moverank.indexer.shards.cluster import Cluster
+from moverank.indexer.shards.cluster_file import ClusterFile, new_shards
 from tests.indexer.server.pages_world import make_reports, pages_server
+from tests.indexer.shards.local_shards import LocalShards
 from tests.indexer.world import CollectionFactory, random_documents
 
 Ask = Any
@@ -22,7 +22,7 @@ Ask = Any
 @pytest.fixture
 def ask(tmp_path: Path, factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Serve 30 documents in three shards; return a function that sends a request."""
-    monkeypatch.setattr("moverank.indexer.cluster.cluster.RayShards", LocalShards)
+    monkeypatch.setattr("moverank.indexer.shards.cluster.RayShards", LocalShards)
     path = tmp_path / "forum.toml"
     with Cluster.create(ClusterFile(path, new_shards(path, 3, [])), factory.settings()) as cluster:
         cluster.index(random_documents(30, seed=4))
@@ -64,7 +64,12 @@ def test_changes_are_searched(ask: Ask) -> None:
     while ask("POST", "/collections/forum/search", {"query": "kiwi kiwi lark", "k": 1})[1]["hits"][0]["key"] != "new":
         assert time.monotonic() < until
         time.sleep(0.1)
-    assert ask("DELETE", "/collections/forum/documents/new")[1]["removed"] == 1
+    assert ask("DELETE", "/collections/forum/documents/new?wait=true")[1]["removed"] == 1
+    hits = ask("POST", "/collections/forum/search", {"query": "kiwi kiwi lark", "k": 30})[1]["hits"]
+    assert "new" not in [hit["key"] for hit in hits]
+    assert ask("PUT", "/collections/forum/document?key=..&wait=true", {"text": "kiwi kiwi lark"})[1]["added"] == 1
+    found = ask("POST", "/collections/forum/search", {"query": "kiwi kiwi lark", "k": 1})[1]
+    assert found["hits"][0]["key"] == ".."
     assert ask("DELETE", "/collections/forum/documents/new")[0] == 404
 
 
@@ -79,4 +84,5 @@ def test_pages(ask: Ask) -> None:
     status, page = ask("GET", "/?q=ant+bee")
     assert status == 200
     assert "hits" in page
+    assert '<mark class="moved step' in page.partition('class="hits"')[2]  # by the vectors of a shard
     assert ask("GET", "/?similar=d1")[0] == 200

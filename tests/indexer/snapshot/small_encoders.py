@@ -32,9 +32,9 @@ def with_encoder(make_collection: MakeCollection, encoder: str) -> Collection:
 def view_of(collection: Collection) -> View:
     """Return the view that a collection searches."""
     collection.search("ant")
-    searcher = collection._view._searcher  # noqa: SLF001 - the view of a search is not public
-    assert searcher is not None
-    return searcher._view  # noqa: SLF001
+    state = collection._states.state  # noqa: SLF001 - the view of a search is not public
+    assert state is not None
+    return state.searcher.view
 
 
 def encoder_state(collection: Collection) -> dict[str, bytes]:

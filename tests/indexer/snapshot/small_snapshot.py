@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.content_sample import ContentSample
-from moverank.indexer.snapshot.snapshot_reader import Snapshot, newest
+from moverank.indexer.snapshot.document_vectors import EncodedVectors
+from moverank.indexer.snapshot.snapshot_files import Snapshot, newest
 from moverank.indexer.snapshot.snapshot_writer import SnapshotContent, write_snapshot
-from moverank.indexer.snapshot.stage_vectors import EncodedVectors
 from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.encoders.centroid import Centroid
 
@@ -21,7 +21,7 @@ FILES = (*FLAT_FILES, "ranks", "term_ranks", "bag_starts", "bag_words")
 
 Portion = tuple[NDArray[np.int64], PartCounts]
 _TOKEN = "0123abcd"  # noqa: S105 - of a revision
-_SAMPLE = ContentSample.of([(3, bytes(6)), (4, bytes(6))])
+_SAMPLE = ContentSample.of([(id_, bytes(6)) for id_ in (3, 4, 7, 8)])
 
 
 def _made_for(gamma: float) -> dict[str, object]:
@@ -40,8 +40,8 @@ def write(directory: Path, revision: int = 1, *, gamma: float = 0.0, portions: I
     vectors = np.arange(6, dtype=np.float32).reshape(3, 2)
     words, known = np.array([1, 4, 6, 9]), np.array([1, 4, 9])
     portions = [portion(3), portion(7)] if portions is None else portions
-    stage = EncodedVectors(Centroid(2), known, vectors, None)
-    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, stage, _SAMPLE)
+    made = EncodedVectors(Centroid(2), known, vectors, None)
+    content = SnapshotContent(revision, _TOKEN, _made_for(gamma), portions, words, known, vectors, made, _SAMPLE)
     return write_snapshot(directory, content)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.errors import DamagedFile
-from moverank.indexer.snapshot.fitted_encoder import FittedEncoder
+from moverank.indexer.snapshot.encoder_fit import FittedEncoder
 from tests.indexer.snapshot.small_encoders import SMALL_ENCODERS, encoded, encoder_state, view_of, with_encoder
 from tests.indexer.stored_state import change_last_byte, only_snapshot, snapshots
 from tests.indexer.world import (

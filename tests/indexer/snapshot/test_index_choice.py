@@ -7,11 +7,8 @@ import pytest
 
 from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunSources, update
-from moverank.indexer.options import EXACT_UP_TO
-from moverank.indexer.progress import silent
-from moverank.indexer.readers.reading_process import SourceRecords
-from moverank.indexer.snapshot.first_stage import FLAT, check_factory
-from moverank.indexer.snapshot.index_choice import AUTO, IndexInUse, choose
+from moverank.indexer.options import EXACT_UP_TO, silent
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, IndexInUse, check_factory, choose
 from tests.indexer.world import CollectionFactory, document, random_documents
 
 CODES = "HR,RaBitQ"
@@ -39,7 +36,7 @@ def test_the_index_depends_on_number_and_dimension(n: int, dim: int, expected: s
 def test_an_index_is_described_with_the_memory_it_saves() -> None:
     assert IndexInUse(CODES, 120_000, 4096, 120_000 * 529).sentence() == (
         "first stage: HR,RaBitQ for 120,000 documents of 16,384 bytes each, in 1/31 of the memory "
-        "(--faiss names another index)"
+        "(faiss=FACTORY names another index)"
     )
     assert "in all of the memory" in IndexInUse(FLAT, 120_000, 4096, 120_000 * 16_392).sentence()
     assert "in all of the memory" in IndexInUse(FLAT, 0, 4096, 90).sentence()
@@ -49,7 +46,7 @@ def _notes(path: Path, documents: list[Document], choices: dict[str, Any]) -> tu
     """Run `moverank index` on documents, and return its notes."""
     rest: dict[str, Any] = {"defaults": {"gamma": 0.75}, "trust_pickle": False, "strict": False, "progress": silent}
     sources = RunSources(["-"])
-    return update(path, lambda **_: SourceRecords(documents), sources, choices, rejected=lambda _: None, **rest).notes
+    return update(path, lambda **_: iter(documents), sources, choices, rejected=lambda _: None, **rest).notes
 
 
 @pytest.mark.usefixtures("always_compact")
@@ -60,8 +57,8 @@ def test_a_run_reports_a_changed_index(
     choices = {"embedding": settings.embedding, "stop_words": settings.stop_words}
     assert _notes(path, random_documents(9), choices) == ()
     with monkeypatch.context() as patch:
-        patch.setattr("moverank.indexer.snapshot.index_choice.SMALL_BYTES", 0)
-        patch.setattr("moverank.indexer.snapshot.index_choice.SHORT_BYTES", 0)
+        patch.setattr("moverank.indexer.snapshot.faiss_index.SMALL_BYTES", 0)
+        patch.setattr("moverank.indexer.snapshot.faiss_index.SHORT_BYTES", 0)
         (note,) = _notes(path, [document("new", "ant")], {})
         assert note.startswith("first stage: SQ8 for 10 documents of 16 bytes each, in ")
         assert _notes(path, [document("newer", "ant")], {}) == ()

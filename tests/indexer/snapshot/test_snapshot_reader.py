@@ -11,9 +11,9 @@ import pytest
 from moverank import Collection, Document, Settings
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.checksums import checksummed_json
+from moverank.indexer.snapshot.snapshot_files import made_for, newest
 from moverank.indexer.snapshot.snapshot_layout import FORMAT
-from moverank.indexer.snapshot.snapshot_reader import made_for, newest
-from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.vectors.open_vectors import open_vectors
 from tests.indexer.snapshot.small_snapshot import FILES, open_newest, write
 from tests.indexer.stored_state import only_snapshot, snapshots
 from tests.indexer.world import (

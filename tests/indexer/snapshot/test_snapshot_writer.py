@@ -30,7 +30,7 @@ def test_a_snapshot_is_read_as_written(tmp_path: Path) -> None:
     assert snapshot.bags().weights == pytest.approx([1 / 3, 2 / 3, 1, 1 / 3, 2 / 3, 1])
     assert segment.word_ids.tolist() == [1, 4, 9]
     assert segment.vectors.tolist() == [[0, 1], [2, 3], [4, 5]]
-    terms = snapshot.terms
+    terms = segment.terms
     assert terms.ids.tolist() == [3, 4, 5, 7, 8, 9]
     assert terms.counts.starts.tolist() == [0, 2, 4, 5, 7, 9, 10]
     assert terms.counts.words.tolist() == [0, 1, 2, 3, 2] * 2
@@ -48,7 +48,7 @@ def test_the_first_stage_holds_centroids_weighted_by_gamma(
     write(tmp_path, gamma=gamma)
     snapshot = open_newest(tmp_path, 1, gamma=gamma)
     assert snapshot
-    nearest = snapshot.stage.nearest(np.array(first, np.float32), 2, lambda ids: np.ones(len(ids), bool))
+    nearest = snapshot.first_stage.nearest(np.array(first, np.float32), 2, lambda ids: np.ones(len(ids), bool))
     assert sorted(nearest.ids.tolist()) == [3, 7]
     assert nearest.costs == pytest.approx([0, 0], abs=1e-6)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.stem_cache import StemTable, cached_stems
+from moverank.indexer.snapshot.caches import StemTable, cached_stems
 
 IDS = np.array([2, 5, 9])
 WORDS = {2: "connected", 5: "über", 9: "dogs", 11: "cats"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.snapshot.translation_cache import cached_normalisers
+from moverank.indexer.snapshot.caches import cached_normalisers
 from moverank.rerank.scorers import WordVectors
 from tests.indexer.world import VECTORS, random_documents, snapshot_above
 

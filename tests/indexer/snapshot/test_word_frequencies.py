@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection
-from moverank.indexer.search.open_view import open_view
-from moverank.indexer.snapshot.word_frequencies import WordFrequencies
+from moverank.indexer.snapshot.encoder_fit import stored_frequencies
+from moverank.indexer.state.open_view import open_view
 from tests.indexer.world import WORDS, MakeCollection, document, snapshot_above
 
 
@@ -15,7 +15,7 @@ def test_idf_counts_all_current_documents(collection: Collection) -> None:
     with collection.reading() as reader:
         ids = {word.word: word.id for word in reader.words(["ant", "bee", "fox", "zorp"])}
         word_ids = np.array([ids["ant"], ids["bee"], ids["fox"], ids["zorp"], 0, 99])
-        idf = WordFrequencies.stored(reader).idf(word_ids)
+        idf = stored_frequencies(reader).idf(word_ids)
     # Three documents: none contains "fox" any more, and words without a vector have no frequency.
     expected = [np.log(4 / 3) + 1, np.log(4 / 2) + 1, *[np.log(4) + 1] * 4]
     assert idf == pytest.approx(expected)
@@ -33,8 +33,8 @@ def test_a_view_counts_the_frequencies_that_the_database_has(
     collection.index([document("d1", "ant"), document("new", "zorp " + " ".join(WORDS))])
     collection.remove(["d2"])
     with collection.reading() as reader:
-        stored = WordFrequencies.stored(reader)
+        stored = stored_frequencies(reader)
         view = open_view(reader, collection.path, collection.settings, collection.embedding)
         ids = np.arange(2 * len(WORDS))
         assert len(view.segments) == 2
-        np.testing.assert_array_equal(view.frequencies.get().idf(ids), stored.idf(ids))
+        np.testing.assert_array_equal(view.idf(ids, None), stored.idf(ids))

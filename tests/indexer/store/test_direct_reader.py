@@ -11,8 +11,7 @@ from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.files.location import URL_FILE
-from moverank.indexer.store import open_store
-from moverank.indexer.store.direct_reader import direct_reader
+from moverank.indexer.store import direct_reader, open_store
 
 pytestmark = pytest.mark.sqlite("of a file")
 

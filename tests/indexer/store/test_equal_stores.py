@@ -16,11 +16,11 @@ from sqlalchemy import text
 
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.files.location import URL_FILE
+from moverank.indexer.files.location import TRUSTED, URL_FILE
+from moverank.indexer.maintenance.backup import copy
 from moverank.indexer.maintenance.check import check
-from moverank.indexer.maintenance.copying import copy
-from moverank.indexer.readers import read_documents
-from moverank.indexer.readers.origins import Origins
+from moverank.indexer.reading import read_documents
+from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.store import Store
 from moverank.indexer.store.schema import alembic_config
 
@@ -94,13 +94,14 @@ def _database(name: str) -> str:
 
 
 @pytest.fixture
-def both(tmp_path: Path) -> Iterator[tuple[Collection, Collection]]:
+def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Collection, Collection]]:
     """Yield two empty collections, one in a SQLite file and one in PostgreSQL."""
     (tmp_path / "vectors.txt").write_text(VECTORS)
     settings = Settings(embedding=str(tmp_path / "vectors.txt"))
     shared = tmp_path / "shared"
     shared.mkdir()
     (shared / URL_FILE).write_text(_database(str(tmp_path)))
+    monkeypatch.setenv(TRUSTED, str(tmp_path))
     with ExitStack() as opened:
         made = [opened.enter_context(Collection.create(place, settings)) for place in (tmp_path / "file", shared)]
         yield made[0], made[1]

@@ -15,8 +15,8 @@ from sqlalchemy import create_engine, inspect
 from moverank import Collection, Document, Part
 from moverank.indexer.maintenance.check import check
 from moverank.indexer.store import Store, sqlite_url
+from moverank.indexer.store.rows import SCHEMA
 from moverank.indexer.store.schema import METADATA, alembic_config, migrate, schema_of
-from moverank.indexer.store.schema_version import SCHEMA
 from tests.indexer.world import MakeCollection
 
 

@@ -13,8 +13,8 @@ import pytest
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, UsageError
 from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, shown, without_passwords
+from moverank.indexer.maintenance.backup import copy
 from moverank.indexer.maintenance.check import check
-from moverank.indexer.maintenance.copying import copy
 from moverank.indexer.store import Store
 from moverank.rerank.ranking import Ranking
 from tests.contracts.documentation import PAGES, examples
@@ -46,7 +46,7 @@ def _end_sessions(url: str, but: int = 0) -> int:
     """End all sessions of other connections, as an administrator may; return how many."""
     with closing(Store(url)) as store, store.writing() as writer:
         ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid NOT IN (pg_backend_pid(), %s)"
-        return int(writer._connection.exec_driver_sql(ended, (but,)).scalar_one())  # noqa: SLF001 - SQL of its own
+        return int(writer.rows.connection.exec_driver_sql(ended, (but,)).scalar_one())
 
 
 def _same(one: Ranking, other: Ranking) -> bool:
@@ -108,7 +108,7 @@ def test_the_writer_is_named_and_others_wait(url: str) -> None:
 
 def test_a_writer_whose_lock_was_lost_changes_nothing(url: str, forum: Collection) -> None:
     with closing(Store(url)) as store, store.locked(), store.reading() as reader:
-        own = reader._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()  # noqa: SLF001 - SQL of its own
+        own = reader.rows.number("SELECT pg_backend_pid()")
         assert _end_sessions(url, own)
         with pytest.raises(ConnectionLost, match="nothing was changed"), store.writing() as writer:
             writer.add_documents([document_row("late")])
@@ -119,7 +119,7 @@ def test_a_session_that_is_ended_within_a_transaction_loses_only_that(url: str, 
     def insert_and_lose() -> None:
         with closing(Store(url)) as store, store.writing() as writer:
             writer.add_documents([document_row("half")])
-            _kill(writer._connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())  # noqa: SLF001
+            _kill(writer.rows.number("SELECT pg_backend_pid()"))
             writer.next_revision()
 
     with pytest.raises(ConnectionLost, match="what was not committed was not changed; run it again"):

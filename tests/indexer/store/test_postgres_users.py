@@ -4,11 +4,13 @@ import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from moverank import Collection
-from moverank.indexer.files.location import CACHE, collection_directory, without_passwords
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, without_passwords
 from moverank.indexer.maintenance.check import check
 from tests.indexer.commands.program import Call, program
 from tests.indexer.world import CollectionFactory, document, random_documents
@@ -126,6 +128,83 @@ def test_a_user_who_may_only_read_searches(call: Call, schema: str, factory: Col
     assert call("info", "-i", url, "--json").json["documents"] == 20
 
 
+ONE_PLACE = "postgresql://ada@db:5432/texts?schema=forum"
+OTHER_PLACES = [
+    ("postgresql://reader@db:5432/texts?schema=forum", {}),
+    ("postgresql://db:5432/texts?schema=forum&user=reader", {}),
+    ("postgresql://db:5432/texts?schema=forum", {"PGUSER": "reader"}),
+    ("postgresql://db:5432/texts?schema=forum", {}),
+    ("postgresql://ada@db:5432/texts?schema=forum&options=-crole%3Dreader", {}),
+    ("postgresql://ada@/texts?schema=forum", {"PGHOST": "other", "PGPORT": "5432"}),
+    ("postgresql://ada@db:5432/texts?schema=forum", {"PGHOSTADDR": "127.0.0.1"}),
+    ("postgresql://ada@db:5432/?schema=forum", {"PGDATABASE": "other"}),
+    ("postgresql://ada@db:5432/?schema=forum", {"PGSERVICE": "texts"}),
+]
+
+
+@pytest.mark.parametrize(("url", "variables"), OTHER_PLACES)
+def test_each_user_role_and_server_has_a_cache(
+    url: str, variables: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    for name in ("PGHOST", "PGUSER", "PGDATABASE"):
+        monkeypatch.delenv(name)
+    first = collection_directory(ONE_PLACE)
+    assert collection_directory(ONE_PLACE.replace("ada@", "ada:secret@")) == first
+    monkeypatch.setenv("PGUSER", "nobody")  # the URL names another
+    assert collection_directory(ONE_PLACE) == first
+    monkeypatch.delenv("PGUSER")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert collection_directory(url) != first
+
+
+def test_each_content_of_a_service_has_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    file, caches = tmp_path / "services", set[Path]()
+    monkeypatch.setenv("PGSERVICEFILE", str(file))
+    for content in ("[own]\nuser=ada", "[own]\nuser=bob", "[own]\nuser=bob\ndbname=x", "[other]\nuser=ada"):
+        file.write_text(f"# services\n[first]\nhost=h\n{content}\n")
+        caches.add(collection_directory("postgresql:///?service=own&schema=forum"))
+    assert len(caches) == 4
+    file.write_text(" [own] \n# the user\nuser=ada\npassword=x\n[other]\nuser=bob\n")
+    assert collection_directory("postgresql:///?service=own&schema=forum") in caches
+    monkeypatch.setenv("PGSERVICE", "own")
+    named = collection_directory("postgresql:///?schema=forum")
+    file.write_text("[own]\nuser=bob\n")
+    assert collection_directory("postgresql:///?schema=forum") != named
+
+
+def test_a_user_who_may_only_read_stays_that_user_when_another_opens_it(call: Call, schema: str) -> None:
+    """A process opens a collection again by its directory, as that of a server which writes."""
+    _sql("CREATE ROLE only_reads LOGIN", f'GRANT USAGE ON SCHEMA "{schema}" TO only_reads')
+    _sql(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{schema}" TO only_reads')
+    with Collection.open(_url(schema, "only_reads")) as reader:
+        assert call("info", "-i", _url(schema)).code == 0
+        with Collection.open(reader.path) as again:
+            for opened in (reader, again):
+                with pytest.raises(CollectionError, match="may not do this: permission denied"):
+                    opened.index([document("stranger", "ant")])
+    assert call("info", "-i", _url(schema), "--json").json["documents"] == 20
+
+
+def test_sessions_do_not_show_the_words_of_a_query(call: Call, schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import psycopg
+
+    seen: list[str] = []
+    search = Collection.search
+
+    def watched(collection: Collection, *arguments: Any, **fields: Any) -> Any:
+        with collection.reading(), psycopg.connect() as connection:
+            seen.extend(row[0] for row in connection.execute("SELECT application_name FROM pg_stat_activity"))
+        return search(collection, *arguments, **fields)
+
+    monkeypatch.setattr(Collection, "search", watched)
+    assert call("search", "ant bee", "-i", _url(schema)).code == 0
+    assert [name for name in seen if name.startswith(f"moverank process {os.getpid()} on ")]
+    assert not [name for name in seen if "ant" in name or "search" in name]
+
+
 def test_a_wrong_password_is_one_sentence(call: Call, schema: str) -> None:
     """The server trusts every other user."""
     _sql("CREATE ROLE locked LOGIN PASSWORD 'right'", f'GRANT USAGE ON SCHEMA "{schema}" TO locked')
@@ -139,7 +218,12 @@ def test_a_wrong_password_is_one_sentence(call: Call, schema: str) -> None:
         assert answer.code == 1
         assert 'password authentication failed for user "locked"' in answer.sentence
         assert "no password supplied" in call("info", "-i", _url(schema, "locked")).sentence
-        assert call("info", "-i", _url(schema, "locked:right"), "--json").json["documents"] == 20
+        right = _url(schema, "locked:right")
+        assert call("info", "-i", right, "--json").json["documents"] == 20
+        stored = collection_directory(right) / URL_FILE  # by which a running server opens the collection again
+        assert stored.read_text() == right
+        assert call("info", "-i", _url(schema, "locked:wrong")).code == 1
+        assert stored.read_text() == right
     finally:
         access.write_text(before)
         _sql("SELECT pg_reload_conf()")

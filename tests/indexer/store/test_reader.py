@@ -30,8 +30,7 @@ def test_all_texts_are_grouped_by_document(store: Store) -> None:
 
 
 def test_more_values_than_a_statement_takes_are_split(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moverank.indexer.store.queries.CHUNK", 7)
-    monkeypatch.setattr("moverank.indexer.store.writer.CHUNK", 7)
+    monkeypatch.setattr("moverank.indexer.store.rows.CHUNK", 7)
     with store.writing() as writer:
         ids = writer.add_documents([document_row(str(i)) for i in range(40)])
         assert len(writer.known([str(i) for i in range(40)])) == 40
@@ -73,7 +72,8 @@ def test_all_rows_are_read_however_many(store: Store) -> None:
         writer.add_words([(first + i, f"w{i}", 1, i) for i in numbers])
     with store.reading() as reader:
         assert reader.word_ids() == [first + i for i in numbers]
-        assert list(reader.all_words()) == reader.vocabulary() == [StoredWord(f"w{i}", first + i, i) for i in numbers]
+        every = [StoredWord(first + i, f"w{i}", 1, i) for i in numbers]
+        assert list(reader.all_words()) == list(reader.all_words(known=True)) == every
         assert reader.frequencies() == [(first + i, 1) for i in numbers]
 
 

@@ -14,8 +14,8 @@ from sqlalchemy import create_engine
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store import Store, schema, sqlite_url
+from moverank.indexer.store.rows import SCHEMA
 from moverank.indexer.store.schema import alembic_config
-from moverank.indexer.store.schema_version import SCHEMA
 from tests.indexer.store.rows import document_row, part_row
 
 _NEXT_SCHEMA = """

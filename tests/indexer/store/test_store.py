@@ -53,8 +53,8 @@ def test_sqlite_has_a_write_ahead_log_and_foreign_keys(file_store: Store, path: 
 
 
 def test_a_second_writer_is_refused_after_a_timeout(file_store: Store, path: Path) -> None:
-    with file_store.reading() as reader:
-        connection = reader._connection  # noqa: SLF001 - its timeout is shortened: the pool uses it again
+    with file_store.writing() as writer:
+        connection = writer.rows.connection  # its timeout is shortened: the pool uses it again
         assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 5000
         connection.exec_driver_sql("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(path, isolation_level=None)

@@ -5,7 +5,7 @@ import pytest
 from moverank.indexer.documents import NamedSource
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.store import Store, StoredWord
-from moverank.indexer.store.state_reader import REMOVALS_FORGOTTEN
+from moverank.indexer.store.reader import REMOVALS_FORGOTTEN
 from tests.indexer.store.rows import document_row, part_row
 
 
@@ -19,13 +19,12 @@ def test_words_have_permanent_ids_and_document_frequencies(store: Store) -> None
         writer.count_words({one: -1, two: 0})
         writer.count_words({})
     with store.reading() as reader:
-        assert reader.words(["two", "what"]) == [StoredWord("two", two, -2)]
-        assert reader.word_rows([one, none]) == {one: 5, none: -1}
-        assert reader.word_texts([two]) == {two: "two"}
+        assert reader.words(["two", "what"]) == [StoredWord(two, "two", 1, -2)]
+        assert reader.words_of([none, one]) == [(one, "one", 2, 5), (none, "none", 2, -1)]
         assert reader.frequencies() == [(one, 2), (two, 1)]
-        assert reader.vocabulary() == [StoredWord("one", one, 5), StoredWord("two", two, -2)]
+        assert list(reader.all_words(known=True)) == [(one, "one", 2, 5), (two, "two", 1, -2)]
         assert (reader.word_count(), reader.word_count(known=True)) == (3, 2)
-        assert list(reader.all_words()) == [("one", one, 5), ("two", two, -2), ("none", none, -1)]
+        assert [word.id for word in reader.all_words()] == [one, two, none]
 
 
 @pytest.mark.parametrize("count", [0, 1, 49, 50, 51, 100, 123])

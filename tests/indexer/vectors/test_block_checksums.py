@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.block_checksums import BLOCK, BlockChecker, block_checksums, block_count
+from moverank.indexer.vectors.open_vectors import BLOCK, BlockChecker, block_checksums, block_count
 
 _NUMBERS = BLOCK // 4
 
@@ -36,9 +36,7 @@ def test_a_block_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.ones((10, 3), np.float32)
     checker = BlockChecker(Path("x"), matrix, block_checksums(matrix))
     checker.check(np.array([4, 5]))
-    monkeypatch.setattr(
-        "moverank.indexer.vectors.block_checksums.short_checksum", lambda _: pytest.fail("checked again")
-    )
+    monkeypatch.setattr("moverank.indexer.vectors.open_vectors.short_checksum", lambda _: pytest.fail("checked again"))
     checker.check(np.array([1]))
 
 

@@ -9,9 +9,9 @@ from gensim.models.fasttext import load_facebook_vectors, save_facebook_model
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors
 from moverank.rerank.words.embedding import COMPOSED
-from moverank.rerank.words.unknown import UNKNOWN
+from moverank.rerank.words.vocabulary import UNKNOWN
 
 NO_ROW = ["catlike", "日", "naïveté", "zzz"]
 

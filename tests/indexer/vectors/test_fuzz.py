@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors
 from tests.benchmarks.mutation_fuzzing import vector_samples
 
 _SAMPLES = vector_samples()

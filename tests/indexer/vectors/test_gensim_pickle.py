@@ -8,7 +8,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors
 
 
 def test_a_pickle_is_detected_by_its_content_and_refused(keyed: Any, tmp_path: Path) -> None:

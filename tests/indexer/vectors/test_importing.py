@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors, same_source
-from moverank.indexer.vectors.layout import open_vectors
+from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.rerank.words.embedding import Embedding
 
 from_function = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

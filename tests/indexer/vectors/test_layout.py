@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.checksums import checksummed_json
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.layout import check_vectors, open_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors, open_vectors
 
 FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", "embedding.json"]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError, VectorsError
-from moverank.indexer.vectors.layout import check_vectors
 from moverank.indexer.vectors.lsi_training import train_lsi
+from moverank.indexer.vectors.open_vectors import check_vectors
 
 Counts = list[dict[str, int]]
 DOCUMENTS = st.lists(

@@ -1,7 +1,7 @@
 import pytest
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.vectors.training_options import training_options
+from moverank.indexer.vectors.word2vec_training import training_options
 
 
 def test_options_are_parsed_as_their_type() -> None:

@@ -10,7 +10,7 @@ import pytest
 from gensim.models import Word2Vec
 
 from moverank.indexer.errors import ReadError, UsageError, VectorsError
-from moverank.indexer.vectors.layout import check_vectors
+from moverank.indexer.vectors.open_vectors import check_vectors
 from moverank.indexer.vectors.word2vec_training import train_vectors
 
 ANIMALS, METALS = ["cat", "dog", "cow", "hen"], ["iron", "gold", "zinc", "lead"]

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from moverank import IndexerError, Reranker, RerankError
-from moverank.rerank.adapters.loaded_once import LoadedOnce
-from moverank.rerank.adapters.ranker import HeldRanker, check_count
+from moverank.rerank.adapters.ranker import HeldRanker, LoadedOnce, check_count
 from tests.contracts.documentation import PAGES, ROOT, rows
 from tests.rerank.adapters import small_world as world
 

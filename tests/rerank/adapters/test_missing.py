@@ -30,3 +30,27 @@ def test_a_missing_package_names_its_pip_line(adapter: str, package: str, host: 
         f"True the adapter for {host} needs a package that is not installed: "
         f"python -m pip install 'moverank[{extra}]'\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "use", "instead"),
+    [
+        ("import moverank.rerank.adapters.gensim", "the adapter for gensim", "rank texts with `Reranker`"),
+        (
+            "from moverank.indexer.vectors.importing import download; download('glove', print)",
+            "gensim:glove",
+            "name a file of word vectors",
+        ),
+    ],
+)
+def test_what_needs_gensim_says_what_helps_without_it(code: str, use: str, instead: str) -> None:
+    program = (
+        "import sys; sys.modules['gensim'] = None\n"
+        "from moverank.rerank.errors import RerankError\n"
+        f"try: {code}\n"
+        "except ImportError as error: print(isinstance(error, RerankError), error)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed == (
+        f"True {use} needs gensim, which has no wheel for Python 3.14: use Python 3.11 to 3.13, or {instead}\n"
+    )

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.bags.lookup import lookup
+from moverank.rerank.bags.bag import lookup
 
 IDS = st.integers(-5, 20)
 

@@ -1,7 +1,6 @@
 import numpy as np
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.sparse_rows import unit_sparse_rows
+from moverank.rerank.bags.bag import Bags, unit_sparse_rows
 
 
 def test_rows_have_length_one_and_empty_bags_stay_empty() -> None:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.title_rank import TITLE
+from moverank.rerank.bags.bag import TITLE, Bags
 from moverank.rerank.bags.weights import PartCounts, check_gamma, inverse_document_frequency, weigh, with_idf
 from moverank.rerank.errors import BagError
 from tests import naive

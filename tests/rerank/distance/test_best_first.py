@@ -1,8 +1,11 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.distance.best_first import best_first
+from moverank.rerank.errors import OutOfTime
+from moverank.rerank.runtime.deadline import stopping
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.integers(1, 12), st.booleans())
@@ -34,5 +37,23 @@ def test_only_rows_that_can_be_nearest_are_computed_and_ties_keep_their_order() 
 
 def test_a_stopped_search_has_k_distances() -> None:
     distances, lower = [3.0, 2.0, 1.0], np.zeros(3)
-    (rows, _), count = best_first(np.arange(3), lower, lambda row: distances[row], 2, np.inf, lambda: True)
+    with stopping(lambda: True):
+        (rows, _), count = best_first(np.arange(3), lower, lambda row: distances[row], 2, np.inf, partial=True)
+        with pytest.raises(OutOfTime):
+            best_first(np.arange(3), lower, lambda row: distances[row], 2, np.inf)
     assert (sorted(rows.tolist()), count) == ([0, 1], 2)
+
+
+@pytest.mark.parametrize("partial", [True, False])
+@pytest.mark.parametrize("solved", [0, 1])
+def test_a_search_without_time_for_a_problem_has_the_rows_before_if_there_are_any(solved: int, partial: bool) -> None:
+    def distance(row: int) -> float:
+        if row >= solved:
+            raise OutOfTime
+        return 1.0
+
+    if solved and partial:
+        assert best_first(np.arange(3), np.zeros(3), distance, 2, np.inf, partial=True)[0][0].tolist() == [0]
+        return
+    with pytest.raises(OutOfTime):
+        best_first(np.arange(3), np.zeros(3), distance, 2, np.inf, partial=partial)

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance.every_bound import every_bound
+from moverank.rerank.distance.bounds import every_bound
+from moverank.rerank.distance.explain import bounds_of
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.distance.why_not import bounds_of
 from moverank.rerank.evaluation.tightness import BOUNDS
 from tests import naive
 from tests.rerank.problems import Problem, problems

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.distance import ground_cost as cost_module
-from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, exact_cost, exact_minima, squared_error
+from moverank.rerank.distance.ground_cost import (
+    UNIT_ROUNDOFF,
+    cost_floor,
+    exact_cost,
+    exact_minima,
+    nearest_words,
+    squared_error,
+)
+from moverank.rerank.words.embedding import Embedding
 from tests.rerank.problems import VECTORS, make_vectors
 
 SEEDS = st.integers(0, 2**32)
@@ -85,3 +93,26 @@ def test_block_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_words_give_an_empty_cost() -> None:
     assert cost_floor(np.empty((0, 3), np.float32), np.ones((2, 3), np.float32)).shape == (0, 2)
+
+
+@given(SEEDS, st.integers(1, 12), st.integers(1, 6), st.sampled_from(VECTORS))
+def test_the_nearest_word_is_that_of_a_loop(seed: int, n: int, d: int, kind: str) -> None:
+    vectors = make_vectors(np.random.default_rng(seed), n, d, kind, 1.0)
+    words = [f"w{i}" for i in range(n)]
+    sources, targets = words[: n // 2 + 1], words[n // 3 :]
+    found = nearest_words(Embedding.of(words, vectors), [*sources, "unknown"], [*targets, "other"])
+    assert list(found) == targets
+    rows = dict(zip(words, vectors.tolist(), strict=True))
+    typical = {one: math.sqrt(sum(math.dist(rows[one], other) ** 2 for other in rows.values()) / n) for one in sources}
+    for target, near in found.items():
+        costs = {one: math.dist(rows[one], rows[target]) for one in sources}
+        assert near.cost == pytest.approx(costs[near.word], rel=1e-9)
+        if typical[near.word] > 1e-3:
+            assert near.share == pytest.approx(near.cost / typical[near.word], rel=1e-4)
+            least = min(costs[one] / typical[one] for one in sources if typical[one] > 1e-3)
+            assert near.share == pytest.approx(least, rel=1e-3, abs=1e-6)
+
+
+def test_words_without_vectors_have_no_nearest_word() -> None:
+    embedding = Embedding.of(["cat"], np.ones((1, 2), np.float32))
+    assert nearest_words(embedding, ["dog"], ["cat"]) == nearest_words(embedding, ["cat"], ["dog"]) == {}

@@ -9,13 +9,13 @@ from moverank.rerank.distance.mutual_proximity import (
     KINDS,
     MARGIN,
     DistanceMoments,
-    Kind,
+    ProximityKind,
     empirical_proximity,
     fitted_proximity,
     mutual_proximity,
 )
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.hubness import hubness
+from moverank.rerank.evaluation.tightness import hubness
 from tests import naive_evaluation as naive
 
 
@@ -55,7 +55,7 @@ def test_fitted_proximity_is_the_product_of_both_sides(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_never_decreases_with_the_distance(kind: Kind) -> None:
+def test_it_never_decreases_with_the_distance(kind: ProximityKind) -> None:
     """Up to the margin, also far outside of the sample, where all is 0 or 1."""
     rng = np.random.default_rng(2)
     query, documents = rng.uniform(0.5, 1.5, 20), rng.uniform(0.5, 1.5, (3, 20))
@@ -70,7 +70,7 @@ def test_it_never_decreases_with_the_distance(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "gamma"])
-def test_fitted_proximity_of_a_sample_is_the_product_of_both_sides(kind: Kind) -> None:
+def test_fitted_proximity_of_a_sample_is_the_product_of_both_sides(kind: ProximityKind) -> None:
     rng = np.random.default_rng(3)
     query, documents, distances = rng.uniform(0.5, 1.5, 20), rng.uniform(0.5, 1.5, (4, 20)), rng.uniform(0.4, 1.6, 4)
     found = mutual_proximity(kind, query, documents).costs(np.arange(4), distances)

@@ -223,7 +223,7 @@ def test_no_bags_give_an_empty_result(distance: Distance) -> None:
     assert (found.rows.tolist(), found.distances.tolist(), found.counts) == ([], [], StageCounts())
 
 
-@pytest.mark.parametrize("words", [60, 10**6])
+@pytest.mark.parametrize("words", [4, 60, 10**6])
 @pytest.mark.parametrize("k", [1, 7, 200])
 def test_rwmd_of_many_bags_is_brute_force(monkeypatch: pytest.MonkeyPatch, words: int, k: int) -> None:
     monkeypatch.setattr("moverank.rerank.distance.relaxed.max_words", lambda _: words)

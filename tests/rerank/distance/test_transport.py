@@ -2,6 +2,7 @@ import math
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Barrier
 from typing import Any
@@ -20,12 +21,14 @@ from moverank.rerank.distance import transport
 from moverank.rerank.distance.ground_cost import exact_cost
 from moverank.rerank.distance.network_simplex import Arcs, Vertex, network_simplex
 from moverank.rerank.distance.transport import Plan, solve, solve_vectors
-from moverank.rerank.errors import TransportError
+from moverank.rerank.errors import OutOfTime, TransportError
 from moverank.rerank.kernels import costs
 from moverank.rerank.kernels.arcs import missing_arcs, promising_arcs
 from moverank.rerank.kernels.costs import exact_arcs
+from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import VECTORS, WEIGHTS, Problem, make_bag, make_vectors, make_weights, problems
+from tests.rerank.stops import StopAfter
 
 SEEDS = st.integers(0, 2**32)
 
@@ -352,3 +355,44 @@ def test_promising_arcs_are_those_of_least_reduced_cost() -> None:
     missing = np.zeros((30, 40), bool)
     missing[missing_arcs(cost, u, v, 1e-12)] = True
     np.testing.assert_array_equal(missing, reduced < -1e-12)
+
+
+@pytest.mark.parametrize(("n", "polls"), [(30, 0), (1100, 0), (1100, 2), (1100, 100)])
+def test_a_long_problem_ends_when_the_time_is_used_up_and_a_short_one_is_solved(n: int, polls: int) -> None:
+    rng = np.random.default_rng(n)
+    weights, vectors = np.full(n, 1 / n), rng.standard_normal((n, 8)).astype(np.float32)
+    others = rng.standard_normal((n, 8)).astype(np.float32)
+    with stopping(StopAfter(polls)), pytest.raises(OutOfTime) if n > 100 > polls else nullcontext():
+        found = solve_vectors(weights, weights, vectors, others)
+        assert found.distance == pytest.approx(solve(weights, weights, exact_cost(vectors, others)).distance)
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_the_time_is_checked_before_each_solution_of_a_problem_of_many_rows(
+    monkeypatch: pytest.MonkeyPatch, rounds: int
+) -> None:
+    """16,000 words against 50 have less than 2**20 cells, but each of three solutions took .8 seconds."""
+    i = np.arange(9000)
+    vectors = np.stack([i % 97, i % 89, i % 83, i / 9000], axis=1).astype(np.float32)
+    begun = [0]
+
+    def counted(*problem: Any) -> Any:
+        begun[0] += 1
+        return network_simplex(*problem)
+
+    monkeypatch.setattr(transport, "network_simplex", counted)
+    weights = np.full(8950, 1 / 8950), np.full(50, 1 / 50)
+    with stopping(lambda: begun[0] == rounds), pytest.raises(OutOfTime):
+        solve_vectors(*weights, vectors[50:], vectors[:50])
+    assert begun[0] == rounds
+
+
+def test_a_long_problem_that_needs_more_iterations_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    weights, vectors = np.full(60, 1 / 60), rng.standard_normal((120, 8)).astype(np.float32)
+    found = solve_vectors(weights, weights, vectors[:60], vectors[60:])
+    monkeypatch.setattr(transport, "_LONG_PROBLEM", 1)
+    monkeypatch.setattr(transport, "_FIRST_ITERATIONS", 1)
+    again = solve_vectors(weights, weights, vectors[:60], vectors[60:])
+    assert again.distance == found.distance
+    assert np.array_equal(again.mass, found.mass)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from moverank import BagError
 from moverank.rerank.distance import cascade, word_blocks
-from moverank.rerank.distance.mutual_proximity import KINDS, Kind, mutual_proximity
+from moverank.rerank.distance.mutual_proximity import KINDS, ProximityKind, mutual_proximity
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import Sides, WeightedSum, plain
 from moverank.rerank.ranking import DISTANCES, largest_error
+from moverank.rerank.runtime.deadline import stopping
 from tests import naive
 from tests.rerank.problems import Problem, check_counts, make_bag, make_vectors, problems
 
@@ -35,7 +36,7 @@ def _random_sum(rng: np.random.Generator, n: int, kind: str, scale: float) -> We
     return WeightedSum(transport, document, query, rwmd, scale * rng.integers(0, 4, n) / 4)
 
 
-def _with_proximity(problem: Problem, total: WeightedSum, kind: Kind, rng: np.random.Generator) -> WeightedSum:
+def _with_proximity(problem: Problem, total: WeightedSum, kind: ProximityKind, rng: np.random.Generator) -> WeightedSum:
     """Replace WMD by 1 - MP; the distances from the sample are near those of the problem, and some do not count."""
     query = problem.query
     typical = max(naive.wmd(query.bag, query.vectors, problem.bags[0], problem.vectors), 1e-9)
@@ -83,7 +84,7 @@ def test_a_certified_sum_is_brute_force(problem: Problem, k: int, kind: str, see
 @settings(max_examples=60)
 @given(problems(), st.integers(1, 15), st.sampled_from(KINDS), st.booleans(), st.integers(0, 2**32))
 def test_certified_mutual_proximity_is_brute_force(
-    problem: Problem, k: int, kind: Kind, alone: bool, seed: int
+    problem: Problem, k: int, kind: ProximityKind, alone: bool, seed: int
 ) -> None:
     # Distances of almost no mass have no digits left, and the distribution functions are as steep as these are close.
     assume(min(bag.weights.min() for bag in (problem.query.bag, *problem.bags)) > 1e-9)
@@ -109,22 +110,22 @@ def _many_bags(seed: int, kind: str, n: int = 120) -> Problem:
     st.sampled_from(["normal", "lattice", "zeros"]),
     st.sampled_from([1, 5, 119, 500]),
     st.sampled_from(["all", "sides", "offset"]),
-    st.booleans(),
+    st.sampled_from([None, 30, 4]),
 )
 def test_a_certified_sum_of_many_documents_is_brute_force(
-    seed: int, vectors: str, k: int, kind: str, blocks: bool
+    seed: int, vectors: str, k: int, kind: str, words: int | None
 ) -> None:
     problem = _many_bags(seed, vectors)
     with pytest.MonkeyPatch.context() as patch:
-        if blocks:
+        if words:
             patch.setattr(cascade, "QUANTISED_BYTES", 64 * 30)
-            patch.setattr(word_blocks, "MATRIX_BYTES", 4 * len(problem.query.bag) * 30)
+            patch.setattr(word_blocks, "MATRIX_BYTES", 4 * len(problem.query.bag) * words)
         _check(problem, _random_sum(np.random.default_rng(seed), len(problem.bags), kind, 2.0), k)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", [1, 5, 40])
-def test_mutual_proximity_of_many_documents_is_brute_force_and_prunes(kind: Kind, k: int) -> None:
+def test_mutual_proximity_of_many_documents_is_brute_force_and_prunes(kind: ProximityKind, k: int) -> None:
     problem, rng = _many_bags(11, "normal"), np.random.default_rng(11)
     total = _with_proximity(problem, plain("pwmd", len(problem.bags)), kind, rng)
     _check(problem, total, k)
@@ -155,7 +156,8 @@ def test_offsets_prune_documents_before_their_problems_are_solved() -> None:
 def test_the_error_of_a_search_that_is_stopped_is_bounded() -> None:
     problem = _many_bags(5, "normal", n=300)
     total = _random_sum(np.random.default_rng(1), 300, "all", 1.0)
-    found = nearest(problem.query, problem.packed, problem.vectors, 5, total=total, stop=lambda: True)
+    with stopping(lambda: True):
+        found = nearest(problem.query, problem.packed, problem.vectors, 5, total=total, partial=True)
     kth = sorted(_brute_force(problem, total))[4]
     error = largest_error(found.distances, found.unsolved_bounds, 5)
     assert found.distances[-1] - kth <= error + 1e-9
@@ -183,7 +185,7 @@ def test_wcd_is_no_part_of_a_sum() -> None:
 @pytest.mark.parametrize("distance", [name for name in DISTANCES if name != "wcd"])
 def test_a_sum_of_one_distance_is_that_distance(distance: str) -> None:
     problem = _many_bags(6, "normal")
-    one = nearest(problem.query, problem.packed, problem.vectors, 9, distance)  # type: ignore[arg-type]
+    one = nearest(problem.query, problem.packed, problem.vectors, 9, distance)
     same = nearest(problem.query, problem.packed, problem.vectors, 9, total=plain(distance, 120))  # type: ignore[arg-type]
     assert one.rows.tolist() == same.rows.tolist()
     np.testing.assert_array_equal(one.distances, same.distances)

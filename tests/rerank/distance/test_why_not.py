@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from moverank.rerank.distance.why_not import Stage, WhyNot, bounds_of
+from moverank.rerank.distance.explain import Stage, WhyNot, bounds_of
 from tests import naive
 from tests.rerank.problems import Problem, problems
 

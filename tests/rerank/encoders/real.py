@@ -10,8 +10,7 @@ from gensim.models import KeyedVectors
 
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 
 
 def real_documents(shared: Path, name: str, count: int) -> Documents:

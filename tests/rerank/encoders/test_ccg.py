@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from moverank.rerank.encoders.ccg import Ccg
-from moverank.rerank.encoders.counting_grid import Reals, first_grid, infer, spread, step, window_means
+from moverank.rerank.encoders.ccg import Ccg, Reals, first_grid, infer, spread, step, window_means
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics

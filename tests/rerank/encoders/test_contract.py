@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.encoders.encoder import Documents, Encoder
-from moverank.rerank.encoders.encoder_registry import ENCODERS, choose, named
+from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder, encoder_class
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.encoder_checks import (
     ENCODER_CHECKS,
@@ -28,18 +28,18 @@ every_encoder = pytest.mark.parametrize("name", ENCODERS)
 
 
 def fitted(name: str, options: Options, training: Documents) -> Encoder:
-    return choose(name, options).fit(training, options)
+    return choose_encoder(name, options).fit(training, options)
 
 
 def test_every_encoder_is_in_the_contract() -> None:
     assert {name for name, _ in CASES} == set(ENCODERS)
-    assert all(named(name).name == name for name in ENCODERS)
+    assert all(encoder_class(name).name == name for name in ENCODERS)
 
 
 @every_case
 @pytest.mark.parametrize("check", ENCODER_CHECKS, ids=lambda check: check.__name__)
 def test_every_encoder_keeps_the_contract(name: str, options: Options, check: Check) -> None:
-    check(named(name), options)
+    check(encoder_class(name), options)
 
 
 @every_case
@@ -55,12 +55,12 @@ def test_drawn_documents_have_valid_and_independent_vectors(name: str, options: 
 @every_encoder
 def test_an_unknown_option_is_rejected_with_a_list_of_the_valid_ones(name: str) -> None:
     with pytest.raises(EncoderError, match=f"{name} has no option 'nope'") as error:
-        choose(name, {"nope": "1"})
-    assert all(option.name in str(error.value) for option in named(name).options)
+        choose_encoder(name, {"nope": "1"})
+    assert all(option.name in str(error.value) for option in encoder_class(name).options)
 
 
 def test_an_unknown_encoder_is_rejected() -> None:
-    for use in (named, lambda name: choose(name, {})):
+    for use in (encoder_class, lambda name: choose_encoder(name, {})):
         with pytest.raises(EncoderError, match="there is no encoder 'bm25': choose centroid, fisher, lsi, "):
             use("bm25")
 

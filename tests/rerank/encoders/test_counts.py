@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from moverank.rerank.encoders.counts import count_matrix, frequent_words, training_sample
+from moverank.rerank.encoders.lda import count_matrix, frequent_words, training_sample
 from moverank.rerank.errors import EncoderError
 from tests.rerank.encoders.worlds import counted_documents
 

@@ -9,9 +9,7 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders import fisher
 from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.fisher import LEAST, Fisher
-from moverank.rerank.encoders.mixture import Mixture
-from moverank.rerank.encoders.principal import Principal
+from moverank.rerank.encoders.fisher import LEAST, Fisher, Mixture, Principal
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.sample_documents import make_documents, random_documents
 from tests import naive, naive_encoders

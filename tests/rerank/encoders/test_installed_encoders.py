@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose, is_encoder, named
+from moverank.rerank.encoders.encoder_registry import PLUG_INS, choose_encoder, encoder_class, is_encoder
 from moverank.rerank.encoders.fisher import Fisher
 from moverank.rerank.errors import EncoderError
 from moverank.testing import ENCODER_CHECKS, check_encoder
@@ -56,7 +56,14 @@ def test_an_installed_encoder_is_found_by_processes(package: Path, place: Path) 
     def call(*arguments: str, path: Path | None = package / "installed") -> "subprocess.CompletedProcess[str]":
         return run(place, *COMMAND, *arguments, "-i", "processes", "--json", path=path)
 
-    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "maxpool", "--first-stage-option", "pool=min")
+    new = (
+        "--embedding",
+        "glove.6B.300d.txt.gz",
+        "--first-stage",
+        "maxpool",
+        "--setting",
+        "first_stage_options=pool=min",
+    )
     made = call("index", "docs.jsonl.gz", *new)
     assert json.loads(made.stdout)["added"] == 36, made.stderr
     assert call("refit").returncode == 0  # writes a snapshot
@@ -84,9 +91,9 @@ def test_an_installed_encoder_is_used_from_the_command_line(
             return moverank(*arguments, "-i", "x")
 
     new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "maxpool")
-    wrong = call("index", "docs.jsonl.gz", *new, "--first-stage-option", "pool=mean")
+    wrong = call("index", "docs.jsonl.gz", *new, "--setting", "first_stage_options=pool=mean")
     assert (wrong.code, wrong.err) == (2, "moverank: the first stage: pool must be max or min, not 'mean'\n")
-    made = call("index", "docs.jsonl.gz", *new, "--first-stage-option", "pool=min", "--json")
+    made = call("index", "docs.jsonl.gz", *new, "--setting", "first_stage_options=pool=min", "--json")
     assert made.json["added"] == 36, made.err
     assert call("refit").code == 0  # writes a snapshot
     search = ("search", "plug", "-k", "3", "--json")
@@ -144,11 +151,11 @@ def test_a_broken_package_is_named(
     monkeypatch.syspath_prepend(write_installed(tmp_path, "bad-encoders", {name: value}, **modules))
     assert is_encoder(name)
     with pytest.raises(EncoderError) as raised:
-        choose(name, {})
+        choose_encoder(name, {})
     assert str(raised.value).startswith(f"the encoder {name!r} of the package bad-encoders 1.0 {reason}")
     assert "\n" not in str(raised.value)
     with pytest.raises(EncoderError, match=f"there is no encoder 'nope': choose centroid, .*{name}"):
-        named("nope")
+        encoder_class("nope")
 
 
 def test_a_broken_package_does_no_harm_to_others(tmp_path: Path, place: Path) -> None:
@@ -157,7 +164,7 @@ def test_a_broken_package_does_no_harm_to_others(tmp_path: Path, place: Path) ->
     path = write_installed(tmp_path, "bad-encoders", points, loud="raise SystemExit('imported')")
     for arguments in (["--help"], ["index", "--help"]):
         assert run(place, *COMMAND, *arguments, path=path).returncode == 0
-    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "fisher", "--first-stage-option", "k=2")
+    new = ("--embedding", "glove.6B.300d.txt.gz", "--first-stage", "fisher", "--setting", "first_stage_options=k=2")
     made = run(place, *COMMAND, "index", "docs.jsonl.gz", "-i", "harmless", *new, path=path)
     assert made.returncode == 0, made.stderr
 
@@ -165,14 +172,14 @@ def test_a_broken_package_does_no_harm_to_others(tmp_path: Path, place: Path) ->
 def test_no_package_replaces_a_built_in_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(write_installed(tmp_path, "bad-encoders", {"fisher": "gone:Encoder"}))
     assert "fisher" in PLUG_INS.names()
-    assert named("fisher") is Fisher
+    assert encoder_class("fisher") is Fisher
 
 
 def test_two_packages_with_one_name_are_both_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("one-encoders", "other-encoders"):
         monkeypatch.syspath_prepend(write_installed(tmp_path / package, package, {"doubled": f"{package[:3]}:Encoder"}))
     with pytest.raises(EncoderError, match=r"by one-encoders 1.0 and other-encoders 1.0: uninstall all but one"):
-        named("doubled")
+        encoder_class("doubled")
 
 
 def _fit_any(_: type[Fisher], documents: Documents, __: Mapping[str, str]) -> Fisher:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from moverank.rerank.encoders.kmeans import cluster_sums, nearest_centres, spread_centres
+from moverank.rerank.encoders.fisher import cluster_sums, nearest_centres, spread_centres
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 
 

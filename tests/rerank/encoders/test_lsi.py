@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from moverank.rerank.bags.bag import Bag
-from moverank.rerank.encoders import truncated_svd
+from moverank.rerank.encoders import lsi
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.encoders.lsi import Lsi
 from moverank.rerank.errors import EncoderError
@@ -28,7 +28,7 @@ def tfidf_matrix(training: Documents) -> NDArray[np.float64]:
 def test_vectors_equal_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     models = pytest.importorskip("sklearn.decomposition", reason="scikit-learn is the oracle")
     texts = pytest.importorskip("sklearn.feature_extraction.text")
-    monkeypatch.setattr(truncated_svd, "_SMALL", 20)
+    monkeypatch.setattr(lsi, "_SMALL", 20)
     training, later = random_documents(2, n=60, v=50), random_documents(3, n=20, v=50)
     counts = [np.zeros((len(batch), 50)) for batch in (training, later)]
     for batch, rows in zip((training, later), counts, strict=True):

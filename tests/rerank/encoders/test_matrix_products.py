@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.encoders import matrix_products
-from moverank.rerank.encoders.matrix_products import row_products
+from moverank.rerank.encoders import lsi
+from moverank.rerank.encoders.lsi import row_products
 from tests import naive_encoders
 
 
@@ -24,5 +24,5 @@ def test_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, matrix = rng.standard_normal((300, 200)), rng.standard_normal((200, 64))
     whole = row_products(rows, matrix)
     assert all(row_products(rows[i : i + 1], matrix).tobytes() == whole[i].tobytes() for i in range(300))
-    monkeypatch.setattr(matrix_products, "_BLOCK", 7)
+    monkeypatch.setattr(lsi, "_BLOCK", 7)
     assert row_products(rows, matrix).tobytes() == whole.tobytes()

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.rerank.encoders.mixture import FLOOR, Mixture
+from moverank.rerank.encoders.fisher import FLOOR, Mixture
 from tests import naive_encoders
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moverank.rerank.encoders import principal
-from moverank.rerank.encoders.principal import Principal
+from moverank.rerank.encoders import fisher
+from moverank.rerank.encoders.fisher import Principal
 from tests import naive_encoders
 from tests.rerank.problems import VECTORS, WEIGHTS, make_vectors, make_weights
 
@@ -48,6 +48,6 @@ def test_blocks_do_not_change_a_projection(monkeypatch: pytest.MonkeyPatch) -> N
     points = make_vectors(np.random.default_rng(3), 50, 6, "normal", 1.0)
     fitted = Principal.of(points, np.ones(50), 3)
     whole = fitted.project(points)
-    monkeypatch.setattr(principal, "_BLOCK", 8)
+    monkeypatch.setattr(fisher, "_BLOCK", 8)
     assert fitted.project(points).tobytes() == whole.tobytes()
     np.testing.assert_allclose(Principal.of(points, np.ones(50), 3).axes, fitted.axes, atol=1e-12)

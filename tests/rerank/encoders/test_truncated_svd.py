@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, linalg
 
-from moverank.rerank.encoders import truncated_svd as module
-from moverank.rerank.encoders.truncated_svd import truncated_svd
+from moverank.rerank.encoders import lsi as module
+from moverank.rerank.encoders.lsi import truncated_svd
 
 
 def test_a_small_example() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.evaluation.duplicates import duplicate_groups
+from moverank.rerank.evaluation.duplicate_groups import duplicate_groups
 from tests import naive_evaluation
 
 COUNTS = st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3), min_size=1), min_size=1, max_size=8)

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import skew
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.hubness import hubness, occurrences, skewness
+from moverank.rerank.evaluation.tightness import hubness, occurrences, skewness
 
 
 def test_occurrences_and_their_skewness() -> None:

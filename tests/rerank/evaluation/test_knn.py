@@ -8,9 +8,19 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.knn import KnnError, choose_k, deciding_votes, error_rate, predict
-from moverank.rerank.evaluation.multilabel import improvement, macro_f1, predict_labels
-from moverank.rerank.evaluation.splits import draw_split, predefined_split, random_splits
+from moverank.rerank.evaluation.knn import (
+    KnnError,
+    choose_k,
+    deciding_votes,
+    draw_split,
+    error_rate,
+    improvement,
+    macro_f1,
+    predefined_split,
+    predict,
+    predict_labels,
+    random_splits,
+)
 from tests import naive_evaluation as naive
 
 VOTES = st.lists(st.lists(st.integers(-1, 3), min_size=7, max_size=7), min_size=1, max_size=6)

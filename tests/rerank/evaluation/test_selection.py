@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.selection import chosen_settings, folds
+from moverank.rerank.evaluation.knn import chosen_settings, folds
 
 
 @given(st.integers(2, 40), st.integers(0, 9))

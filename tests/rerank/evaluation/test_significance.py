@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.significance import holm, randomisation
+from moverank.rerank.evaluation.measures import holm, randomisation
 from tests import naive_evaluation as naive
 
 FIGURES = st.lists(st.integers(-8, 8).map(lambda n: n / 8), min_size=2, max_size=8)

@@ -8,22 +8,22 @@ from typing import Any
 import numba
 import pytest
 
-from moverank.rerank.kernels.cached_code import TESTED, is_tested
+from moverank.rerank.kernels.compiled import TESTED, is_tested
 
 RUN = """if True:
     import json
     import sys
     import numpy as np
-    from moverank.rerank.kernels import cached_code
+    from moverank.rerank.kernels import compiled
     if sys.argv[1:] == ["by default"]:
-        cached_code.TESTED = ()
+        compiled.TESTED = ()
     from moverank.rerank.bags.bag import Bag, Bags
     from moverank.rerank.distance import bounds
     from moverank.rerank.distance.ground_cost import cost_floor, exact_cost, vector_norms
     from moverank.rerank.distance.nearest import nearest
     from moverank.rerank.distance.query_bag import QueryBag
     from moverank.rerank.distance.transport import solve_vectors
-    from moverank.rerank.kernels.transposition import transposed
+    from moverank.rerank.kernels.counts import transposed
 
     rng = np.random.default_rng(7)
     vectors = rng.normal(size=(300, 16)).astype(np.float32)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from moverank.rerank.kernels import compiled
-from moverank.rerank.kernels.compiled import cache_directory
+from moverank.rerank.kernels.compiled import code_cache_directory
 
 
 @pytest.fixture
@@ -18,18 +18,18 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     """The directory for temporary files of a process in which numba finds no place for its cache."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(compiled, "_lacks_home", lambda: True)
-    cache_directory.cache_clear()
+    code_cache_directory.cache_clear()
     yield tmp_path
-    cache_directory.cache_clear()
+    code_cache_directory.cache_clear()
 
 
 def test_numba_chooses_where_it_can() -> None:
-    assert cache_directory() == ""
+    assert code_cache_directory() == ""
 
 
 def test_a_directory_of_ones_own_is_made_and_used(temporary: Path) -> None:
     own = temporary / f".moverank-{os.geteuid()}"
-    assert cache_directory() == str(own)
+    assert code_cache_directory() == str(own)
     assert own.stat().st_mode & 0o777 == 0o700
 
     @compiled.compiled()  # type: ignore[untyped-decorator]
@@ -44,7 +44,7 @@ def test_a_directory_that_others_can_write_to_is_not_trusted(temporary: Path) ->
     own = temporary / f".moverank-{os.geteuid()}"
     own.mkdir(mode=0o777)
     own.chmod(0o777)
-    assert cache_directory() is None
+    assert code_cache_directory() is None
 
     @compiled.compiled()  # type: ignore[untyped-decorator]
     def double(x: int) -> int:
@@ -58,7 +58,7 @@ def test_a_link_is_not_trusted(temporary: Path, tmp_path_factory: pytest.TempPat
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     elsewhere.chmod(0o700)
     (temporary / f".moverank-{os.geteuid()}").symlink_to(elsewhere)
-    assert cache_directory() is None
+    assert code_cache_directory() is None
 
 
 def test_without_a_place_for_temporary_files_nothing_is_cached(
@@ -68,7 +68,7 @@ def test_without_a_place_for_temporary_files_nothing_is_cached(
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr(tempfile, "gettempdir", none)
-    assert cache_directory() is None
+    assert code_cache_directory() is None
     assert list(temporary.iterdir()) == []
 
 

@@ -15,14 +15,14 @@ from moverank.rerank.distance.cascade import QUANTISED_BYTES
 from moverank.rerank.distance.ground_cost import cost_floor, exact_cost, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.encoders.centroid import centroids
-from moverank.rerank.kernels import arcs, centroid_lengths, costs, duals, relaxed_sides, sinkhorn
-from moverank.rerank.kernels.flags import MINIMA
-from moverank.rerank.kernels.minimum import smaller
+from moverank.rerank.kernels import arcs, costs, duals, sinkhorn, sums
+from moverank.rerank.kernels.compiled import MINIMA
+from moverank.rerank.kernels.costs import smaller
 from moverank.rerank.runtime.threads import single_threaded
 from tests.rerank.problems import Problem, problems, rwmd
 
 Result = list[NDArray[np.float64]]
-_KERNELS = (arcs, centroid_lengths, costs, duals, relaxed_sides, sinkhorn)
+_KERNELS = (arcs, sums, costs, duals, costs, sinkhorn)
 
 
 def _quantised(problem: Problem) -> QuantisedCost:

@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numpy.typing import NDArray
 
-from moverank.rerank.kernels.prefetch import prefetch_entry, prefetch_row
+from moverank.rerank.kernels.products import prefetch_entry, prefetch_row
 
 
 def _sum(rows, numbers, order):  # type: ignore[no-untyped-def]

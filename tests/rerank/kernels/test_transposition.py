@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from moverank.rerank.kernels.transposition import transposed
+from moverank.rerank.kernels.counts import transposed
 
 
 @pytest.mark.parametrize(("n", "count", "entries"), [(0, 0, 0), (3, 0, 0), (1, 1, 1), (1, 5, 9), (30, 7, 400)])

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.runtime.batches import batches
+from moverank.rerank.runtime.parallel import batches
 
 
 @given(st.integers(0, 40), st.integers(1, 12))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.rerank.runtime.lone_extension import load_alone
+from moverank.rerank.runtime.imports import load_alone
 
 
 @pytest.mark.parametrize("name", ["nowhere.room.solver", "ot.nowhere.solver", "ot.lp.nowhere"])

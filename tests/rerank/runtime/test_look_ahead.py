@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from moverank.rerank.runtime.look_ahead import map_ahead
+from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import is_single_threaded
 
 
@@ -54,3 +54,16 @@ def test_a_failure_is_raised_and_cancels_items_that_have_not_started() -> None:
         list(map_ahead(work, range(100)))
     blocked.set()
     assert len(done) < 100
+
+
+def test_work_in_the_pool_runs_its_own_items_there() -> None:
+    """Waiting for pool tasks inside the pool would deadlock."""
+
+    def work(item: int) -> tuple[list[tuple[int, int]], bool]:
+        own = threading.get_ident()
+        found = list(map_ahead(lambda inner: (item * inner, threading.get_ident()), range(3)))
+        return [(inner, product) for inner, (product, _) in found], all(thread == own for _, (_, thread) in found)
+
+    for item, (found, alone) in map_ahead(work, range(20)):
+        assert found == [(inner, item * inner) for inner in range(3)]
+        assert alone

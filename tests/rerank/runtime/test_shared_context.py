@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from moverank.rerank.runtime.gensim_log import without_gensim_log
-from moverank.rerank.runtime.shared_context import SharedContext
+from moverank.rerank.runtime.parallel import SharedContext
 
 
 def test_the_first_user_enters_and_the_last_exits() -> None:

@@ -10,8 +10,9 @@ import pytest
 
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_knn, evaluate_retrieval
+from moverank.indexer.ranking_spec import parse_ranking
 from moverank.rerank.errors import ScorerError
-from moverank.rerank.scorers import choose, is_scorer, named
+from moverank.rerank.scorers import choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.bm25 import Bm25
 from moverank.testing import SCORER_CHECKS, check_scorer
 from tests.indexer.world import CollectionFactory, document
@@ -57,6 +58,7 @@ def test_an_installed_scorer_ranks(
     assert {hit.key: hit.scored for hit in found.hits} == pytest.approx(shares)
     stems = collection.search("ant bee", rank="jaccard:stem=english,power=2")
     assert {hit.key: hit.scored for hit in stems.hits} == pytest.approx({"d0": 1.0, "d1": 4 / 9, "d3": 1.0})
+    assert parse_ranking("wmd+0.5*jaccard").fits  # nobody knows how long: a server has to allow it
     total = collection.search("ant bee", rank="wmd+0.5*jaccard", k=1)
     assert set(dict(total.hits[0].parts)) == {"wmd", "jaccard"}
     reranked = collection.rerank("ant bee", ["d2", "d3", "d1"], rank="jaccard")
@@ -77,10 +79,10 @@ def test_a_broken_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert is_scorer("halfdone")
     message = "'halfdone' of the package bad-scorers 1.0 is no class with the attribute needs_vectors .*check_scorer"
     with pytest.raises(ScorerError, match=message):
-        choose("halfdone", {})
+        choose_scorer("halfdone", {})
     with pytest.raises(ScorerError, match=r"there is no scorer 'nope': choose bow, .*halfdone, or install"):
-        named("nope")
-    assert named("bm25") is Bm25
+        scorer_class("nope")
+    assert scorer_class("bm25") is Bm25
 
 
 def _fit_any(_: type[Bm25], counts: object, statistics: object, __: Mapping[str, str]) -> Bm25:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from moverank.rerank.errors import RerankError, ScorerError
-from moverank.rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose
+from moverank.rerank.scorers import SCORERS, Statistics, TermQuery, WordVectors, choose_scorer
 from moverank.rerank.testing.sample_counts import Counted
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,7 +26,7 @@ def test_importing_scorers_imports_no_heavy_package() -> None:
 
 def test_scorers_by_name() -> None:
     assert list(SCORERS) == ["bow", "tfidf", "bm25", "pl2", "translation", "interpolation"]
-    assert choose("bm25", {"k1": "2"}) is SCORERS["bm25"]
+    assert choose_scorer("bm25", {"k1": "2"}) is SCORERS["bm25"]
     assert {name for name, scorer in SCORERS.items() if scorer.needs_vectors} == {"translation", "interpolation"}
     assert issubclass(ScorerError, RerankError)
 
@@ -52,7 +52,7 @@ def test_scorers_by_name() -> None:
 )
 def test_invalid_options_are_rejected(name: str, options: dict[str, str], message: str) -> None:
     with pytest.raises(ScorerError, match=f"^{message}"):
-        choose(name, options)
+        choose_scorer(name, options)
     if name in SCORERS:
         with pytest.raises(ScorerError, match=f"^{message}"):
             SCORERS[name].fit(SEGMENT.counts, SEGMENT.statistics, options)

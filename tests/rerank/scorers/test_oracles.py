@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from moverank.rerank.testing.sample_counts import Counted, Counts, Segment
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.retrieval_sets import RetrievalSet
 
 TOLERANCE = 1e-6

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.scorers import (
     WordVectors,
+    fusion,
     interpolation,
-    normalisers,
     translation,
     translation_normalisers,
     word_vectors,
@@ -50,7 +50,7 @@ def _naive_sums(words: WordVectors, over: WordVectors) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("block", [1, 3, 1000])
 def test_normalisers_are_sums_of_clipped_cosines(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(normalisers, "_BLOCK", block)
+    monkeypatch.setattr(fusion, "_BLOCK", block)
     monkeypatch.setattr(word_vectors, "_BLOCK", block)
     words, others = _words(1, 11), _words(2, 7)
     over = translation_normalisers(words.vectors, words.known, others)

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.embedding import COMPOSED, Embedding, Subwords, fingerprint
-from moverank.rerank.words.unit_length import unit_rows
-from moverank.rerank.words.unknown import UNKNOWN
-from moverank.rerank.words.vocabulary import Vocabulary
+from moverank.rerank.words.embedding import COMPOSED, Embedding, Subwords, fingerprint, unit_rows
+from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
 
 def _matrix(n: int, d: int = 3, seed: int = 0) -> NDArray[np.float32]:

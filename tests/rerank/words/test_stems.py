@@ -3,7 +3,7 @@ from gensim.parsing.porter import PorterStemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.words.stems import LANGUAGES, stem_words
+from moverank.rerank.words.tokenizer import LANGUAGES, stem_words
 
 
 def test_words_of_one_stem_are_alike() -> None:

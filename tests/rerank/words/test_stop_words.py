@@ -1,8 +1,7 @@
 import pytest
 
 from moverank.rerank.errors import OptionError
-from moverank.rerank.words.stop_words import stop_words
-from moverank.rerank.words.tokenizer import Tokenizer
+from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 
 # Words of gensim's list that carry the meaning of a text, above all at a help desk.
 MEANINGFUL = (

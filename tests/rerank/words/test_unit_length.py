@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.words.unit_length import unit_rows
+from moverank.rerank.words.embedding import unit_rows
 from tests import naive
 
 ROWS = st.lists(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=3, max_size=3), max_size=5)

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.words.unknown import UNKNOWN
-from moverank.rerank.words.vocabulary import Vocabulary
+from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = st.lists(st.text(max_size=8), unique=True, max_size=60)
 

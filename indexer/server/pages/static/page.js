@@ -13,29 +13,70 @@ async function fetched(url, options) {
   return new DOMParser().parseFromString(await response.text(), "text/html");
 }
 
+// Work that takes more than a second says so, with its time limit and a button that stops it. Returns what ends that.
+const slow = document.getElementById("slow");
+function slowly(stop) {
+  const note = document.createElement("span");
+  const button = document.createElement("button");
+  const timer = setTimeout(() => slow.append(note), 1000);
+  const ended = () => {
+    clearTimeout(timer);
+    note.remove();
+  };
+  button.type = "button";
+  button.textContent = "Stop";
+  button.addEventListener("click", () => {
+    ended();
+    stop();
+    say("Stopped");
+  });
+  note.append(`This takes a while; the time limit is ${slow.dataset.seconds} seconds. `, button);
+  return ended;
+}
+
 // A search replaces the results in the page; the address and the Back button are those of a new page.
-async function search(url, focus) {
+// Only the last one that was sent does: it ends the one before, whose answer would be older.
+let searching = null;
+async function search(url) {
+  if (searching) searching.abort();
+  const mine = new AbortController();
+  searching = mine;
   const found = document.getElementById("found");
+  const ended = slowly(() => mine.abort());
   found.setAttribute("aria-busy", "true");
   say("Searching");
   try {
-    const page = await fetched(url);
-    for (const part of ["h1", "#notice", "#found", "footer"]) {
-      const fresh = page.querySelector(part);
-      const old = document.querySelector(part);
-      if (fresh && old) old.replaceWith(document.adoptNode(fresh));
-    }
-    document.title = page.title;
-    prepare(document);
-    const problem = document.querySelector(".problem");
-    const verdict = document.querySelector(".verdict");
-    const title = document.getElementById("results-title");
-    say(problem ? "" : [title, verdict].filter(Boolean).map((one) => one.textContent).join(". "));
-    const target = problem ? document.getElementById("q") : document.getElementById("results");
-    if (focus && target) target.focus({ preventScroll: Boolean(problem) });
+    const page = await fetched(url, { signal: mine.signal });
+    if (searching !== mine) return;
+    if (!page.getElementById("found")) throw new Error("no results");
+    history.pushState(null, "", url);
+    shownPath = pathOf(location);
+    replaced(page);
   } catch {
-    location.assign(url);
+    if (searching === mine && !mine.signal.aborted) location.assign(url);
+  } finally {
+    ended();
+    if (searching === mine) {
+      searching = null;
+      found.removeAttribute("aria-busy");
+    }
   }
+}
+
+function replaced(page) {
+  for (const part of ["h1", "#notice", "#found", "footer"]) {
+    const fresh = page.querySelector(part);
+    const old = document.querySelector(part);
+    if (fresh && old) old.replaceWith(document.adoptNode(fresh));
+  }
+  document.title = page.title;
+  prepare(document.getElementById("found"));
+  const problem = document.querySelector(".problem");
+  const verdict = document.querySelector(".verdict");
+  const title = document.getElementById("results-title");
+  say(problem ? "" : [title, verdict].filter(Boolean).map((one) => one.textContent).join(". "));
+  const target = problem ? document.getElementById("q") : document.getElementById("results");
+  if (target) target.focus({ preventScroll: Boolean(problem) });
 }
 
 function addressOf(form) {
@@ -46,15 +87,27 @@ function addressOf(form) {
 const pathOf = (place) => place.pathname + place.search;
 let shownPath = pathOf(location);
 
-const form = document.getElementById("search");
-if (form) {
-  form.addEventListener("submit", (event) => {
+let left = () => {};
+addEventListener("submit", (event) => {
+  if (event.target.id === "search") {
     event.preventDefault();
-    const url = addressOf(form);
-    history.pushState(null, "", url);
-    shownPath = pathOf(location);
-    search(url, true);
-  });
+    search(addressOf(event.target));
+  } else {
+    left();
+    left = slowly(() => window.stop());
+  }
+});
+// A link that searches does so, too: all links of the content, since a page that comes at once says nothing.
+addEventListener("click", (event) => {
+  const link = event.target.closest("main a[href]");
+  const elsewhere = event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+  if (!link || elsewhere || event.defaultPrevented || link.origin !== location.origin) return;
+  if (link.hash && pathOf(link) === pathOf(location)) return;
+  left();
+  left = slowly(() => window.stop());
+});
+addEventListener("pageshow", () => left()); // a page that comes back waits for nothing
+if (document.getElementById("search")) {
   addEventListener("popstate", () => {
     if (pathOf(location) !== shownPath) location.reload(); // not for a link within the page
   });
@@ -65,12 +118,14 @@ async function open(details) {
   if (!details.open || details.dataset.loaded) return;
   details.dataset.loaded = "yes";
   const place = details.querySelector(".loaded");
+  const stopped = new AbortController();
+  const ended = slowly(() => stopped.abort());
   place.setAttribute("aria-busy", "true");
   say("Loading");
   try {
     const thread = details.dataset.form && document.getElementById(details.dataset.form);
     const posted = thread && { method: "POST", body: new URLSearchParams([...new FormData(thread)]) };
-    const page = await fetched(details.dataset.src, posted || {});
+    const page = await fetched(details.dataset.src, { ...posted, signal: stopped.signal });
     const text = page.getElementById("document");
     if (!text) throw new Error("no document");
     shown(text, place);
@@ -78,7 +133,9 @@ async function open(details) {
   } catch {
     delete details.dataset.loaded;
     say("This text could not be loaded; open it as a page.");
+    if (stopped.signal.aborted) details.open = false;
   }
+  ended();
   place.removeAttribute("aria-busy");
 }
 

@@ -1,0 +1,241 @@
+"""The face of a collection: its searches, whether its documents are in one place or in shards."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from moverank.indexer.arguments import finite_number, limit, text, whole_number
+from moverank.indexer.errors import UsageError
+from moverank.indexer.options import Progress, SearchOptions, Where, silent
+from moverank.indexer.ranked_texts import QueryText, StoredKey, asked, with_vector
+from moverank.indexer.ranking_spec import RankingSpec, resolve
+from moverank.indexer.settings import Settings
+
+if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
+    from moverank.indexer.search.pairs import Pairs
+    from moverank.rerank.distance.explain import Explanation, WhyNot
+    from moverank.rerank.ranking import Ranking
+
+_Answer = TypeVar("_Answer")
+
+
+class Searchable(Protocol):
+    """Searches one state of a collection, or of all its shards; several threads may use it."""
+
+    def prepare(self, options: SearchOptions, progress: Progress) -> None:
+        """Compute what searches with these options need of all documents."""
+        ...
+
+    def search(self, text: QueryText, options: SearchOptions) -> "Ranking":
+        """Find the documents nearest to a text or a record."""
+        ...
+
+    def similar(self, key: str, options: SearchOptions) -> "Ranking":
+        """Find the documents nearest to a stored one, which is excluded."""
+        ...
+
+    def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many texts or records."""
+        ...
+
+    def similar_many(self, keys: Iterable[str], options: SearchOptions) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many stored ones."""
+        ...
+
+    def explain(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> "Explanation":
+        """Return the exact distance of a query from a document, and its flows."""
+        ...
+
+    def why_not(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> "WhyNot":
+        """Return the stage at which a search excludes a document."""
+        ...
+
+    def rerank(
+        self, text: QueryText, keys: Sequence[str], k: int | None, scores: Any, options: SearchOptions, /
+    ) -> "Ranking":
+        """Rank stored documents."""
+        ...
+
+    def pairs(
+        self,
+        within: float,
+        k: int | None,
+        options: SearchOptions,
+        progress: Progress,
+        *,
+        far: bool = False,
+        resumed: bool = True,
+    ) -> "Pairs":
+        """Find the nearest pairs of documents; `resumed`: an interrupted run leaves a file to continue from."""
+        ...
+
+
+class SearchedState(Protocol):
+    """A state, or shards, with a searcher."""
+
+    @property
+    def searcher(self) -> Searchable:
+        """Return the searcher."""
+        ...
+
+
+class _Run(Protocol):
+    """Returns the result of work on the state that is searched."""
+
+    def __call__(self, work: Callable[[SearchedState], _Answer], /) -> _Answer: ...
+
+
+class Face:
+    """The searches of a collection with the given `settings`; `_run` and `_run_many` do them on its current state.
+
+    Search methods take a `SearchOptions`, or its fields as keywords: `search("late train", k=3)`.
+    """
+
+    _run: _Run
+    _run_many: "Callable[[Callable[[SearchedState], Iterator[Ranking]], SearchOptions], Iterator[Ranking]]"
+
+    if TYPE_CHECKING:
+
+        @property
+        def settings(self) -> Settings:
+            """Return the settings of the collection."""
+            ...
+
+    def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
+        """Compute what searches with these options need of all documents: distances from a sample for mutual proximity.
+
+        Otherwise the first search does so, without `progress`. An interrupted run continues later.
+        """
+        chosen = SearchOptions.of(options, fields)
+        self._run(lambda state: state.searcher.prepare(chosen, progress))
+
+    def search(
+        self,
+        query: QueryText,
+        options: SearchOptions | None = None,
+        *,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> "Ranking":
+        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as those of stored ones.
+
+        Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: the query's
+        vector for the first stage `given`, instead of the vector of a `Document`; QueryVectorError if candidates are
+        chosen by vectors and it is missing or unusable.
+        """
+        chosen, text = SearchOptions.of(options, fields), with_vector(query, vector, self.settings.encoder)
+        return self._run(lambda state: state.searcher.search(text, chosen))
+
+    def similar(self, key: str, options: SearchOptions | None = None, **fields: Any) -> "Ranking":
+        """Find the documents nearest to a stored one, which is excluded. Raises UnknownKey."""
+        chosen = SearchOptions.of(options, fields)
+        return self._run(lambda state: state.searcher.similar(key, chosen))
+
+    def search_many(
+        self, queries: Iterable[QueryText], options: SearchOptions | None = None, **fields: Any
+    ) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many texts or `Document`s, in order, faster than one by one.
+
+        A query without any known word has no hits; `Ranking.problem` gives the reason.
+        """
+        chosen = SearchOptions.of(options, fields)
+        return self._run_many(lambda state: state.searcher.search_many(queries, chosen), chosen)
+
+    def similar_many(
+        self, keys: Iterable[str], options: SearchOptions | None = None, **fields: Any
+    ) -> "Iterator[Ranking]":
+        """Find the documents nearest to each of many stored ones; see `search_many`."""
+        chosen = SearchOptions.of(options, fields)
+        return self._run_many(lambda state: state.searcher.similar_many(keys, chosen), chosen)
+
+    def explain(
+        self,
+        query: QueryText | None = None,
+        key: str = "",
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        gamma: float | None = None,
+        rank: str | None = None,
+    ) -> "Explanation":
+        """Return the exact distance of a text or record, `query`, from the document `key`, and its flows.
+
+        `similar`: instead of a `query`, the key of a stored document that is compared with the document `key`.
+        `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
+        `vector` as in `search`. Raises UnknownKey.
+        """
+        options, text = SearchOptions(gamma=gamma, rank=rank), asked(query, similar, vector, self.settings.encoder)
+        return self._run(lambda state: state.searcher.explain(text, key, options))
+
+    def why_not(
+        self,
+        query: QueryText | None = None,
+        key: str = "",
+        options: SearchOptions | None = None,
+        *,
+        similar: str | None = None,
+        vector: Iterable[float] | None = None,
+        **fields: Any,
+    ) -> "WhyNot":
+        """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
+
+        `options` and `vector` are those of the search; `similar` as in `explain`. Raises UnknownKey.
+        """
+        chosen, text = SearchOptions.of(options, fields), asked(query, similar, vector, self.settings.encoder)
+        return self._run(lambda state: state.searcher.why_not(text, key, chosen))
+
+    def pairs(
+        self,
+        within: float | None = None,
+        k: int | None = None,
+        *,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+        unknown: str = "ignored",
+        resumed: bool = True,
+        progress: Progress = silent,
+    ) -> "Pairs":
+        """Find all pairs of documents whose distance is at most `within`, or the `k` nearest of them, exactly.
+
+        `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and word weights; or a sum, of
+        which the larger total with either document as the query counts, by one search for each document. `gamma` and
+        `where` as in `SearchOptions`. `unknown`: words without a vector are "ignored", or "far" from all other words.
+        `progress` is called after each document; an interrupted run continues at the next call with the same arguments,
+        unless it is not `resumed`. Raises UsageError for other rankings, and without `within` and `k`.
+        """
+        options, most = pair_options(within, k, rank, gamma, where, self.settings.ranking)
+        far = far_words(unknown)
+        return self._run(lambda state: state.searcher.pairs(most, k, options, progress, far=far, resumed=resumed))
+
+
+def pair_options(
+    within: float | None,
+    k: int | None,
+    rank: str | None,
+    gamma: float | None,
+    where: Where | None,
+    own: RankingSpec,
+) -> tuple[SearchOptions, float]:
+    """Return the options of a search for pairs, and their largest distance; see `Collection.pairs`.
+
+    `own` is the collection's ranking. Raises UsageError for invalid arguments.
+    """
+    if within is None and k is None:
+        raise UsageError("give the largest distance of a pair, the number of pairs, or both")
+    most = inf if within is None else limit("the largest distance of a pair", within)
+    if k is not None:
+        whole_number("k", k)
+    gamma = None if gamma is None else finite_number("gamma", gamma)
+    if rank is None:
+        used = own.gamma if gamma is None else gamma
+        rank = f"{'pwmd' if used else 'wmd'}:weights={resolve(None, None, own).weights}"
+        gamma = used or None
+    return SearchOptions(rank=rank, gamma=gamma, where=where), most
+
+
+def far_words(unknown: str) -> bool:
+    """Return whether words without a vector are far from all others; UsageError for an unknown choice."""
+    if text("unknown", unknown) not in ("ignored", "far"):
+        raise UsageError(f"words without a vector are ignored or far, not {unknown!r}")
+    return unknown == "far"

@@ -1,0 +1,147 @@
+"""Results as lines: pairs of documents and clusters of them, reranked candidates, exported documents.
+
+A file of lines, JSONL or CSV, replaces an older one only when it is complete.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from moverank.indexer.errors import IndexerError
+from moverank.indexer.files.atomic_write import atomic_file
+from moverank.indexer.formatters.csv_tables import csv_line
+from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.options import Progress
+from moverank.indexer.reading.inputs.candidate_lists import CandidateList
+from moverank.indexer.search.pairs import Pairs
+from moverank.rerank.evaluation.measures import run_field
+from moverank.rerank.ranking import Hit, Ranking
+
+_KEY = 16  # columns
+_WORDS = 5  # words of a document in a line
+
+
+def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
+    """Yield a line for each pair, distance and keys, or for each document of a cluster; `aligned` for a terminal."""
+    if clusters:
+        titles, words = _titles(found), found.unknown_words
+        for number, keys in enumerate(found.clusters, start=1):
+            for key in keys:
+                marks = [f"no vector: {_some(words[key])}"] if words[key] else []
+                yield _line([f"{number}", key, titles[key], *marks], aligned=aligned)
+        return
+    for pair in found.pairs:
+        sides = zip(pair.keys, pair.unknown_words, strict=True)
+        marks = [f"no vector: {'; '.join(f'{_some(words)} in {key}' for key, words in sides if words)}"]
+        cells = [f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles), *(marks if pair.differ else [])]
+        yield _line(cells, aligned=aligned)
+
+
+def csv_lines(found: Pairs, *, clusters: bool) -> Iterator[str]:
+    """Yield a header, then a line for each pair, or for each document of a cluster."""
+    if clusters:
+        titles, words = _titles(found), found.unknown_words
+        yield csv_line(["cluster", "key", "title", "unknown_words"])
+        for number, keys in enumerate(found.clusters, start=1):
+            yield from (csv_line([number, key, titles[key], " ".join(words[key])]) for key in keys)
+        return
+    yield csv_line(["distance", "key", "other", "title", "other_title", "unknown_words", "other_unknown_words"])
+    for pair in found.pairs:
+        yield csv_line([pair.distance, *pair.keys, *pair.titles, *map(" ".join, pair.unknown_words)])
+
+
+def pair_objects(found: Pairs) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object of each pair."""
+    for pair in found.pairs:
+        yield {
+            "key": pair.keys[0],
+            "other": pair.keys[1],
+            "distance": pair.distance,
+            "titles": list(pair.titles),
+            "unknown_words": [list(words) for words in pair.unknown_words],
+        }
+
+
+def cluster_objects(found: Pairs) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object of each cluster."""
+    words = found.unknown_words
+    for number, keys in enumerate(found.clusters, start=1):
+        unknown = {key: list(words[key]) for key in keys if words[key]}
+        yield {"cluster": number, "size": len(keys), "keys": list(keys), "unknown_words": unknown}
+
+
+def summary_line(found: Pairs) -> str:
+    """Return the numbers of compared documents and found pairs, in one line."""
+    if found.why_empty:
+        return found.why_empty
+    counts, differ = found.counts, sum(pair.differ for pair in found.pairs)
+    marked = f"; {differ:,} differ in words without a vector" if differ else ""
+    return (
+        f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
+        f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved{marked}"
+    )
+
+
+def _titles(found: Pairs) -> dict[str, str]:
+    return {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
+
+
+def _some(words: Sequence[str]) -> str:
+    more = f" and {len(words) - _WORDS:,} more" if len(words) > _WORDS else ""
+    return f"{', '.join(words[:_WORDS])}{more}"
+
+
+def _line(cells: list[str], *, aligned: bool) -> str:
+    shown = [printable(cell) for cell in cells]
+    if not aligned:
+        return "\t".join(shown)
+    *first, last = shown
+    return "  ".join([first[0].rjust(6), *(f"{cell:<{_KEY}}" for cell in first[1:]), last]).rstrip()
+
+
+def write_lines(path: Path, lines: Iterable[str], total: int, progress: Progress) -> None:
+    """Write `total` lines to a file in UTF-8, compressed if its name ends with .gz; IndexerError if that fails.
+
+    `progress` is called after each line, which is a document.
+    """
+    try:
+        with atomic_file(path) as file:
+            # Without a name and a time in the header, equal lines make equal files.
+            packed = gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else nullcontext(file)
+            with packed as target:
+                for done, line in enumerate(lines, start=1):
+                    target.write(line.encode(errors="replace") + b"\n")
+                    progress("Exporting", min(done, total), total, "documents")
+    except OSError as error:
+        raise IndexerError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def reranked_lines(candidates: CandidateList, ranking: Ranking, name: str) -> list[str]:
+    """Return the lines of a query: of a run called `name`, or a single line of JSONL."""
+    if candidates.record is None:
+        query, tag = run_field(candidates.id), run_field(name)
+        return [
+            f"{query} Q0 {run_field(hit.key)} {rank} {hit.score:.9g} {tag}"
+            for rank, hit in enumerate(ranking.hits, start=1)
+        ]
+    ranked = [_entry(candidates, hit) for hit in ranking.hits]
+    about = {"certified": ranking.certified, "ranking": ranking.ranked_by}
+    return [json.dumps({**candidates.record, "candidates": ranked, **about}, ensure_ascii=False)]
+
+
+def _entry(candidates: CandidateList, hit: Hit) -> dict[str, Any]:
+    """Return a candidate as it was read, with its new score, its distance or total, and its fault."""
+    value: dict[str, Any] = {"distance": None if isnan(hit.distance) else hit.distance}
+    if hit.total is not None:
+        value["total"] = hit.total
+    if hit.text is not None:
+        value["text"] = hit.text
+    flags = {"exact": hit.exact} | ({"wordless": True} if hit.wordless else {})
+    place = hit.candidate or 0
+    fault = candidates.faults.get(place) or candidates.unscored.get(place)
+    problem = {"problem": fault} if fault else {}
+    return {**candidates.entries[place], "score": hit.score, **value, **flags, **problem}

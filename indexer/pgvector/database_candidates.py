@@ -1,0 +1,187 @@
+"""Candidates that the database chooses by their vectors: this machine keeps no document.
+
+The bags of candidates are read by two statements; texts are not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.errors import QueryVectorError
+from moverank.indexer.filters import field_tests, matching_ids, why_none_passes
+from moverank.indexer.options import SearchOptions
+from moverank.indexer.pgvector.fits import Fit
+from moverank.indexer.ranked_texts import QueryText
+from moverank.indexer.ranking_spec import COSINE, PRIOR, RankingSpec
+from moverank.indexer.search.candidates import NO_VECTOR
+from moverank.indexer.search.document_frequencies import DocumentFrequencies
+from moverank.indexer.search.phases import Search
+from moverank.indexer.search.query import Query
+from moverank.indexer.search.query_parser import QueryParser, ignored_words
+from moverank.indexer.search.segments import LiveSegment
+from moverank.indexer.search.sized_cache import SizedCache
+from moverank.indexer.search.view import View
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.segment import Segment, Terms
+from moverank.indexer.store import Reader
+from moverank.rerank.bags.bag import lookup
+from moverank.rerank.bags.weights import inverse_document_frequency
+from moverank.rerank.distance.bounds import wcd_from_squares
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.vocabulary import UNKNOWN
+
+COUNTED = ("bow", "tfidf", "bm25")
+"""Scorers whose only statistics of the collection are document frequencies and the mean length."""
+
+_Ids = NDArray[np.int64]
+_NO_WORDS = np.empty(0, np.int64)
+
+
+class DatabaseCandidates:
+    """Documents in the state of `reader` whose candidates the table of a `fit` yields.
+
+    `settings` and `embedding` are the collection's.
+    """
+
+    def __init__(self, reader: Reader, fit: Fit, settings: Settings, embedding: Embedding) -> None:
+        self._reader, self._fit, self._settings, self._embedding = reader, fit, settings, embedding
+        self._words, self._tests = CachedWords(reader, embedding), SizedCache()
+        self._revision, self._documents = reader.revision(), reader.document_count()
+
+    def suits(self, ranking: RankingSpec) -> bool:
+        """Return whether a document's value depends on it alone, so that the database may choose the candidates."""
+        gammas = {term.gamma or 0.0 for term in ranking.scorers}
+        return (
+            ranking.proximity is None
+            and len(gammas) <= 1
+            and all(
+                term.is_distance or term.name in (COSINE, PRIOR) or (term.scorer and term.name in COUNTED)
+                for term in ranking.terms
+            )
+        )
+
+    def resolve(self, options: SearchOptions, ranking: RankingSpec) -> Query:
+        """Return a query without words."""
+        query = self._without_documents.resolve(replace(options, where=None), ranking)
+        return replace(query, joined=None)  # the database finds no documents by their words
+
+    def text(self, text: QueryText, query: Query) -> Query:
+        """Return the query with the words of a text or a record."""
+        return self._without_documents.text(text, query)
+
+    def similar(self, key: str, query: Query) -> Query:
+        """Return the query with the words of a stored document; no other document is read."""
+        id_ = self._without_documents.documents.id(key)
+        return self._parser([id_], query).similar(key, query)
+
+    @cached_property
+    def _without_documents(self) -> QueryParser:
+        """Return the parser of options, and of queries that are not stored; it keeps what it has read."""
+        return self._parser(())
+
+    def _parser(self, ids: Sequence[int], query: Query | None = None) -> QueryParser:
+        """Return the parser for a view of the documents `ids`, weighted as for a query."""
+        view = self._view(ids, _gamma(query) if query else None)
+        return QueryParser(self._reader, view, self._settings, self._embedding)
+
+    def search(self, query: Query, options: SearchOptions) -> Search:
+        """Return the search for a query with words among the candidates for it, which are read now."""
+        fit, depth, where = self._fit, query.depth or 0, options.where
+        vector = query.vector if fit.encoder is None else query.words.encoded(fit.encoder)
+        if vector is None:
+            raise QueryVectorError(NO_VECTOR)
+        tests = self._tests.get(repr(where), lambda: field_tests(self._reader, where)) if where is not None else ()
+        ids, costs = fit.record.table.nearest(self._reader.rows, vector, depth, tests, query.without)
+        if where and not len(ids) and not len(matching_ids(self._reader, where)):
+            query = replace(query, why_empty=why_none_passes(self._reader, where))
+        floor = np.inf if query.why_empty else 0.0
+        if query.ranking.plain and fit.encoder is not None and len(ids) < depth:
+            floor = np.inf  # the candidates are all documents that have a bag
+        elif fit.is_bound and len(ids):
+            norm, last = np.float32(np.linalg.norm(vector)), np.float32(costs[-1])
+            longest = np.array([norm + last], np.float32)  # norm of a centroid at that distance
+            floor = float(wcd_from_squares(np.array([last * last]), longest, norm, len(vector))[0])
+        gamma = _gamma(query)
+        words = query.words.ids if gamma is None else query.words.terms[gamma].ids
+        view = self._view(ids.tolist(), gamma, words, floor)
+        if query.words.ignored is not None and any(term.stem for term in query.ranking.counted):
+            known = set(query.words.all_texts) - set(query.words.unknown or ())
+            counted = (query.words.all_texts, known, query.ranking, self._reader.occurring, view.scores)
+            query = replace(query, words=replace(query.words, ignored=ignored_words(*counted)))
+        view.computed.get(query.ranking, lambda: True)  # the budget of a search covers only the candidates
+        return Search(view, replace(query, depth=None))
+
+    def _view(
+        self, ids: Sequence[int], gamma: float | None = None, query: _Ids = _NO_WORDS, floor: float = 0.0
+    ) -> View:
+        """Return a view of the documents `ids`; for `floor` see `View`.
+
+        `gamma` weighs the parts of documents for scorers, None without scorers. The scorers take their statistics from
+        the whole collection, also for words of a `query` (h,) that no candidate has.
+        """
+        parts = self._reader.counted_parts_of(ids) if len(ids) else []
+        terms = Terms.stored(parts, query[query > 0])
+        segment = Segment.of(terms, *self._words.known(terms.word_ids))
+        own, larger = self._settings, None if gamma is None else self._statistics(terms.word_ids, gamma)
+        part = LiveSegment(segment, _NO_WORDS, self._idf, float(own.title_weight))
+        view = View.of([part], self._documents, self._idf, self._words.texts, self._embedding.dim, larger)
+        about = replace(view, revision=self._revision, gamma=own.gamma, weights=own.weights)
+        return replace(about, space=self._fit.space, floor=floor)
+
+    def _idf(self, word_ids: _Ids, _texts: Sequence[str] | None) -> NDArray[np.float64]:
+        """Return the idf (n,) of words by id in the whole collection; a word in no document gets the largest."""
+        return inverse_document_frequency(self._words.frequencies(word_ids), self._documents)
+
+    def _statistics(self, words: _Ids, gamma: float) -> DocumentFrequencies:
+        """Return the statistics of the whole collection for some words (t,)."""
+        tokens = self._fit.record.weighted_tokens(gamma, self._settings.title_weight)
+        mean = tokens / self._documents if tokens else None
+        numbers = self._words.frequencies(words).tolist()
+        return DocumentFrequencies(self._documents, dict(zip(self._words.texts(words), numbers, strict=True)), mean)
+
+
+def _gamma(query: Query) -> float | None:
+    """Return the only gamma by which the scorers of a ranking weigh parts; see `DatabaseCandidates.suits`."""
+    return next(iter(query.gammas_of_scorers), None)
+
+
+class CachedWords:
+    """Words by id in the state of `reader`: texts, numbers of documents, and vectors in `embedding`."""
+
+    def __init__(self, reader: Reader, embedding: Embedding) -> None:
+        self._reader, self._embedding = reader, embedding
+        self._ids, self._numbers = np.empty(0, np.int64), np.empty((0, 2), np.int64)  # row and frequency of each id
+        self._texts: dict[int, str] = {}
+
+    def frequencies(self, ids: _Ids) -> _Ids:
+        """Return the numbers of documents (n,) that have the words `ids` (n,); 0 for an id of no word."""
+        return self._read(ids)[:, 1]
+
+    def texts(self, ids: _Ids) -> list[str]:
+        """Return the words (n,) of ids (n,)."""
+        self._read(ids)
+        return [self._texts[id_] for id_ in ids.tolist()]
+
+    def known(self, ids: _Ids) -> tuple[_Ids, NDArray[np.float32]]:
+        """Return the ids (v,) among `ids` (n,), increasing, whose words have a vector, and the vectors (v, d)."""
+        rows = self._read(ids)[:, 0]
+        known = rows != UNKNOWN
+        return ids[known], self._embedding.gather(self.texts(ids[known]), rows[known])
+
+    def _read(self, ids: _Ids) -> _Ids:
+        """Return the numbers (n, 2) of the words `ids` (n,), read if need be; a damaged database may have lost some."""
+        missing = ids[(ids > 0) & ~lookup(ids, self._ids)[1]]
+        if len(missing):
+            new = self._reader.words_of(missing.tolist())
+            self._texts.update((word.id, word.word) for word in new)
+            every = np.append(self._ids, np.array([word.id for word in new], np.int64))
+            order = np.argsort(every, kind="stable")
+            numbers = np.array([(word.row, word.frequency) for word in new], np.int64).reshape(-1, 2)
+            self._ids, self._numbers = every[order], np.concatenate([self._numbers, numbers])[order]
+        found = np.tile(np.array([UNKNOWN, 0], np.int64), (len(ids), 1))
+        positions, present = lookup(ids, self._ids)
+        found[present] = self._numbers[positions[present]]
+        return found

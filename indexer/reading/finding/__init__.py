@@ -1,0 +1,1 @@
+"""The files that an index run reads: paths, patterns, ignore rules, origins."""

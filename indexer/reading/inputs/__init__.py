@@ -1,0 +1,1 @@
+"""Inputs beside documents: queries, candidates, judgments, vectors, stop words."""

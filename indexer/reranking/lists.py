@@ -1,0 +1,153 @@
+"""Ranks the candidate lists of a run: stored documents by their bags, others by their texts; streaming.
+
+The functions below count the texts of a stored collection: all documents that have a word, with a vector or without.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+from moverank.indexer.collection import Collection
+from moverank.indexer.documents import Document
+from moverank.indexer.errors import CollectionError, NoCollection
+from moverank.indexer.reading.inputs.candidate_lists import CandidateList
+from moverank.indexer.reranking.reranker import Reranker
+from moverank.indexer.reranking.texts import CorpusVocabulary
+from moverank.indexer.search.candidate_rankings import Candidate, in_old_order
+from moverank.indexer.snapshot.segment import Terms
+from moverank.indexer.store import Reader
+from moverank.rerank.bags.weights import PartCounts
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.parallel import batches
+from moverank.rerank.words.embedding import Embedding
+
+_BATCH = 64  # lists that are ranked together
+_NO_QUERY = "there is no text of this query: give it by --queries"
+
+
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """How lists are ranked."""
+
+    k: int | None = None  # how many of the first hits are exact; None: all
+    rank: str | None = None  # as in `Reranker.rank`
+    gamma: float | None = None  # as in `Reranker.rank`
+    full: bool = False  # stored candidates come with their whole texts
+
+
+class ListReranker:
+    """Ranks candidates of `queries`, by id: of the collection `index`, or texts by the word vectors `embedding`."""
+
+    def __init__(
+        self, index: Path, embedding: str | None, queries: Mapping[str, Document], options: RerankOptions
+    ) -> None:
+        self._index, self._embedding, self._queries, self._options = index, embedding, queries, options
+        self._opened: Collection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened:
+            self._opened.close()
+
+    def rank(self, lists: Iterable[CandidateList]) -> Iterator[tuple[CandidateList, Ranking]]:
+        """Yield the ranking of each list, in order; a list that cannot be ranked keeps its order, and has a problem."""
+        for batch in batches(lists, _BATCH):
+            good = [one for one in batch if not self._problem(one)]
+            stored, texts = ([one for one in good if (one.documents is None) == is_key] for is_key in (True, False))
+            rankings = {True: self._rank_stored(stored), False: iter(self._rank_texts(texts))}
+            for one in batch:
+                problem = self._problem(one)
+                if problem:
+                    candidates = [Candidate(i, key) for i, key in enumerate(one.keys)]
+                    yield one, in_old_order(candidates, problem)
+                else:
+                    yield one, next(rankings[one.documents is None])
+
+    def _problem(self, one: CandidateList) -> str | None:
+        if one.problem or not self._query(one):
+            return one.problem or _NO_QUERY
+        return self._missing_collection if one.documents is None else None
+
+    @cached_property
+    def _missing_collection(self) -> str | None:
+        """Return why candidates without texts cannot be ranked; None if there is a collection.
+
+        Candidates with texts need no collection if a file has the word vectors.
+        """
+        try:
+            _ = self._collection
+        except NoCollection as error:
+            if self._embedding is None:
+                raise
+            return (
+                f"the candidates have ids only: give their texts, or name the collection that has them by -i ({error})"
+            )
+        return None
+
+    def _query(self, one: CandidateList) -> Document | None:
+        return one.query or self._queries.get(one.id)
+
+    def _arguments(self, lists: Sequence[CandidateList]) -> list[Document]:
+        return [query for one in lists if (query := self._query(one))]
+
+    def _rank_stored(self, lists: Sequence[CandidateList]) -> Iterator[Ranking]:
+        if not lists:
+            return iter(())
+        queries, keys, scores = self._arguments(lists), [one.keys for one in lists], [one.scores for one in lists]
+        own = self._options
+        return self._collection.rerank_many(queries, keys, own.k, scores, own.rank, own.gamma, full=own.full)
+
+    def _rank_texts(self, lists: Sequence[CandidateList]) -> Sequence[Ranking]:
+        if not lists:
+            return ()
+        queries, texts, scores = (
+            self._arguments(lists),
+            [one.documents or () for one in lists],
+            [one.scores for one in lists],
+        )
+        own = self._options
+        return self._reranker.rank_many(queries, texts, own.k, scores, own.rank, own.gamma)
+
+    @property
+    def _collection(self) -> Collection:
+        if self._opened is None:
+            self._opened = Collection.open(self._index)
+        return self._opened
+
+    @cached_property
+    def _reranker(self) -> Reranker:
+        return Reranker.load(self._embedding or self._collection.path, rank=self._options.rank)
+
+
+_SPLIT, _PARTS = "split", ("train", "test")  # the metadata field with a document's part of a split, and its values
+
+
+def stored_counts(reader: Reader) -> tuple[list[int], PartCounts, list[str]]:
+    """Return the ids of the documents that have a word, their counts, and the words by index."""
+    terms = Terms.stored(list(reader.counted_parts()))
+    texts = {word.id: word.word for word in reader.all_words()}
+    return terms.ids.tolist(), terms.counts, [texts[id_] for id_ in terms.word_ids.tolist()]
+
+
+def check_counted(ids: Sequence[object]) -> None:
+    """Raise CollectionError if no document has a word."""
+    if not len(ids):
+        raise CollectionError("there is no document with a word in the collection: index some first")
+
+
+def corpus_vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
+    """Return a vocabulary of words, with the vectors of those that have one."""
+    digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
+    return replace(CorpusVocabulary.of(words, embedding), fingerprint=digest.hexdigest())
+
+
+def stored_splits(reader: Reader, keys: dict[int, str]) -> dict[str, str]:
+    """Return the part, train or test, of each document with a field `split`, by key; `keys` are by id."""
+    if _SPLIT not in reader.field_names():
+        return {}
+    return {keys[id_]: part for part in _PARTS for id_ in reader.matching(_SPLIT, [part]) if id_ in keys}

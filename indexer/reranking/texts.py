@@ -1,0 +1,206 @@
+"""Texts in memory: queries and candidates as documents, and the word counts of documents over one vocabulary."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.documents import Document, Part
+from moverank.indexer.errors import UsageError
+from moverank.indexer.ranked_texts import check_ranks
+from moverank.indexer.search.counted_query import RankedCounts, part_counts
+from moverank.indexer.snapshot.content_sample import ContentSample
+from moverank.rerank.bags.bag import TITLE, Bags
+from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
+from moverank.rerank.words.embedding import Embedding
+
+Text = str | Mapping[str, Any] | Document
+"""A text; a record, `{"title": ..., "text": ...}` or a thread's, of the fields that `index` and `threads` read; or a
+document."""
+
+THE_QUERY = "the query"
+"""The name of a query in messages; any other name is a candidate's."""
+
+Candidates = Sequence[Text] | Mapping[str, Text]
+"""Candidates in the order of the engine, or by key."""
+
+
+def candidate_documents(candidates: Candidates) -> list[Document]:
+    """Return the candidates as documents; one without a key of its own has its index as the key.
+
+    Raises UsageError for a candidate of another type or with invalid fields.
+    """
+    if isinstance(candidates, Mapping):
+        return [replace(as_document(one, f"text {key}", key), key=key) for key, one in candidates.items()]
+    return [as_document(one, f"text {i}", str(i)) for i, one in enumerate(candidates)]
+
+
+def as_document(text: Text, name: str, key: str = "") -> Document:
+    """Return a text or record as a document, whose key is `key` unless it has one; `name` is for messages."""
+    if isinstance(text, str):
+        return Document(key, parts=(Part(text),))
+    if isinstance(text, Mapping):
+        return _from_record(text, name, key)
+    if not isinstance(text, Document):
+        raise UsageError(f"{name} must be a string, a record or a Document, not {text!r}")
+    check_ranks(text)
+    return text if text.key else replace(text, key=key)
+
+
+def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
+    from moverank.indexer.reading.inputs.queries import QUERY_FIELDS, query_of
+    from moverank.indexer.reading.records import (
+        LABEL_FIELDS,
+        BadRecord,  # here: texts alone need no reader
+        choose_field,
+        label_of,
+    )
+
+    try:
+        document = query_of(dict(record), key, "a query" if name == THE_QUERY else "a candidate")
+        label = choose_field(record, None, LABEL_FIELDS)
+        others = {field: value for field, value in record.items() if field not in {*QUERY_FIELDS, label}}
+        return replace(document, label=label_of(record, label), metadata=others)
+    except BadRecord as bad:
+        raise UsageError(f"{name}: {bad.reason}") from bad
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusVocabulary:
+    """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both.
+
+    `words` are their texts.
+    """
+
+    vectors: NDArray[np.float32]
+    known: NDArray[np.bool_]
+    fingerprint: str
+    words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, words: Sequence[str], embedding: Embedding) -> Self:
+        """Return words with the vectors of those that have one, without a fingerprint."""
+        return cls(*embedding.spread(words), "", tuple(words))
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Counted texts, over one vocabulary."""
+
+    keys: tuple[str, ...]  # (n,)
+    counts: PartCounts  # n rows, which may be empty, of indices of `vocabulary`
+    vocabulary: CorpusVocabulary
+    labels: tuple[str | None, ...] = ()  # (n,); empty if the texts are not documents
+    title_weight: float = 1.0  # how many times the words of a title count
+    ids: tuple[int, ...] = ()  # (n,), increasing, of documents in the store
+    total: int | None = None  # the number of documents for idf, including documents without words; None: n
+    sample: ContentSample | None = None  # the collection's, by which its searches estimate typical distances
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> "Texts":
+        """Return the texts at `rows` (m,), in that order."""
+        chosen = np.asarray(rows, np.int64)
+        keys = tuple(self.keys[row] for row in chosen.tolist())
+        labels = tuple(self.labels[row] for row in chosen.tolist()) if self.labels else ()
+        ids = tuple(self.ids[row] for row in chosen.tolist()) if self.ids else ()
+        total, sample = (self.total, self.sample) if len(chosen) == len(self) else (None, None)
+        return Texts(keys, self.counts.take(chosen), self.vocabulary, labels, self.title_weight, ids, total, sample)
+
+    @property
+    def documents(self) -> int:
+        """Return the number of documents that idf counts."""
+        return len(self) if self.total is None else self.total
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """Return the row of each key."""
+        return {key: row for row, key in enumerate(self.keys)}
+
+    @cached_property
+    def idf(self) -> NDArray[np.float64]:
+        """Return the idf (t,) of every word among these texts."""
+        rows = np.repeat(np.arange(len(self)), np.diff(self.counts.starts))
+        first = np.ones(len(rows), bool)
+        first[1:] = (rows[1:] != rows[:-1]) | (self.counts.words[1:] != self.counts.words[:-1])
+        frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
+        return inverse_document_frequency(frequencies, self.documents)
+
+    def bags(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
+        """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""
+        known = _keep_words(self.counts, self.vocabulary.known)
+        rows = np.flatnonzero(np.diff(known.starts))
+        return rows, weigh(known.take(rows), gamma, idf, self.title_weight)
+
+    def bags_of_all_words(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
+        """Like `bags`, but of all texts that have a word, and with words without a vector."""
+        rows = np.flatnonzero(np.diff(self.counts.starts))
+        return rows, weigh(self.counts.take(rows), gamma, idf, self.title_weight)
+
+    def unknown_words(self, row: int) -> list[str]:
+        """Return the words of a text that have no vector."""
+        words = np.unique(self.counts.words[self.counts.starts[row] : self.counts.starts[row + 1]])
+        return [self.vocabulary.words[word] for word in words[~self.vocabulary.known[words]].tolist()]
+
+    def ranked_counts(self, gamma: float) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return starts (n + 1,), words and amounts > 0 of the counts of all words; see `weights.ranked_counts`."""
+        filled = np.flatnonzero(np.diff(self.counts.starts))
+        starts, words, amounts = ranked_counts(self.counts.take(filled), gamma, self.title_weight)
+        lengths = np.zeros(len(self), np.int64)
+        lengths[filled] = np.diff(starts)
+        return np.concatenate([[0], np.cumsum(lengths)]), words, amounts
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Return a digest of everything that determines distances."""
+        total = hashlib.sha256(self.vocabulary.fingerprint.encode())
+        for array in (self.counts.starts, self.counts.words, self.counts.ranks, self.counts.counts):
+            total.update(np.ascontiguousarray(array, "<i8").tobytes())
+        if np.any(self.counts.ranks == TITLE):
+            total.update(np.float64(self.title_weight).tobytes())
+        return total.digest()
+
+
+def _keep_words(counts: PartCounts, allowed: NDArray[np.bool_]) -> PartCounts:
+    """Return only the counts of `allowed` (t,) words; rows may become empty."""
+    entries = allowed[counts.words]
+    starts = np.concatenate([[0], np.cumsum(entries)])[counts.starts].astype(np.int64)
+    return PartCounts(starts, counts.words[entries], counts.ranks[entries], counts.counts[entries])
+
+
+def query_and_candidates(
+    vocabulary: CorpusVocabulary, query: RankedCounts, candidates: Sequence[RankedCounts], title_weight: float
+) -> tuple[Texts, Texts]:
+    """Return a query, as the only row, and its candidates, over the words of `vocabulary` that they have.
+
+    Words are in the order of their first occurrence: other texts do not change the result.
+    """
+    texts = [query, *candidates]
+    numbers = np.concatenate([np.empty(0, np.int32), *(numbers for text in texts for _, (numbers, _) in text)])
+    chosen, places = _in_order_of_occurrence(numbers, len(vocabulary.words))
+    counts = part_counts(texts, places)
+    if not np.array_equal(chosen, np.arange(len(places))):  # other queries have more words
+        names = tuple(vocabulary.words[number] for number in chosen.tolist())
+        vocabulary = CorpusVocabulary(vocabulary.vectors[chosen], vocabulary.known[chosen], "", names)
+    keys = tuple(map(str, range(len(candidates))))
+    own = Texts(("",), counts.take(np.array([0])), vocabulary, title_weight=title_weight)
+    return own, Texts(keys, counts.take(np.arange(1, len(texts))), vocabulary, title_weight=title_weight)
+
+
+def _in_order_of_occurrence(numbers: NDArray[np.int32], v: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct `numbers` (n,) in the order of their first occurrence, and the place (v,) of each number.
+
+    All are below `v`; numbers that do not occur have the place -1.
+    """
+    first = np.full(v, -1)
+    first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    found = np.flatnonzero(first >= 0)
+    chosen = found[np.argsort(first[found])]
+    places = np.full(v, -1)
+    places[chosen] = np.arange(len(chosen))
+    return chosen, places

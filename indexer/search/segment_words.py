@@ -1,0 +1,182 @@
+"""Word counts of the live documents of segments, by document and by term, and statistics over all segments.
+
+Words with the same stem become one term.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.search.query import QueryTerms
+from moverank.indexer.snapshot.caches import CountedPostings, PostingsCache, StemTable
+from moverank.rerank.bags.bag import lookup
+from moverank.rerank.scorers import Postings, Statistics, TermCounts, WordVectors
+from moverank.rerank.scorers.postings import grouped_sums
+from moverank.rerank.words.tokenizer import stem_words
+
+_ROUNDING = 1e-9
+
+
+class SegmentCounts:
+    """Counts of terms (words, or stems) with the ids `vocabulary` (t,), increasing.
+
+    `count` returns the word counts of `size` documents. `merged` (w,) is each word's position in the vocabulary; None:
+    the terms are words. `cache` keeps the postings; None: they are not cached.
+    """
+
+    def __init__(
+        self,
+        vocabulary: NDArray[np.int64],
+        count: Callable[[], TermCounts],
+        merged: NDArray[np.int32] | None,
+        cache: PostingsCache | None,
+        size: int,
+    ) -> None:
+        self.vocabulary, self._size = vocabulary, size
+        self._count, self._merged, self._cache = count, merged, cache
+
+    @cached_property
+    def rows(self) -> TermCounts:
+        """Return the counts by document."""
+        return self._count() if self._merged is None else self.counted.postings.by_document()
+
+    @cached_property
+    def counted(self) -> CountedPostings:
+        """Return the postings, which are cached from now on."""
+        if self._cached is not None:
+            return self._cached
+        words = self.rows if self._merged is None else self._count()
+        counted = CountedPostings.of(Postings.transposed(words, len(self.vocabulary), self._merged))
+        if self._cache:
+            self._cache.write(counted)
+        return counted
+
+    @cached_property
+    def _cached(self) -> CountedPostings | None:
+        return self._cache.read(len(self.vocabulary), self._size) if self._cache else None
+
+    def frequencies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return in how many documents each term occurs (t,), and the sum of its counts (t,)."""
+        if self._merged is not None or self._cached is not None:
+            return np.diff(self.counted.postings.starts), self.counted.amounts
+        rows, size = self.rows, len(self.vocabulary)
+        return np.bincount(rows.terms, minlength=size).astype(np.int64), grouped_sums(rows.terms, rows.counts, size)
+
+    def equal(self, terms: NDArray[np.int32], amounts: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return whether each document (n,) has exactly these `terms` (h,), -1 for unknown ones, with `amounts` (h,).
+
+        Sums over parts or words in another order differ in the last digits.
+        """
+        counted = self.counted
+        if not len(terms) or terms.min() < 0:
+            return np.zeros(len(counted.sizes), bool)
+        documents, values, indices = counted.postings.gather(terms)
+        same = documents[np.isclose(values, amounts[indices], rtol=_ROUNDING, atol=0)]
+        shared = np.bincount(same, minlength=len(counted.sizes))
+        equal: NDArray[np.bool_] = (shared == len(terms)) & (counted.sizes == len(terms))
+        return equal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTerms:
+    """The counts of each of the `segments` at one gamma.
+
+    `statistics` cover all segments together, for the ids `word_ids` (t,), increasing.
+    """
+
+    segments: tuple[SegmentCounts, ...]
+    word_ids: NDArray[np.int64]
+    statistics: Statistics
+
+    @classmethod
+    def of(cls, segments: Sequence[SegmentCounts], documents: int) -> "CountedTerms":
+        """Compute the statistics of `segments`; `documents` is the number of all documents."""
+        vocabularies = [segment.vocabulary for segment in segments]
+        word_ids = reduce(np.union1d, vocabularies) if segments else np.empty(0, np.int64)
+        frequencies, amounts = np.zeros(len(word_ids), np.int64), np.zeros(len(word_ids))
+        for segment in segments:
+            positions = np.searchsorted(word_ids, segment.vocabulary)
+            own_frequencies, own_amounts = segment.frequencies()
+            frequencies[positions] += own_frequencies
+            amounts[positions] += own_amounts
+        statistics = Statistics(documents, float(amounts.sum()), frequencies, amounts)
+        return cls(tuple(segments), word_ids, statistics)
+
+    def of_words(self, ids: NDArray[np.int64]) -> Statistics:
+        """Return the statistics of words by id; zeros for words in no document."""
+        whole = self.statistics
+        positions, present = lookup(ids, self.word_ids)
+        frequencies, amounts = np.zeros(len(ids), np.int64), np.zeros(len(ids))
+        frequencies[present] = whole.document_frequencies[positions[present]]
+        amounts[present] = whole.collection_frequencies[positions[present]]
+        return Statistics(whole.documents, whole.tokens, frequencies, amounts)
+
+    def positions(self, segment: int, ids: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the positions (h,) of words in the vocabulary of a segment; -1 for words that it lacks."""
+        positions, present = lookup(ids, self.segments[segment].vocabulary)
+        return np.where(present, positions, -1).astype(np.int32)
+
+
+WordTexts = Callable[[NDArray[np.int64]], Sequence[str]]
+"""Returns the words of some ids."""
+
+
+class Stems:
+    """The stems of the words of segments, by the algorithm of a `language`; `table` has the first segment's stems.
+
+    A stem's id is its number in the table; later segments' stems get the next numbers. Other stems have negative ids.
+    """
+
+    def __init__(self, language: str, table: StemTable) -> None:
+        self._language, self._table = language, table
+        self._new: dict[str, int] = {}
+        self._stem_ids = [table.of_words.astype(np.int64)]
+
+    def add(self, places: NDArray[np.int64], shared: NDArray[np.bool_], texts: Sequence[str]) -> None:
+        """Add a segment: words (t,) `shared` with the first segment have `places` in it, the others have `texts`."""
+        ids = np.empty(len(places), np.int64)
+        ids[shared] = self._table.of_words[places[shared]]
+        stems = stem_words(texts, self._language)
+        for stem, number in zip(stems, self._table.find(stems), strict=True):
+            if number < 0:
+                self._new.setdefault(stem, len(self._table) + len(self._new))
+        ids[~shared] = self._ids_of(stems)
+        self._stem_ids.append(ids)
+
+    def _ids_of(self, stems: Sequence[str]) -> list[int]:
+        """Return the id of each stem, -1 for one that no segment has."""
+        found = zip(stems, self._table.find(stems), strict=True)
+        return [number if number >= 0 else self._new.get(stem, -1) for stem, number in found]
+
+    def names(self, ids: NDArray[np.int64]) -> list[str]:
+        """Return the stems (n,) of `ids` (n,), none negative."""
+        size, new = len(self._table), list(self._new)  # in the order of ids
+        return [self._table.stem(id_) if id_ < size else new[id_ - size] for id_ in ids.tolist()]
+
+    def has(self, words: Sequence[str]) -> bool:
+        """Return whether any of the words has a stem that a segment has."""
+        return bool(self.known(words))
+
+    def known(self, words: Sequence[str]) -> set[str]:
+        """Return the words whose stem a segment has."""
+        stems = stem_words(words, self._language)
+        return {word for word, id_ in zip(words, self._ids_of(stems), strict=True) if id_ >= 0}
+
+    def of_segment(self, segment: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the ids (s,) of the stems of a segment, increasing, and the position among them of each word (t,)."""
+        if not segment:
+            return np.arange(len(self._table)), self._table.of_words
+        ids, positions = np.unique(self._stem_ids[segment], return_inverse=True)
+        return ids, positions.astype(np.int32)
+
+    def of_query(self, query: QueryTerms) -> QueryTerms:
+        """Return a query with the ids of stems instead of those of words."""
+        stems, positions = np.unique(stem_words(query.texts, self._language), return_inverse=True)
+        known = enumerate(self._ids_of(stems.tolist()))
+        ids = np.array([id_ if id_ >= 0 else -1 - i for i, id_ in known], np.int64)
+        counts = np.bincount(positions, query.counts, len(stems)).astype(np.float64, copy=False)
+        none = WordVectors(np.zeros((len(ids), 0), np.float32), np.zeros(len(ids), bool))
+        return QueryTerms(ids, counts, none, tuple(stems.tolist()))

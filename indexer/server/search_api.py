@@ -1,0 +1,216 @@
+"""Search, similar, explain, why-not and rerank on the collections of a server: the JSON of the command line."""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from moverank.indexer.errors import IndexerError
+from moverank.indexer.formatters.json_objects import why_not_object
+from moverank.indexer.ranked_texts import asked, with_vector
+from moverank.indexer.server.answers import (
+    CollectionObject,
+    CollectionsObject,
+    ExplanationObject,
+    RankingObject,
+    RankingsObject,
+    WhyNotObject,
+    sends,
+)
+from moverank.indexer.server.problems import Problem, answer_of, status_of
+from moverank.indexer.server.requests import (
+    ExplainBody,
+    Options,
+    SearchBody,
+    SearchUrl,
+    SimilarBody,
+    StoredRerankBody,
+    Text,
+    WhyNotBody,
+    as_query,
+)
+from moverank.indexer.server.served import Served, State
+from moverank.indexer.server.state import ServerState, collection_of, state_of
+from moverank.indexer.server.workers import Task
+from moverank.rerank.errors import RerankError
+from moverank.rerank.ranking import Ranking
+from moverank.rerank.runtime.deadline import check
+
+
+async def known_parameters(request: Request) -> None:
+    """Raise Problem 422 for a parameter of the URL that the endpoint does not declare."""
+    operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.scope["method"].lower()]
+    known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    for name in request.query_params:
+        if name not in known:
+            choices = f": choose {', '.join(known)}" if known else ""
+            raise Problem(422, f"{name[:100]} is no parameter of this URL{choices}")
+
+
+router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
+
+ServedHere = Annotated[Served, Depends(collection_of)]
+ThisServer = Annotated[ServerState, Depends(state_of)]
+Object = dict[str, Any]
+
+
+async def answered(
+    state: ServerState,
+    served: Served,
+    request: Request,
+    work: Callable[[State, Task], Object],
+    budget: float | None = None,
+) -> Object:
+    """Return the object that `work` makes of the current state of a collection, with the revision of the state.
+
+    The work ends after the `budget` in seconds, or the limit of the server.
+    """
+
+    def run(task: Task) -> Object:
+        return served.answer(lambda view: work(view, task) | {"revision": view.revision})
+
+    return await state.workers.run(request, run, budget)
+
+
+def count_work(state: ServerState, ranking: Ranking) -> Ranking:
+    """Count the work on a ranking in the metrics, and return it."""
+    state.metrics.count_work(ranking.counts)
+    return ranking
+
+
+@router.get("", responses=sends(CollectionsObject))
+async def list_collections(state: ThisServer) -> Object:
+    """List the collections; the first one is the default."""
+    return {"collections": [describe(served) for served in state.collections.values()]}
+
+
+@router.get("/{name}", responses=sends(CollectionObject))
+async def show_collection(served: ServedHere) -> Object:
+    """Describe a collection."""
+    return describe(served)
+
+
+def describe(served: Served) -> Object:
+    """Return the name of a collection, and the facts about the state that is searched."""
+    values: Object = {"name": served.name, "revision": served.revision}
+    try:
+        with served.current() as view:
+            facts = {"documents": view.documents, "ranking": str(view.settings.ranking)}
+            return values | facts | {"ready": not served.problem}
+    except Problem:
+        return values | {"documents": 0, "ranking": "", "ready": False}
+
+
+@router.post("/{name}/search", responses=sends(RankingObject | RankingsObject))
+async def search(served: ServedHere, state: ThisServer, request: Request, body: SearchBody) -> Object:
+    """Find the documents nearest to a text or a record; `queries` are answered one after another.
+
+    One of several that cannot be answered has a `problem` instead of hits; 422 if none can be answered.
+    """
+    _check_queries(body, state)
+
+    def one(view: State, task: Task, text: Text) -> Object:
+        query = with_vector(as_query(text, state.limits), body.vector, view.settings.encoder)
+        options = body.resolved(state.limits, task, len(body.queries or (1,)) or 1)
+        return count_work(state, view.searcher.search(query, options)).to_dict()
+
+    def work(view: State, task: Task) -> Object:
+        if body.query is not None:
+            return one(view, task, body.query)
+        return {"answers": _answers(one, view, task, body.queries or ())}
+
+    return await answered(state, served, request, work, body.budget)
+
+
+def _check_queries(body: SearchBody, state: ServerState) -> None:
+    """Raise Problem unless there is one query, or several within the limit and with vectors of their own."""
+    if (body.query is None) == (body.queries is None):
+        raise Problem(422, "give one of query and queries")
+    if body.queries is not None and len(body.queries) > state.limits.batch:
+        raise Problem(422, f"at most {state.limits.batch} queries are allowed in a request here")
+    if body.queries is not None and body.vector is not None:
+        raise Problem(422, 'each of several queries has its own vector: {"text": ..., "vector": [...]}')
+
+
+def _answers(
+    one: Callable[[State, Task, Text], Object], view: State, task: Task, texts: Sequence[Text]
+) -> list[Object]:
+    """Return the answer of each text, or its `problem`; raise the first problem if no text can be answered."""
+    answers, faults = list[Object](), list[Exception]()
+    for text in texts:
+        try:
+            check()
+            answers.append(one(view, task, text))
+        except (Problem, IndexerError, RerankError) as error:
+            if status_of(error) not in (413, 422, 504):
+                raise
+            faults.append(error)
+            answers.append({"problem": answer_of(error)[1]})
+    if faults and len(faults) == len(answers):
+        raise faults[0]
+    return answers
+
+
+@router.get("/{name}/search", responses=sends(RankingObject))
+async def search_by_url(
+    served: ServedHere,
+    state: ThisServer,
+    request: Request,
+    options: Annotated[SearchUrl, Query()],
+) -> Object:
+    """Find the documents nearest to a text, `q`."""
+    values = options.model_dump(exclude={"q"})
+    found: Object = await search(served, state, request, SearchBody(query=options.q, **values))
+    return found
+
+
+@router.post("/{name}/similar", responses=sends(RankingObject))
+async def similar(served: ServedHere, state: ThisServer, request: Request, body: SimilarBody) -> Object:
+    """Find the documents nearest to a stored one."""
+
+    def work(view: State, task: Task) -> Object:
+        ranking = count_work(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
+        return ranking.to_dict()
+
+    return await answered(state, served, request, work, body.budget)
+
+
+@router.post("/{name}/explain", responses=sends(ExplanationObject))
+async def explain(served: ServedHere, state: ThisServer, request: Request, body: ExplainBody) -> Object:
+    """Show which words of a query, or of a stored document, moved to which words of another, and at what cost."""
+
+    def work(view: State, task: Task) -> Object:
+        query = None if body.query is None else as_query(body.query, state.limits)
+        options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        compared = asked(query, body.similar, body.vector, view.settings.encoder)
+        document = {} if body.similar is None else {"query_key": body.similar}
+        return document | view.searcher.explain(compared, body.key, options).to_dict()
+
+    return await answered(state, served, request, work, body.budget)
+
+
+@router.post("/{name}/why-not", responses=sends(WhyNotObject))
+async def why_not(served: ServedHere, state: ThisServer, request: Request, body: WhyNotBody) -> Object:
+    """Show the bound that excludes a stored document from the hits of a search."""
+
+    def work(view: State, task: Task) -> Object:
+        query = None if body.query is None else as_query(body.query, state.limits)
+        searched = asked(query, body.similar, body.vector, view.settings.encoder)
+        return why_not_object(view.searcher.why_not(searched, body.key, body.resolved(state.limits, task)))
+
+    return await answered(state, served, request, work, body.budget)
+
+
+@router.post("/{name}/rerank", responses=sends(RankingObject))
+async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> Object:
+    """Rank stored documents, the candidates of another engine, by key."""
+    if len(body.keys) > state.limits.texts:
+        raise Problem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
+
+    def work(view: State, task: Task) -> Object:
+        query = as_query(body.query, state.limits)
+        options = Options(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
+        ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
+        return ranking.to_dict()
+
+    return await answered(state, served, request, work, body.budget)

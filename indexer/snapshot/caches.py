@@ -1,0 +1,231 @@
+"""Caches of arrays that are computed from a snapshot: computing an array takes most of the time of a search.
+
+The arrays are the inverted file, of which a search by BM25 needs few postings; the stems of words; sums over documents,
+such as word frequencies and centroid lengths; and normalisers of the translation model, quadratic in the vocabulary.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, read_arrays, write_arrays
+from moverank.indexer.files.checksums import checksum
+from moverank.indexer.files.directory import CACHED
+from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
+from moverank.rerank.words.tokenizer import stem_words
+
+_KINDS: Kinds = {
+    "starts": ("<i8", 1),
+    "documents": ("<i4", 1),
+    "values": ("<f8", 1),
+    "amounts": ("<f8", 1),
+    "lengths": ("<f8", 1),
+    "sizes": ("<i4", 1),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedPostings:
+    """The postings of counts, and sums over them."""
+
+    postings: Postings
+    amounts: NDArray[np.float64]
+    """The sum of the counts of each term (t,)."""
+    lengths: NDArray[np.float64]
+    """The sum of the counts of each document (n,)."""
+    sizes: NDArray[np.int32]
+    """The number of different terms of each document (n,)."""
+
+    @classmethod
+    def of(cls, postings: Postings) -> "CountedPostings":
+        """Compute the sums of `postings`."""
+        terms = np.repeat(np.arange(len(postings.starts) - 1), np.diff(postings.starts))
+        amounts = np.bincount(terms, postings.values, len(postings.starts) - 1).astype(np.float64, copy=False)
+        sizes = np.bincount(postings.documents, minlength=postings.size).astype(np.int32)
+        return cls(postings, amounts, postings.document_sums(postings.values), sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class PostingsCache:
+    """The file `path` of postings, valid for `key`, which identifies the counts and how they are weighted."""
+
+    path: Path
+    key: str
+
+    @classmethod
+    def of(cls, directory: Path, name: str, key: str) -> "PostingsCache":
+        """Return the cache in a collection's `directory` for terms of a `name`."""
+        return cls(directory / f"{CACHED}postings-{name}", key)
+
+    def read(self, terms: int, documents: int) -> CountedPostings | None:
+        """Map the postings of `terms` terms and `documents` documents; None if they are missing or invalid."""
+        stored = read_arrays(self.path, self.key, _KINDS)
+        if stored is None:
+            return None
+        starts, rows, values = stored["starts"], stored["documents"], stored["values"]
+        valid = are_starts(starts, terms, len(rows)) and is_within(rows, 0, documents) and len(values) == len(rows)
+        if not valid or [len(stored[name]) for name in ("amounts", "lengths", "sizes")] != [
+            terms,
+            documents,
+            documents,
+        ]:
+            return None
+        return CountedPostings(
+            Postings(starts, rows, values, documents), stored["amounts"], stored["lengths"], stored["sizes"]
+        )
+
+    def write(self, counted: CountedPostings) -> None:
+        """Write postings, unless the file cannot be written."""
+        postings = counted.postings
+        arrays: Arrays = {
+            "starts": postings.starts,
+            "documents": postings.documents,
+            "values": postings.values,
+            "amounts": counted.amounts,
+            "lengths": counted.lengths,
+            "sizes": counted.sizes,
+        }
+        write_arrays(self.path, arrays, self.key)
+
+
+_MANY = 500
+"""Number of stems from which a dictionary of all stems finds them faster than binary searches do."""
+
+_STEM_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StemTable:
+    """Different stems, sorted by their UTF-8 bytes, and `of_words` (t,) int32, the stem of each word of a vocabulary.
+
+    Stem i ends before `ends[i]` in `text`, and begins where the one before it ends.
+    """
+
+    text: NDArray[np.uint8]
+    ends: NDArray[np.int64]
+    of_words: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, stems: Sequence[str]) -> Self:
+        """Return the table of the `stems` of each word."""
+        encoded = [stem.encode() for stem in stems]
+        different = sorted(set(encoded))
+        number = dict(zip(different, range(len(different)), strict=True))
+        return cls(
+            np.frombuffer(b"".join(different), np.uint8),
+            np.cumsum([len(stem) for stem in different], dtype=np.int64),
+            np.array([number[stem] for stem in encoded], np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def is_valid(self, words: int) -> bool:
+        """Return whether each of so many `words` has a stem, and each stem a text."""
+        starts = np.append(0, self.ends)
+        known = len(self.of_words) == words and is_within(self.of_words, 0, len(self))
+        return known and are_starts(starts, len(self), len(self.text)) and _is_utf8(self.text)
+
+    def stem(self, number: int) -> str:
+        """Return a stem by number."""
+        return self._bytes(number).decode()
+
+    def find(self, stems: Sequence[str]) -> list[int]:
+        """Return the number of each stem, -1 for one that is not in the table."""
+        encoded = [stem.encode() for stem in stems]
+        if len(stems) >= _MANY:
+            numbers = {self._bytes(number): number for number in range(len(self))}
+            return [numbers.get(stem, -1) for stem in encoded]
+        return [self._find(stem) for stem in encoded]
+
+    def _find(self, stem: bytes) -> int:
+        number = bisect_left(range(len(self)), stem, key=self._bytes)
+        return number if number < len(self) and self._bytes(number) == stem else -1
+
+    def _bytes(self, number: int) -> bytes:
+        start = int(self.ends[number - 1]) if number else 0
+        return self.text[start : self.ends[number]].tobytes()
+
+
+def _is_utf8(text: NDArray[np.uint8]) -> bool:
+    try:
+        str(text.data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def cached_stems(
+    directory: Path | None,
+    language: str,
+    word_ids: NDArray[np.int64],
+    texts: Callable[[NDArray[np.int64]], Sequence[str]],
+) -> StemTable:
+    """Return the stems in a `language` of `word_ids` (t,), cached in a collection's `directory`.
+
+    `texts` returns the words of ids. The file stores checksums of the ids and of its content: it is computed again if
+    it is damaged or if the vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
+    """
+    if directory is None:
+        return StemTable.of(stem_words(texts(word_ids), language))
+    path, key = directory / f"{CACHED}stems-{language}", checksum(word_ids)
+    stored = read_arrays(path, key, _STEM_KINDS)
+    if stored and (kept := StemTable(**stored)).is_valid(len(word_ids)):
+        return kept
+    table = StemTable.of(stem_words(texts(word_ids), language))
+    write_arrays(path, {"text": table.text, "ends": table.ends, "of_words": table.of_words}, key)
+    return table
+
+
+Number = TypeVar("Number", np.int64, np.float64)
+"""The type of sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class SumsCache:
+    """Keeps sums in a collection's `directory`; `state` identifies the snapshot that they are computed from."""
+
+    directory: Path
+    state: str
+
+    def sums(
+        self, name: str, compute: Callable[[], NDArray[Number]], size: int, kind: type[Number], of: str = ""
+    ) -> NDArray[Number]:
+        """Return the result (size,) of `compute`, kept under a `name`; `of` identifies its other inputs.
+
+        If the directory is not writable, nothing is kept.
+        """
+        return _kept(self.directory / f"{CACHED}{name}", f"{self.state} {of}".rstrip(), compute, size, kind)
+
+
+def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np.float64]:
+    """Return the normalisers Z (t,) of words among themselves, cached in a collection's `directory`.
+
+    The file stores checksums of the word vectors and of its content: it is computed again if it is damaged or if the
+    vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
+    """
+
+    def compute() -> NDArray[np.float64]:
+        return translation_normalisers(words.vectors, words.known)
+
+    if directory is None:
+        return compute()
+    key = checksum(words.vectors) + checksum(words.known)
+    return _kept(directory / "normalisers", key, compute, len(words), np.float64)
+
+
+def _kept(
+    path: Path, key: str, compute: Callable[[], NDArray[Number]], size: int, kind: type[Number]
+) -> NDArray[Number]:
+    """Return the result (size,) of `compute`, kept in the file `path` for `key`."""
+    stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
+    if stored and len(stored["sums"]) == size:
+        return stored["sums"]
+    result = compute()
+    write_arrays(path, {"sums": result}, key)
+    return result

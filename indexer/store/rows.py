@@ -1,0 +1,97 @@
+"""The rows of one open transaction: one dialect of SQL, over SQLAlchemy's connection or the standard library alone.
+
+Statements are in the SQL that SQLite and PostgreSQL share, with parameters such as `:key`. This module does not import
+SQLAlchemy, which takes longer than `info` and `list` do; rows over its connection are in `engines`.
+"""
+
+import os
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+SCHEMA = "0006"
+"""The revision of the schema that the statements are for: the newest file of `migrations/versions`."""
+
+CHUNK = 5000
+"""Values in one `IN`: SQLite allows 32,766."""
+
+Values = tuple[Any, ...]
+"""The values of a row. JSON values are texts or numbers, and truth values may be numbers."""
+
+
+class DamagedDocument(Exception):  # noqa: N818 - named after what was found
+    """A document's row that no writer can have written; `database_errors` turns it into CollectionError."""
+
+
+class Rows(ABC):
+    """Reads rows in an open transaction. `shared`: the database is PostgreSQL, which machines share."""
+
+    shared = False
+
+    @abstractmethod
+    def all(self, statement: str, **parameters: Any) -> Sequence[Values]:
+        """Return all rows that a SELECT finds."""
+
+    @abstractmethod
+    def stream(self, statement: str, **parameters: Any) -> Iterator[Values]:
+        """Iterate over the rows that a SELECT finds without holding them all in memory."""
+
+    @abstractmethod
+    def _in(self, statement: str, values: Sequence[Any], parameters: dict[str, Any]) -> Sequence[Values]:
+        """Return the rows of a statement with `IN :values`, of which there are at most `CHUNK`."""
+
+    def within(self, statement: str, values: Sequence[Any], **parameters: Any) -> Iterator[Values]:
+        """Iterate over the rows of a SELECT with `IN :values`, by several statements of at most `CHUNK` values."""
+        for some in chunks(values):
+            yield from self._in(statement, some, parameters)
+
+    def column(self, statement: str, **parameters: Any) -> list[Any]:
+        """Return the values of the only column of a SELECT."""
+        return [value for (value,) in self.all(statement, **parameters)]
+
+    def number(self, statement: str, **parameters: Any) -> int:
+        """Return the number that a SELECT finds, 0 for NULL and if there is none."""
+        return int(next(iter(self.column(statement, **parameters)), 0) or 0)
+
+    def json(self, column: str) -> str:
+        """Return the SQL of a JSON column as text; not as text in SQLite, where a number would lose digits."""
+        return f"CAST({column} AS TEXT)" if self.shared else column
+
+
+def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Iterate over values, at most `CHUNK` at a time."""
+    return (values[start : start + CHUNK] for start in range(0, len(values), CHUNK))
+
+
+class FileRows(Rows):
+    """Reads rows of a SQLite file over the standard library's connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def all(self, statement: str, **parameters: Any) -> Sequence[Values]:
+        """Return all rows that a SELECT finds."""
+        return self._connection.execute(statement, parameters).fetchall()
+
+    def stream(self, statement: str, **parameters: Any) -> Iterator[Values]:
+        """Iterate over the rows that a SELECT finds without holding them all in memory."""
+        return self._connection.execute(statement, parameters)
+
+    def _in(self, statement: str, values: Sequence[Any], parameters: dict[str, Any]) -> Sequence[Values]:
+        named = {f"value_{number}": value for number, value in enumerate(values)}
+        listed = statement.replace(":values", f"({', '.join(f':{name}' for name in named)})")
+        return self.all(listed, **named, **parameters)
+
+
+def connect_file(path: Path, mode: str) -> sqlite3.Connection:
+    """Open an existing SQLite file, of any name, in a `mode` of its URIs."""
+    address = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def is_writable(path: Path) -> bool:
+    """Return whether SQLite can write to a database file, and create its other files beside it."""
+    return all(os.access(needed, os.W_OK, effective_ids=True) for needed in (path, path.parent))

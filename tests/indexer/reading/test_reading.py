@@ -1,0 +1,187 @@
+import gzip
+import io
+import json
+import random
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.errors import IndexerError, UsageError
+from moverank.indexer.reading import DOCUMENT_FORMATS, THREAD_FORMATS, read_documents, read_threads
+
+Write = Callable[[str, str | bytes], str]
+Read = Callable[..., tuple[list[Document], list[Rejection]]]
+Reader = Callable[..., Iterator[Document | Rejection]]
+
+FORMATS = [(read_documents, name) for name in DOCUMENT_FORMATS] + [(read_threads, name) for name in THREAD_FORMATS]
+ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+
+SAMPLES: dict[str, bytes] = {
+    "text": b"some text\n",
+    "markdown": b"---\ntitle: t\ntags: [a, b]\n---\n# t\ntext\n",
+    "html": b"<title>t</title><p>text<br>more<script>x</script>",
+    "notebook": b'{"cells": [{"cell_type": "markdown", "source": ["# t\\n", "x"]}], "metadata": {}}',
+    "lines": b"one\ntwo\n\nthree",
+    "labelled-lines": b"a\tone\nb\ttwo\n",
+    "jsonl": b'{"id": 1, "text": "x", "comments": [{"text": "y"}]}\n{"id": 2, "text": 5, "comments": 7}\n',
+    "csv": b'id,text\n1,"a\nb"\n2,c\n3\n',
+    "tsv": b"id\ttext\n1\ta\n",
+    "mbox": b"From x\nMessage-ID: <a>\nSubject: s\n\nbody\n\nFrom y\nReferences: <a>\n\nmore\n",
+    "message": b"From: x\nSubject: s\n\nbody\n",
+    "stackexchange": b"<posts><row Id='1' PostTypeId='1' Title='x'/><row Id='2' PostTypeId='2' ParentId='1'/></posts>",
+}
+
+
+def plain(results: Iterator[Document | Rejection], name: str) -> list[str]:
+    return [repr(item).replace(name, "SOURCE") for item in results]
+
+
+@pytest.mark.parametrize(("read", "name"), FORMATS)
+def test_gzip_and_standard_input_make_no_difference(
+    write: Write, monkeypatch: pytest.MonkeyPatch, read: Reader, name: str
+) -> None:
+    data = SAMPLES[name]
+    expected = plain(read([write("file", data)], format=name), "file")
+    assert any(item.startswith("Document") for item in expected)
+    assert plain(read([write("packed", gzip.compress(data))], format=name), "packed") == expected
+    for content in (data, gzip.compress(data)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert [item.replace("'-", "'SOURCE") for item in plain(read(["-"], format=name), "\0")] == expected
+
+
+@pytest.mark.parametrize(("read", "name"), FORMATS)
+def test_the_format_is_detected(write: Write, read: Reader, name: str) -> None:
+    extension = {
+        "text": "txt",
+        "stackexchange": "xml",
+        "labelled-lines": "txt",
+        "message": "eml",
+        "markdown": "md",
+        "notebook": "ipynb",
+    }.get(name, name)
+    path = write(f"a.{extension}.gz", gzip.compress(SAMPLES[name]))
+    if name != "lines":
+        assert list(read([path])) == list(read([path], format=name))
+
+
+@ANY
+@given(data=st.binary(max_size=200), sample=st.booleans(), cut=st.integers(0, 60), zipped=st.booleans())
+@pytest.mark.parametrize(("read", "name"), [*FORMATS, (read_documents, None), (read_threads, None)])
+def test_any_bytes_are_read_or_rejected(
+    tmp_path: Path, read: Reader, name: str | None, data: bytes, sample: bool, cut: int, zipped: bool
+) -> None:
+    start = SAMPLES[name][:cut] if sample and name else b""
+    whole = gzip.compress(start + data)[: cut * 4] if zipped else start + data
+    (tmp_path / "a").write_bytes(whole)
+    try:
+        found = list(read([str(tmp_path / "a")], format=name))
+    except IndexerError:
+        return
+    for item in found:
+        if isinstance(item, Document):
+            assert item.key.strip()
+            json.dumps([item.key, item.title, item.label, dict(item.metadata)], ensure_ascii=False).encode()
+            assert item.title or any(part.text.strip() for part in item.parts)
+            assert all(part.rank >= 0 for part in item.parts)
+        else:
+            assert item.reason
+
+
+@ANY
+@given(
+    bad=st.lists(
+        st.one_of(
+            st.binary(min_size=1, max_size=40).map(lambda line: line.replace(b"\n", b"")),
+            st.sampled_from([b"{", b"[]", b'{"id":1,"text":1}', b"\xff", b"\0", b'{"id":"good 0","text":"x"}']),
+        ),
+        max_size=6,
+    ),
+    zipped=st.booleans(),
+)
+@pytest.mark.parametrize("reader", ["documents", "threads"])
+def test_good_records_around_bad_ones_are_read(tmp_path: Path, bad: list[bytes], zipped: bool, reader: str) -> None:
+    read: Reader = read_documents if reader == "documents" else read_threads
+    good = [json.dumps({"id": f"good {i}", "text": "x", "comments": [{"text": "y"}]}).encode() for i in range(7)]
+    lines = [line for i in range(7) for line in (good[i], *bad[i : i + 1])]
+    data = b"\n".join(lines)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    found = list(read([str(path)]))
+    assert [item.key for item in found if isinstance(item, Document)] == [f"good {i}" for i in range(7)]
+    expected = [
+        number for number, line in enumerate(lines, start=1) if line not in good and line.strip(b" \t\r\x0b\x0c")
+    ]
+    rejected = [item.line for item in found if isinstance(item, Rejection)]
+    assert set(rejected) <= set(expected)
+    assert len(rejected) >= len(expected) - sum(b"\x1c" <= line[:1] <= b"\x1f" for line in bad)
+
+
+@pytest.mark.parametrize(
+    ("read", "name"), [(read_documents, "stackexchange"), (read_threads, "csv"), (read_threads, "")]
+)
+def test_an_unknown_format_is_a_usage_error(write: Write, read: Reader, name: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no format {name!r}: choose one of .*jsonl"):
+        read([write("a", "x")], format=name)
+
+
+def test_a_file_that_vanishes_is_rejected_and_the_others_are_read(write: Write) -> None:
+    found = read_documents([write("a.txt", "x"), write("b.txt", "x")])
+    Path("a.txt").unlink()
+    bad, good = found
+    assert isinstance(bad, Rejection)
+    assert str(bad) == "a.txt: cannot be read: No such file or directory"
+    # Any document of the file may be affected, so the file is protected, not a key.
+    assert bad.key is None
+    assert bad.origin is not None
+    assert bad.origin.source.path_of(bad.origin.file) == str(Path("a.txt").resolve())
+    assert isinstance(good, Document)
+
+
+def test_progress_counts_the_bytes_on_the_disk(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[tuple[str, int, int | None, str]] = []
+
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        reported.append((task, done, total, unit))
+
+    number = random.Random(0)  # noqa: S311 - a sample, no secret
+    packed = gzip.compress(b"".join(b"line %d %x\n" % (i, number.getrandbits(80)) for i in range(30_000)))
+    size = len(packed) + 4
+    paths = [write("a.gz", packed), write("b", "text")]
+    assert len(packed) > 1 << 18
+    count = sum(1 for _ in read_documents(paths, format="lines", progress=progress))
+    assert count == 30_001
+    assert reported[0] == ("Reading", 0, size, "B")
+    assert reported[-1] == ("Reading", size, size, "B")
+    assert 2 < len(reported) < count / 256
+    assert [done for _, done, _, _ in reported] == sorted(done for _, done, _, _ in reported)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n")))
+    assert len(list(read_documents(["b", "-"], progress=progress))) == 2
+    assert reported[-1][1] == 6
+    assert [total for _, _, total, _ in reported][-1] is None
+
+
+def peak(paths: Sequence[str], read: Reader, **options: Any) -> int:
+    tracemalloc.start()
+    for _ in read(paths, **options):
+        pass
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_does_not_grow_with_the_file(write: Write) -> None:
+    filler = "word " * 2000
+    lines = "".join(f'{{"id": {i}, "text": "{filler}"}}\n' for i in range(800))
+    assert len(lines) > 8_000_000
+    assert peak([write("a.jsonl", lines)], read_documents) < 800_000
+    rows = "".join(f'<row Id="{i}" PostTypeId="1" Body="{filler}"/>\n' for i in range(800))
+    assert peak([write("Posts.xml", f"<posts>{rows}</posts>")], read_threads) < 2_500_000
+    mails = "".join(f"From x\nMessage-ID: <{i}>\nSubject: s\n\n{filler}\n\n" for i in range(800))
+    assert peak([write("a.mbox", mails)], read_threads) < 4_000_000

@@ -1,0 +1,170 @@
+import gzip
+from collections.abc import Callable
+from html import escape
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from moverank.indexer.documents import Document, Part, Rejection
+from moverank.indexer.reading import streams
+
+Write = Callable[[str, str | bytes], str]
+Read = Callable[..., tuple[list[Document], list[Rejection]]]
+
+
+def row(**attributes: object) -> str:
+    return "  <row " + " ".join(f'{name}="{escape(str(value))}"' for name, value in attributes.items()) + " />\n"
+
+
+def question(number: object, **attributes: object) -> str:
+    return row(Id=number, PostTypeId=1, **{"Title": f"title {number}", "Body": f"<p>body {number}</p>"} | attributes)
+
+
+def answer(number: object, parent: object, **attributes: object) -> str:
+    return row(Id=number, PostTypeId=2, ParentId=parent, **{"Body": f"<p>answer {number}</p>"} | attributes)
+
+
+def dump(*rows: str) -> str:
+    return '<?xml version="1.0" encoding="utf-8"?>\n<posts>\n' + "".join(rows) + "</posts>\n"
+
+
+def texts(document: Document) -> list[str]:
+    assert [part.rank for part in document.parts] == list(range(len(document.parts)))
+    return [part.text for part in document.parts]
+
+
+def test_accepted_first_then_votes_then_order(write: Write, threads: Read) -> None:
+    rows = (
+        answer(10, 1, Score=3),  # even before its question
+        question(1, Title="A & B  <x>", Tags="<home><plug>", Score=7, AcceptedAnswerId=13),
+        answer(11, 1, Score=9),
+        row(Id=2, PostTypeId=5, Body="tag wiki"),
+        question(3, Tags="|a|b|"),
+        answer(12, 1, Score=3),
+        answer(13, 1, Score=-2, Body="<p>yes<br>really</p><script>no</script>"),
+        answer(14, 1, Score=99, Body=" <p></p>"),
+    )
+    good, bad = threads(write("Posts.xml", dump(*rows)))
+    assert not bad
+    by_key = {document.key: document for document in good}
+    assert texts(by_key["1"]) == ["body 1", "yes\nreally", "answer 11", "answer 10", "answer 12"]
+    assert by_key["1"].title == "A & B <x>"
+    assert by_key["1"].metadata == {"tags": ["home", "plug"], "score": 7}
+    assert by_key["3"] == Document("3", "title 3", (Part("body 3"),), None, {"tags": ["a", "b"], "score": 0})
+
+
+def test_bad_rows(write: Write, threads: Read) -> None:
+    rows = (
+        question(1),
+        row(PostTypeId=1, Title="no id"),
+        row(Id=3, Title="no type"),
+        question("x"),
+        answer(5, ""),
+        question(6, Score="many"),
+        answer(7, 99),
+        question(8, Title="", Body=""),
+        question(1, Title="again"),
+        question(9, Body="a&#xD800;b" if False else "fine"),
+    )
+    good, bad = threads(write("Posts.xml", dump(*rows)))
+    assert {document.key for document in good} == {"1", "9"}
+    reasons = {rejection.line: rejection.reason for rejection in bad}
+    expected = {
+        4: "needs a whole number as its Id, not None",
+        5: "no PostTypeId",
+        6: "Id, not 'x'",
+        7: "ParentId, not ''",
+        8: "Score, not 'many'",
+        9: "it answers the question 99, which is not in the file",
+        10: "there is no text",
+        11: "already taken by Posts.xml:3",
+    }
+    assert reasons.keys() == expected.keys()
+    for line, reason in expected.items():
+        assert reason in reasons[line]
+
+
+def test_the_shuffled_file_has_the_same_threads(write: Write, threads: Read) -> None:
+    rng = Random(1)  # noqa: S311 - an order, not a secret
+    rows = [question(i) for i in range(50)]
+    rows += [answer(100 + i, rng.randrange(50), Score=i) for i in range(200)]
+    straight, _ = threads(write("Posts.xml", dump(*rows)))
+    rng.shuffle(rows)
+    shuffled, bad = threads(write("b.xml.gz", gzip.compress(dump(*rows).encode())))
+    assert not bad
+    assert sorted(straight, key=lambda d: d.key) == sorted(shuffled, key=lambda d: d.key)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        (dump(question(1), "<row Id='2' <\n", question(3)), 4, "broken XML at column 13: not well-formed"),
+        (dump(question(1)).replace("</posts>", ""), 5, "broken XML at column 1: no element found"),
+        (dump(question(1), question(2, Body="&undefined;").replace("&amp;", "&")), 4, "undefined entity"),
+        (dump(question(1)).encode() + b"\xff", 5, "not well-formed"),
+    ],
+)
+def test_broken_xml_keeps_what_came_before(
+    write: Write, threads: Read, content: str | bytes, line: int, reason: str
+) -> None:
+    good, bad = threads(write("Posts.xml", content))
+    assert [document.key for document in good] == ["1"]
+    assert [rejection.line for rejection in bad] == [line]
+    assert reason in bad[0].reason
+
+
+def test_a_file_of_another_table_is_rejected(write: Write, threads: Read) -> None:
+    good, bad = threads(write("Badges.xml", "<?xml version='1.0'?>\n<badges><row Id='1'/></badges>"))
+    assert not good
+    assert str(bad[0]) == "Badges.xml:2: the file holds <badges>, not <posts>: only Posts.xml has threads"
+
+
+@pytest.mark.parametrize(
+    "dtd",
+    [
+        '<!DOCTYPE posts [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>',
+        '<!DOCTYPE posts [<!ENTITY a SYSTEM "file:///etc/hostname">]>',
+        '<!DOCTYPE posts SYSTEM "http://localhost/x.dtd">',
+    ],
+)
+def test_a_dtd_is_refused(write: Write, threads: Read, dtd: str) -> None:
+    path = write("Posts.xml", f"<?xml version='1.0'?>\n{dtd}\n<posts><row Id='1' PostTypeId='1' Title='&b;'/></posts>")
+    found, (rejection,) = threads(path)
+    assert found == []
+    assert str(rejection).startswith("Posts.xml:2: the file has a DTD")
+
+
+def test_a_cut_gzip_keeps_the_threads_before(write: Write, threads: Read) -> None:
+    rows = [question(i, Body=f"{i * 7919 % 10_007}") for i in range(20_000)]
+    path = write("Posts.xml.gz", gzip.compress(dump(*rows).encode())[:-1000])
+    good, bad = threads(path)
+    assert 10_000 < len(good) < 20_000
+    assert len(bad) == 1
+    assert "gzip" in bad[0].reason
+    assert abs(bad[0].line - len(good)) < 1000
+
+
+def test_a_row_without_end(write: Write, threads: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "LIMIT", 100_000)
+    path = write("Posts.xml", dump(question(1)).replace("</posts>", '<row Id="') + "1" * 1_000_000)
+    good, bad = threads(path)
+    assert [document.key for document in good] == ["1"]
+    assert "the row is longer than 100,000 bytes" in bad[0].reason
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(-3, 3)), max_size=12), st.integers(0, 5))
+def test_every_answer_is_found_once(
+    write: Write, threads: Read, answers: list[tuple[int, bool, int]], questions: int
+) -> None:
+    rows = [question(i, AcceptedAnswerId=100) for i in range(questions)]
+    rows += [answer(100 + n, parent, Score=score) for n, (parent, _, score) in enumerate(answers)]
+    good, bad = threads(write("Posts.xml", dump(*rows)))
+    assert len(good) == questions
+    assert len(bad) == sum(parent >= questions for parent, _, _ in answers)
+    for document in good:
+        mine = [(100 + n, score) for n, (parent, _, score) in enumerate(answers) if str(parent) == document.key]
+        mine.sort(key=lambda item: (item[0] != 100, -item[1], item[0]))
+        assert texts(document)[1:] == [f"answer {number}" for number, _ in mine]

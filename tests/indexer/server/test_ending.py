@@ -1,0 +1,172 @@
+"""The server ends within the time that it states, whatever runs; a client that has left ends its work."""
+
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from moverank.indexer.errors import CollectionError
+from moverank.indexer.server.writer_process import WriterProcess, write_records
+from tests.indexer.server.conftest import make_collection
+from tests.indexer.server.running import Reply, RunningServer, descendants
+
+PROGRAM = """
+import signal, sys, time
+from pathlib import Path
+from moverank.indexer.server import ending
+from moverank.indexer.reranking.reranker import Reranker
+from moverank.indexer.server.limits import Limits
+from moverank.rerank.runtime.deadline import check
+ending.GRACE, ending.LAST = float(sys.argv[2]), 2
+from moverank.indexer.server.serving import ServeOptions, serve
+
+def end(*_):
+    raise KeyboardInterrupt
+
+def rank(self, queries, *arguments, **fields):
+    while True:
+        time.sleep(600 if "train" in str(queries) else 0.01)
+        check()
+
+Reranker.rank_many = rank
+signal.signal(signal.SIGTERM, end)
+options = ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=Limits(threads=2, seconds=1000.0))
+serve(options, lambda url: print("serving at", url))
+"""
+BUSY, HUNG = "dog", "train"
+"""Queries whose work never ends by itself: that of one checks the time, that of the other cannot."""
+
+
+def _running(pets: Path, folder: Path, grace: float) -> RunningServer:
+    return RunningServer(pets, str(grace), log=folder / "log", program=PROGRAM)
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def _number(running: RunningServer, name: str) -> float:
+    text = running.ask("/metrics").body.decode()
+    return float(next(line.split()[-1] for line in text.splitlines() if line.startswith(f"moverank_{name} ")))
+
+
+def _asked(running: RunningServer, query: str) -> tuple[threading.Thread, list[Reply]]:
+    """Send a request that does not end, and return its thread once it runs, and its answer to come."""
+    replies: list[Reply] = []
+
+    def ask() -> None:
+        try:
+            replies.append(running.ask("/rerank", {"query": query, "texts": ["cat"]}))
+        except OSError:  # the server has ended
+            return
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    _wait_until(lambda: _number(running, "requests_running") >= 1)
+    return thread, replies
+
+
+def test_a_running_request_is_answered_when_the_server_ends(pets: Path, tmp_path: Path) -> None:
+    running = _running(pets, tmp_path, 1)
+    thread, replies = _asked(running, BUSY)
+    assert running.stop() == 0
+    thread.join()
+    assert [reply.status for reply in replies] == [504]
+    assert "the time was used up" in replies[0].json["detail"]
+    log = running.log.read_text()
+    assert "ending: requests that run have 1 s, and the server ends within 3 s" in log
+    assert "given up" not in log
+    assert "Traceback" not in log
+
+
+def test_work_that_cannot_be_stopped_does_not_keep_the_server(pets: Path, tmp_path: Path) -> None:
+    running = _running(pets, tmp_path, 0)
+    thread, replies = _asked(running, HUNG)
+    assert running.stop() == 1
+    thread.join()
+    assert "given up" in running.log.read_text()
+    assert not replies
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_the_server_at_once(pets: Path, tmp_path: Path, number: signal.Signals) -> None:
+    running = _running(pets, tmp_path, 1000)
+    thread, _ = _asked(running, HUNG)
+    running.process.send_signal(number)
+    _wait_until(lambda: "a second signal ends it" in running.log.read_text())
+    assert running.stop(number) == -number
+    thread.join()
+
+
+def test_a_second_signal_ends_all_processes_at_once(pets: Path, tmp_path: Path) -> None:
+    running = RunningServer("-i", pets, "--processes", "2", log=tmp_path / "log")
+    children = descendants(running.process.pid)
+    os.kill(children[0], signal.SIGSTOP)  # it ends by no signal
+    running.process.send_signal(signal.SIGTERM)
+    _wait_until(lambda: "a second signal ends it" in running.log.read_text())
+    assert running.stop() == -signal.SIGTERM
+    os.kill(children[0], signal.SIGCONT)
+    _wait_until(lambda: not any(Path(f"/proc/{child}/cmdline").exists() for child in children))
+
+
+def test_work_for_clients_that_have_left_ends(pets: Path, tmp_path: Path) -> None:
+    running = _running(pets, tmp_path, 1)
+    body = json.dumps({"query": BUSY, "texts": ["cat"]}).encode()
+    head = f"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    head += "Content-Type: application/json\r\n\r\n"
+    host, port = running.url.removeprefix("http://").split(":")
+    connections = [socket.create_connection((host, int(port))) for _ in range(5)]
+    for connection in connections:
+        connection.sendall(head.encode() + body)
+    _wait_until(lambda: _number(running, "requests_running") >= 2)
+    for connection in connections:
+        connection.close()
+    _wait_until(lambda: _number(running, "requests_running") == _number(running, "requests_waiting") == 0)
+    assert running.stop() == 0
+
+
+def test_the_change_that_runs_is_made_before_the_writer_ends(tmp_path: Path) -> None:
+    pipes = [tmp_path / name for name in ("one.jsonl", "two.jsonl", "three.jsonl")]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    writer = WriterProcess(make_collection(tmp_path))
+    running, *waiting = [writer.submit(partial(write_records, str(pipe))) for pipe in pipes]
+    with pipes[0].open("w") as body:  # the change has begun
+        writer.stop()
+        closing = threading.Thread(target=writer.close)
+        closing.start()
+        with pytest.raises(CollectionError, match="the server is ending"):
+            waiting[-1].result(30)
+        assert closing.is_alive()
+        body.write('{"id": "n1", "text": "red wine"}\n')
+    assert running.result(30).added == 1
+    pipes[1].open("w").close()  # it was with the process already
+    closing.join(30)
+    assert not closing.is_alive()
+
+
+def test_a_server_that_has_changed_documents_leaves_no_semaphores(writable: RunningServer) -> None:
+    assert writable.ask("/collections/pets/documents/n1", {"text": "red wine"}, method="PUT").status == 200
+    (tracker,) = [one for one in Path("/proc").glob("[0-9]*") if _tracks(one, writable.process.pid)]
+    assert writable.stop() == 0
+    _wait_until(lambda: not _tracks(tracker))  # it reports what was left
+    assert "leaked" not in writable.log.read_text()
+
+
+def _tracks(process: Path, parent: int | None = None) -> bool:
+    """Return whether a process is a resource tracker, started by `parent` if that is given."""
+    with suppress(OSError):
+        started_by = int((process / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        return b"resource_tracker" in (process / "cmdline").read_bytes() and parent in (None, started_by)
+    return False
