@@ -109,7 +109,8 @@ class DatabaseCandidates:
         view = self._view(ids.tolist(), gamma, words, floor)
         if query.words.ignored is not None and any(term.stem for term in query.ranking.counted):
             known = set(query.words.all_texts) - set(query.words.unknown or ())
-            counted = (query.words.all_texts, known, query.ranking, self._reader.occurring, view.scores)
+            occurring = {word.word for word in self._reader.words(query.words.all_texts) if word.frequency}
+            counted = (query.words.all_texts, known, query.ranking, occurring, view.scores)
             query = replace(query, words=replace(query.words, ignored=ignored_words(*counted)))
         view.computed.get(query.ranking, lambda: True)  # the budget of a search covers only the candidates
         return Search(view, replace(query, depth=None))

@@ -240,7 +240,7 @@ def _without_effect(
     known = {vocabulary.words[id_] for id_ in ids if vocabulary.known[id_]}
     found = {vocabulary.words[id_] for id_ in np.intersect1d(own.counts.words, pool.counts.words).tolist()}
     unknown = tuple(text for text in texts if text not in known)
-    return unknown, ignored_words(texts, known, ranking, found.intersection, view.scores)
+    return unknown, ignored_words(texts, known, ranking, found, view.scores)
 
 
 def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Prior:

@@ -1,6 +1,6 @@
 """Resolves options, and a text, a record or a key, to a query; words without effect on its ranking are named."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from math import inf
@@ -36,14 +36,14 @@ def ignored_words(
     texts: Sequence[str],
     known: AbstractSet[str],
     ranking: RankingSpec,
-    occurring: Callable[[Sequence[str]], Iterable[str]],
+    occurring: AbstractSet[str],
     scores: TermScores,
 ) -> tuple[str, ...]:
     """Return the words `texts` that `ranking` compares neither by vectors nor by counts.
 
-    `known` words have a vector; `occurring` keeps words that a document has, and `scores` counts the same documents.
+    `known` words have a vector, `occurring` ones are in a document, and `scores` counts the same documents.
     """
-    counted = set(occurring(texts)) if any(not term.stem for term in ranking.counted) else set[str]()
+    counted = {*occurring} if any(not term.stem for term in ranking.counted) else set[str]()
     for term in ranking.counted:
         counted |= scores.stems(term.stem).known(texts) if term.stem else set()
     compared = known if ranking.compares_vectors else set[str]()
@@ -194,7 +194,8 @@ class QueryParser:
         counted = counter.count([text])
         texts = sorted(counter.words)
         vectors = WordVectors(*self._embedding.spread(texts))
-        stored = {word.word: word.id for word in self._reader.words(texts)}
+        found = self._reader.words(texts)
+        stored = {word.word: word.id for word in found}
         needs_vector = query.needs_bag or (query.ranking.distances and not self._occur(texts, stored, query))
         if not len(texts) or (needs_vector and not vectors.known.any()):
             raise NoKnownWords(_without_words(text, has_words=bool(texts)))
@@ -204,7 +205,8 @@ class QueryParser:
         weighted = words.weighted(query, self.view.idf)
         has_vector = {word for word, known in zip(texts, vectors.known.tolist(), strict=True) if known}
         unknown = tuple(word for word in texts if word not in has_vector)
-        ignored = ignored_words(texts, has_vector, query.ranking, self._reader.occurring, self.view.scores)
+        occurring = {word.word for word in found if word.frequency}
+        ignored = ignored_words(texts, has_vector, query.ranking, occurring, self.view.scores)
         return replace(weighted, unknown=unknown, ignored=ignored)
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:

@@ -431,13 +431,6 @@ class Reader:
         """Return the `words` that are stored."""
         return list(map(StoredWord._make, self.rows.within(f"{_WORDS} WHERE word IN :values", words)))
 
-    def occurring(self, words: Sequence[str]) -> list[str]:
-        """Return the `words` that occur in a document."""
-        return [
-            word
-            for (word,) in self.rows.within("SELECT word FROM words WHERE frequency > 0 AND word IN :values", words)
-        ]
-
     def words_of(self, ids: Sequence[int]) -> list[StoredWord]:
         """Return words by their ids, in the order of ids."""
         rows = self.rows.within(f"{_WORDS} WHERE id IN :values ORDER BY id", sorted(ids))
