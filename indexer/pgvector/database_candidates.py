@@ -6,6 +6,7 @@ The bags of candidates are read by two statements; texts are not.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,6 +156,7 @@ class CachedWords:
     def __init__(self, reader: Reader, embedding: Embedding) -> None:
         self._reader, self._embedding = reader, embedding
         self._ids, self._numbers = np.empty(0, np.int64), np.empty((0, 2), np.int64)  # row and frequency of each id
+        self._lock = Lock()
         self._texts: dict[int, str] = {}
 
     def frequencies(self, ids: _Ids) -> _Ids:
@@ -174,15 +176,20 @@ class CachedWords:
 
     def _read(self, ids: _Ids) -> _Ids:
         """Return the numbers (n, 2) of the words `ids` (n,), read if need be; a damaged database may have lost some."""
-        missing = ids[(ids > 0) & ~lookup(ids, self._ids)[1]]
-        if len(missing):
-            new = self._reader.words_of(missing.tolist())
-            self._texts.update((word.id, word.word) for word in new)
-            every = np.append(self._ids, np.array([word.id for word in new], np.int64))
-            order = np.argsort(every, kind="stable")
-            numbers = np.array([(word.row, word.frequency) for word in new], np.int64).reshape(-1, 2)
-            self._ids, self._numbers = every[order], np.concatenate([self._numbers, numbers])[order]
+        with self._lock:
+            missing = ids[(ids > 0) & ~lookup(ids, self._ids)[1]]
+            if len(missing):
+                self._add(missing)
+            known, numbers = self._ids, self._numbers
         found = np.tile(np.array([UNKNOWN, 0], np.int64), (len(ids), 1))
-        positions, present = lookup(ids, self._ids)
-        found[present] = self._numbers[positions[present]]
+        positions, present = lookup(ids, known)
+        found[present] = numbers[positions[present]]
         return found
+
+    def _add(self, missing: _Ids) -> None:
+        new = self._reader.words_of(missing.tolist())
+        self._texts.update((word.id, word.word) for word in new)
+        every = np.append(self._ids, np.array([word.id for word in new], np.int64))
+        order = np.argsort(every, kind="stable")
+        numbers = np.array([(word.row, word.frequency) for word in new], np.int64).reshape(-1, 2)
+        self._ids, self._numbers = every[order], np.concatenate([self._numbers, numbers])[order]

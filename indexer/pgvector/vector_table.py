@@ -93,8 +93,9 @@ class VectorTable:
         statement = f'SELECT s.document_id, {cost} FROM "{self.name}" s WHERE {" AND ".join(where)} ORDER BY {cost}'
         found: Sequence[tuple[Any, ...]] = ()
         if self.links is not None:
-            _widen(rows, depth)
-            found = rows.all(f"{statement} LIMIT :depth", **parameters)
+            with rows.lock:  # the width is this statement's
+                _widen(rows, depth)
+                found = rows.all(f"{statement} LIMIT :depth", **parameters)
         if len(found) < depth:  # PostgreSQL ignores the index: the order is by a sum.
             found = rows.all(f"{statement} + 0, s.document_id LIMIT :depth", **parameters)
         return np.array([row[0] for row in found], np.int64), np.array([row[1] for row in found], np.float64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
-from moverank.indexer.filters import Alternatives, alternatives, matching_ids, why_none_passes
+from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, Where
 from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
@@ -20,6 +20,7 @@ from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.priors import prior_fields, prior_of
 from moverank.indexer.search.query import PortableQuery, Prior, Query, QueryWords
+from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.search.view import View
@@ -50,10 +51,6 @@ def ignored_words(
     return tuple(word for word in texts if word not in counted and word not in compared)
 
 
-_RECENT = 8
-"""Number of filters whose documents are kept in memory: 8 bytes for each document."""
-
-
 class QueryParser:
     """Resolves queries for `view`; `reader` sees the same state, `settings` and `embedding` are the collection's.
 
@@ -68,7 +65,7 @@ class QueryParser:
         self.documents = DocumentWords(reader, view, embedding.dim)
         self._tokenizer = Tokenizer(frozenset(settings.stop_words))
         self._priors: dict[str, Prior] = {}
-        self._filtered: dict[tuple[Alternatives, ...], NDArray[np.int64]] = {}
+        self._filtered = SizedCache()
 
     def resolve(self, options: SearchOptions, ranking: RankingSpec, *, sharded: bool = False) -> Query:
         """Return a query without words; UsageError for a ranking that contradicts other options.
@@ -115,15 +112,11 @@ class QueryParser:
 
     def _matching(self, where: Where) -> NDArray[np.int64]:
         """Return the ids of the documents that pass a filter; the ids of recent filters are cached."""
-        if isinstance(where, OtherGroups):
+
+        def found() -> NDArray[np.int64]:
             return matching_ids(self._reader, where, self._fields)
-        groups = alternatives(where)
-        if groups not in self._filtered:
-            found = matching_ids(self._reader, where, self._fields)
-            if len(self._filtered) == _RECENT:
-                del self._filtered[next(iter(self._filtered))]
-            self._filtered[groups] = found
-        return self._filtered[groups]
+
+        return found() if isinstance(where, OtherGroups) else self._filtered.get(alternatives(where), found)
 
     def _depth(self, options: SearchOptions, scorer: ScorerChoice | None) -> int | None:
         """Return the number of candidates; None for all documents."""

@@ -42,7 +42,6 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.runtime.deadline import PatientLock
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import LANGUAGES
@@ -86,8 +85,7 @@ class Searcher:
     `CandidateHome`, if there is one. `fields` are the names of fields in other shards.
 
     `search`, `similar`, `rerank`, `pairs`, `explain`, `why_not` and `document_frequencies` may be called by several
-    threads at a time: one of them reads the database, under the lock `database`, while others compute distances. Two
-    searchers with one `reader` have one lock.
+    threads at a time.
     """
 
     def __init__(
@@ -96,13 +94,12 @@ class Searcher:
         settings: Settings,
         embedding: Embedding,
         open_files: Callable[[], View],
-        database: PatientLock,
         open_candidates: Callable[[], CandidateHome | None] = lambda: None,
         fields: Collection[str] = (),
     ) -> None:
         self._reader, self._settings, self._embedding = reader, settings, embedding
         self._open_files, self._open_candidates, self._fields_of_shards = open_files, open_candidates, fields
-        self.database, self._opening = database, RLock()
+        self._opening = RLock()
         self._check_ranking: Callable[[RankingSpec], None] = lambda _: None
 
     @property
@@ -112,8 +109,7 @@ class Searcher:
 
     @cached_property
     def _all_documents(self) -> QueryParser:
-        with self.database:
-            view = self._open_files()
+        view = self._open_files()
         return QueryParser(self._reader, view, self._settings, self._embedding, self._fields_of_shards)
 
     @property
@@ -123,8 +119,7 @@ class Searcher:
 
     @cached_property
     def _candidates(self) -> CandidateHome | None:
-        with self.database:
-            return self._open_candidates()
+        return self._open_candidates()
 
     def _home(self, options: SearchOptions, ranking: RankingSpec) -> Home:
         """Return where a search finds its documents."""
@@ -176,13 +171,13 @@ class Searcher:
     def search(self, text: QueryText, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a text or a record."""
         if options.group_by is not None:
-            return grouped(partial(self.search, text), options, self._fields)
+            return grouped(partial(self.search, text), options, self._reader.field_names)
         return self._answer(text, options)
 
     def similar(self, key: str, options: SearchOptions) -> Ranking:
         """Find the documents nearest to a stored one, which is excluded."""
         if options.group_by is not None:
-            return grouped(partial(self.similar, key), options, self._fields)
+            return grouped(partial(self.similar, key), options, self._reader.field_names)
         return self._answer(StoredKey(key), options)
 
     def search_many(self, texts: Iterable[QueryText], options: SearchOptions) -> Iterator[Ranking]:
@@ -198,10 +193,6 @@ class Searcher:
         if options.group_by is not None:
             return (ranking_or_problem(self.similar, key, options) for key in keys)
         return self._answer_many(map(StoredKey, keys), options)
-
-    def _fields(self) -> list[str]:
-        with self.database:
-            return self._reader.field_names()
 
     def neighbours(self, k: int, gamma: float | None, progress: Progress) -> Neighbours:
         """Find the exact `k` nearest neighbours of every document; `gamma`, `progress`: see `Collection.neighbours`."""
@@ -222,16 +213,14 @@ class Searcher:
     ) -> Pairs:
         """Find the nearest pairs of documents; see `Collection.pairs` and `find_pairs`."""
         view = self.view
-        with self.database:
-            _, query = self._resolved(options)
+        _, query = self._resolved(options)
         if is_wmd(query.ranking) or far:
             check_pair_ranking(query.ranking)
             found = find_pairs(view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
         else:
             found = self._pairs_by_searches(query, within, k, progress)
-        with self.database:
-            documents = np.union1d(found.first, found.second).tolist()
-            shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
+        documents = np.union1d(found.first, found.second).tolist()
+        shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
         ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
         pairs = tuple(
             Pair.of(
@@ -251,13 +240,11 @@ class Searcher:
         files = self._files
         ids = np.sort(files.view.scores.ids)
         ids = ids if query.allowed is None else ids[np.isin(ids, query.allowed)]
-        with self.database:
-            keys = self._reader.keys(ids.tolist())
+        keys = self._reader.keys(ids.tolist())
 
         def search_of(id_: int, hits: int, limit: float) -> Search | str:
             options = replace(query, k=max(1, hits), within=limit, depth=None, prove=True, partial=False)
-            with self.database:
-                return search_or_error(lambda key: Search(files.view, files.similar(key, options)), keys[id_])
+            return search_or_error(lambda key: Search(files.view, files.similar(key, options)), keys[id_])
 
         return pairs_by_searches(ids, search_of, within, k, progress)
 
@@ -266,10 +253,9 @@ class Searcher:
     ) -> Ranking:
         """Rank the documents `keys`; see `Collection.rerank`. Raises NoKnownWords and UnknownKey."""
         files, plain = self._resolved(options)
-        with self.database:
-            most = options.most_characters
-            candidates = StoredCandidates.of(self._reader, keys, scores, full=options.full, most_characters=most)
-            query = files.text(text, candidates.restrict(plain, k))
+        most = options.most_characters
+        candidates = StoredCandidates.of(self._reader, keys, scores, full=options.full, most_characters=most)
+        query = files.text(text, candidates.restrict(plain, k))
         return candidates.ranking(Search(files.view, query).run(), query)
 
     def rerank_many(self, tasks: Iterable[RerankTask], k: int | None, options: SearchOptions) -> Iterator[Ranking]:
@@ -283,9 +269,8 @@ class Searcher:
         for language in languages - {*LANGUAGES}:
             raise UsageError(f"there are no stems for {language!r}: choose {', '.join(LANGUAGES)}")
         scores = self.view.scores
-        with self.database:
-            words, statistics = scores.frequencies(0.0, None)
-            stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
+        words, statistics = scores.frequencies(0.0, None)
+        stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
         mean = statistics.average_length if statistics.tokens else None
         return DocumentFrequencies(statistics.documents, _by_name(words, statistics), mean, stems)
 
@@ -301,43 +286,37 @@ class Searcher:
 
     def stored(self, query: Query, key: str) -> StoredBag:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none."""
-        with self.database:
-            return StoredBag.of(self._files.documents, query, key)
+        return StoredBag.of(self._files.documents, query, key)
 
     def has(self, key: str) -> bool:
         """Return whether there is a document with a key."""
-        with self.database:
-            return bool(self._reader.known([key]))
+        return bool(self._reader.known([key]))
 
     def begun(self, request: Request, options: SearchOptions, *, sharded: bool = False) -> Search:
         """Return the search of all documents for a request; `sharded`: other documents are in other shards."""
         check_not_grouped(options)
         ranking, files = self._ranking_of(options), self._files
-        with self.database:
-            query = files.resolve(options, ranking, sharded=sharded)
-            if isinstance(request, PortableQuery):
-                return files.search(files.portable(request, query), options)
-            return files.search(_with_words(files, request, query), options)
+        query = files.resolve(options, ranking, sharded=sharded)
+        if isinstance(request, PortableQuery):
+            return files.search(files.portable(request, query), options)
+        return files.search(_with_words(files, request, query), options)
 
     def portable(self, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
-        with self.database:
-            query = files.similar(key, files.resolve(options, ranking, sharded=True))
+        query = files.similar(key, files.resolve(options, ranking, sharded=True))
         return PortableQuery(key, query.words, query.vector)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:
         """Return the ranking for an outcome, with the stored data of its hits."""
         documents = DocumentWords(self._reader, search.view, self._embedding.dim)
-        with self.database:
-            stored = StoredHits.of(self._reader, documents, outcome, search.query, options)
+        stored = StoredHits.of(self._reader, documents, outcome, search.query, options)
         return ranking_of(stored, outcome, search.query)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)
         home = self._home(options, ranking)
-        with self.database:
-            search = home.search(_with_words(home, request, home.resolve(options, ranking)), options)
+        search = home.search(_with_words(home, request, home.resolve(options, ranking)), options)
         return self.ranking(search, search.run(), options)
 
     def _answer_many(self, requests: Iterable[QueryText | StoredKey], options: SearchOptions) -> Iterator[Ranking]:

@@ -88,9 +88,8 @@ class ServedState(OpenState):
 
     @contextmanager
     def contents(self, where: Where | None = None) -> Iterator[Contents]:
-        """Open the documents that pass a filter; only one thread reads at a time."""
-        with self.database:
-            yield Contents(self.reader, where)
+        """Open the documents that pass a filter."""
+        yield Contents(self.reader, where)
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
         """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
@@ -106,8 +105,7 @@ class ServedState(OpenState):
             return
 
     def _some_text(self) -> list[str]:
-        with self.database:
-            some = self.reader.texts(list(islice(self.reader.ids(), 3)))
+        some = self.reader.texts(list(islice(self.reader.ids(), 3)))
         return [text[:_SOME] for texts in some.values() for text in texts]
 
     def allow(self, rankings: Sequence[str]) -> None:

@@ -58,11 +58,9 @@ class _Version:
 
     def __init__(self, opened: OpenState, statistics: SharedStatistics) -> None:
         self.opened = opened
-        view = opened.view
-        with opened.database:
-            view = with_statistics(view, statistics)
+        view = with_statistics(opened.view, statistics)
         own = opened.reader, opened.settings, opened.embedding
-        self.searcher = Searcher(*own, lambda: view, opened.database, fields=statistics.fields)
+        self.searcher = Searcher(*own, lambda: view, fields=statistics.fields)
 
 
 class _Running:
@@ -98,9 +96,7 @@ class Shard(ShardContents):
         """Count terms in a committed state, which is opened; StaleState if there is a later one."""
         opened = self._current(state)
         try:
-            view = opened.view
-            with opened.database:
-                return counted_terms(view, keys)
+            return counted_terms(opened.view, keys)
         finally:
             opened.release()
 

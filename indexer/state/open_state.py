@@ -29,18 +29,14 @@ class Outdated(CollectionError):  # noqa: N818 - named after what it is
 class OpenState:
     """The state of `reader` of the collection in `directory`, with its word vectors `embedding`.
 
-    `repairer` opens the snapshot at the first search that needs it. `reader` may be used by one thread at a time, under
-    the lock `database`.
+    `repairer` opens the snapshot at the first search that needs it. Several threads may use `reader`.
     """
 
     def __init__(self, reader: Reader, directory: Path, embedding: "Embedding", repairer: "SnapshotRepairer") -> None:
-        from moverank.rerank.runtime.deadline import PatientLock
-
         self.reader, self.embedding = reader, embedding
         self.revision, self.stored = reader.revision(), reader.settings()
         self.token = reader.token(self.revision) or ""
         self.settings = Settings.restored(self.stored)
-        self.database = PatientLock()
         self._directory, self._repairer, self._opened = directory, repairer, ExitStack()
         self._lock, self._opening = Lock(), Lock()
         self._users, self._replaced = 0, False
@@ -64,8 +60,7 @@ class OpenState:
     @cached_property
     def documents(self) -> int:
         """Return the number of documents."""
-        with self.database:
-            return self.reader.document_count()
+        return self.reader.document_count()
 
     @property
     def view(self) -> "View":
@@ -86,7 +81,7 @@ class OpenState:
         # BLAS keeps to one thread until the state is closed: restored threads would busy-wait on cores.
         self._opened.enter_context(single_threaded_blas())
         own = self.reader, self.settings, self.embedding
-        return Searcher(*own, self._open_view, self.database, self._candidates_of_database)
+        return Searcher(*own, self._open_view, self._candidates_of_database)
 
     def _open_view(self) -> "View":
         view = self._repairer.open(self.reader, self.settings, self.embedding)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError, PendingR
 from moverank.indexer.documents import LONGEST_KEY, LONGEST_NAME
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, NoPermission
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values, chunks, connect_file, is_writable
+from moverank.rerank.runtime.deadline import PatientLock
 
 _FETCHED = 1000  # rows fetched together
 
@@ -42,20 +43,34 @@ _Result = TypeVar("_Result")
 
 
 class ConnectionRows(Rows):
-    """Reads and writes rows over a connection of SQLAlchemy."""
+    """Reads and writes rows over a connection of SQLAlchemy.
+
+    Several threads may read: each statement, and each portion of a stream, runs under `lock`.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.shared = connection, connection.dialect.name != "sqlite"
+        self.lock = PatientLock()
 
     def all(self, statement: str, **parameters: Any) -> Sequence[Values]:
         """Return all rows that a SELECT finds, or another statement returns."""
-        return self.connection.execute(text(statement), parameters).all()
+        with self.lock:
+            return self.connection.execute(text(statement), parameters).all()
 
     def stream(self, statement: str, **parameters: Any) -> Iterator[Values]:
         """Iterate over the rows that a SELECT finds without holding them all in memory."""
-        options = {"yield_per": _FETCHED}
-        with self.connection.execute(text(statement), parameters, execution_options=options) as rows:
-            yield from rows
+        with self.lock:
+            rows = self.connection.execute(text(statement), parameters, execution_options={"yield_per": _FETCHED})
+        try:
+            while True:
+                with self.lock:
+                    some = rows.fetchmany(_FETCHED)
+                if not some:
+                    return
+                yield from some
+        finally:
+            with self.lock:
+                rows.close()
 
     def execute(self, statement: str, **parameters: Any) -> None:
         """Execute a statement that returns no rows."""
@@ -101,7 +116,8 @@ class ConnectionRows(Rows):
             self.connection.exec_driver_sql(f"INSERT INTO {table} ({columns}) VALUES ({marks})", listed)
 
     def _in(self, statement: str, values: Sequence[Any], parameters: dict[str, Any]) -> Sequence[Values]:
-        return self._execute_in(statement, values, parameters).all()
+        with self.lock:
+            return self._execute_in(statement, values, parameters).all()
 
     def _execute_in(self, statement: str, values: Sequence[Any], parameters: dict[str, Any]) -> CursorResult[Any]:
         """Execute a statement with `IN :values`, which PostgreSQL gets as one array, SQLite as separate values."""

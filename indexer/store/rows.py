@@ -8,6 +8,7 @@ import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,9 +28,13 @@ class DamagedDocument(Exception):  # noqa: N818 - named after what was found
 
 
 class Rows(ABC):
-    """Reads rows in an open transaction. `shared`: the database is PostgreSQL, which machines share."""
+    """Reads rows in an open transaction. `shared`: the database is PostgreSQL, which machines share.
+
+    A block with `lock` holds back the statements of other threads, where several may read.
+    """
 
     shared = False
+    lock: AbstractContextManager[None] = nullcontext()
 
     @abstractmethod
     def all(self, statement: str, **parameters: Any) -> Sequence[Values]:
