@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import h11
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from moverank.indexer.server.guard import HEADERS
@@ -42,6 +43,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
+        self.flow = _Flow(transport, self._reads_on)
         self._timer: asyncio.TimerHandle | None = None
         self._waits()
 
@@ -84,6 +86,10 @@ class Connection(H11Protocol):
             return True
         return self.cycle.more_body and not self.flow.read_paused
 
+    def _reads_on(self) -> None:
+        """Restart the time: the client could send nothing while the server did not read."""
+        self.since = max(self.since, self.loop.time())
+
     def _waits(self, arrived: int = 0) -> None:
         """Let the time run while no request is being answered; single bytes do not restart it.
 
@@ -112,6 +118,20 @@ class Connection(H11Protocol):
             self._timer = self.loop.call_later(self.timeout_keep_alive, self._close, left)
         else:
             self.transport.abort()
+
+
+class _Flow(FlowControl):
+    """Pauses and resumes a connection; `resumed` is called when reading is resumed."""
+
+    def __init__(self, transport: asyncio.Transport, resumed: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._resumed = resumed
+
+    def resume_reading(self) -> None:
+        """Read on if reading is paused."""
+        if self.read_paused:
+            self._resumed()
+        super().resume_reading()
 
 
 class Loop(asyncio.SelectorEventLoop):

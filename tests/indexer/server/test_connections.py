@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from threading import Event, Thread
 
@@ -181,18 +181,19 @@ _HEAD = "POST {} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r
 @pytest.mark.parametrize("trickles", [False, True])
 def test_bodies_that_do_not_arrive_give_way_to_new_connections(start: Start, path: str, trickles: bool) -> None:
     server = start(idle=600, connections=20)
-    begun, done, answers = Event(), Event(), list[Reply]()
+    for _ in range(5):
+        steady = _SteadyUpload(server)
+        _crowd(server, path, trickles=trickles)
+        if steady.ended():
+            return
+        # It was not steady, on a busy machine: only then it may be closed, too.
+        assert steady.pause > 1, steady.answers
+    pytest.fail("the machine is too busy")
 
-    def pieces() -> Iterator[bytes]:
-        yield b" " * 2**15
-        begun.set()  # the head and the first piece are sent
-        while not done.wait(0.5):
-            yield b" " * 2**15
 
-    steady = Thread(target=lambda: answers.append(server.send(_UPLOAD, pieces())))
-    steady.start()
-    begun.wait()
-    assert server.ask("/health").status == 200  # by a later connection: the upload has its place
+def _crowd(server: RunningServer, path: str, *, trickles: bool) -> None:
+    """Open five times as many connections as may be, whose bodies do not arrive, while other requests are answered."""
+    assert server.ask("/health").status == 200
     with ExitStack() as stack:
         slow = [stack.enter_context(_connected(server)) for _ in range(100)]
         for connection in slow:
@@ -202,9 +203,38 @@ def test_bodies_that_do_not_arrive_give_way_to_new_connections(start: Start, pat
                 with suppress(OSError):
                     _send_chunk(connection, 1)
             assert server.ask("/health").status == 200
-        done.set()
-        steady.join()
-    assert answers[0].status == 200
+
+
+class _SteadyUpload:
+    """An upload that goes on until `ended`; `pause` is the longest time between two pieces, in seconds."""
+
+    def __init__(self, server: RunningServer) -> None:
+        self.pause, self._begun, self._done = 0.0, Event(), Event()
+        self.answers = list[Reply | Exception]()
+        self._thread = Thread(target=self._upload, args=(server,))
+        self._thread.start()
+        self._begun.wait()
+
+    def ended(self) -> bool:
+        """End the upload; return whether it was answered."""
+        self._done.set()
+        self._thread.join()
+        return all(isinstance(answer, Reply) and answer.status == 200 for answer in self.answers)
+
+    def _upload(self, server: RunningServer) -> None:
+        try:
+            self.answers.append(server.send(_UPLOAD, self._pieces()))
+        except (OSError, HTTPException) as error:
+            self.answers.append(error)
+
+    def _pieces(self) -> Iterator[bytes]:
+        yield b" " * 2**15
+        self._begun.set()  # the head and the first piece are sent
+        before = time.monotonic()
+        while not self._done.wait(0.5):
+            self.pause = max(self.pause, time.monotonic() - before)
+            before = time.monotonic()
+            yield b" " * 2**15
 
 
 def test_an_upload_has_to_go_on(start: Start) -> None:
