@@ -6,7 +6,6 @@ The bags of candidates are read by two statements; texts are not.
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +26,7 @@ from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms
-from moverank.indexer.store import Reader
-from moverank.rerank.bags.bag import lookup
+from moverank.indexer.store import Reader, StoredWord
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.words.embedding import Embedding
@@ -38,7 +36,7 @@ COUNTED = ("bow", "tfidf", "bm25")
 """Scorers whose only statistics of the collection are document frequencies and the mean length."""
 
 _Ids = NDArray[np.int64]
-_NO_WORDS = np.empty(0, np.int64)
+_NO_WORDS, _NO_WORD = np.empty(0, np.int64), StoredWord(0, "", 0, UNKNOWN)
 
 
 class DatabaseCandidates:
@@ -155,41 +153,26 @@ class CachedWords:
 
     def __init__(self, reader: Reader, embedding: Embedding) -> None:
         self._reader, self._embedding = reader, embedding
-        self._ids, self._numbers = np.empty(0, np.int64), np.empty((0, 2), np.int64)  # row and frequency of each id
-        self._lock = Lock()
-        self._texts: dict[int, str] = {}
+        self._words: dict[int, StoredWord] = {}
 
     def frequencies(self, ids: _Ids) -> _Ids:
         """Return the numbers of documents (n,) that have the words `ids` (n,); 0 for an id of no word."""
-        return self._read(ids)[:, 1]
+        return np.array([word.frequency for word in self._read(ids)], np.int64)
 
     def texts(self, ids: _Ids) -> list[str]:
         """Return the words (n,) of ids (n,)."""
-        self._read(ids)
-        return [self._texts[id_] for id_ in ids.tolist()]
+        return [word.word for word in self._read(ids)]
 
     def known(self, ids: _Ids) -> tuple[_Ids, NDArray[np.float32]]:
         """Return the ids (v,) among `ids` (n,), increasing, whose words have a vector, and the vectors (v, d)."""
-        rows = self._read(ids)[:, 0]
+        rows = np.array([word.row for word in self._read(ids)], np.int64)
         known = rows != UNKNOWN
         return ids[known], self._embedding.gather(self.texts(ids[known]), rows[known])
 
-    def _read(self, ids: _Ids) -> _Ids:
-        """Return the numbers (n, 2) of the words `ids` (n,), read if need be; a damaged database may have lost some."""
-        with self._lock:
-            missing = ids[(ids > 0) & ~lookup(ids, self._ids)[1]]
-            if len(missing):
-                self._add(missing)
-            known, numbers = self._ids, self._numbers
-        found = np.tile(np.array([UNKNOWN, 0], np.int64), (len(ids), 1))
-        positions, present = lookup(ids, known)
-        found[present] = numbers[positions[present]]
-        return found
-
-    def _add(self, missing: _Ids) -> None:
-        new = self._reader.words_of(missing.tolist())
-        self._texts.update((word.id, word.word) for word in new)
-        every = np.append(self._ids, np.array([word.id for word in new], np.int64))
-        order = np.argsort(every, kind="stable")
-        numbers = np.array([(word.row, word.frequency) for word in new], np.int64).reshape(-1, 2)
-        self._ids, self._numbers = every[order], np.concatenate([self._numbers, numbers])[order]
+    def _read(self, ids: _Ids) -> list[StoredWord]:
+        """Return the words `ids` (n,), read unless they are cached; a damaged database may have lost some."""
+        numbers, cached = ids.tolist(), self._words
+        missing = [id_ for id_ in numbers if id_ > 0 and id_ not in cached]
+        if missing:
+            cached.update({word.id: word for word in self._reader.words_of(missing)})
+        return [cached.get(id_, _NO_WORD) for id_ in numbers]
