@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.failures import FAILED, INTERRUPTED, ReaderGone, failure_of, open_standard_streams
+from moverank.indexer.commands.failures import FAILED, INTERRUPTED, ReaderGone, error_report, open_standard_streams
 from moverank.indexer.commands.lazy_commands import LazyGroup
 from moverank.indexer.commands.logged_notes import NotesHandler
 from moverank.indexer.commands.shared_options import with_wait_limit
@@ -95,7 +95,7 @@ def main() -> None:
     try:
         code = app(with_wait_limit(sys.argv[1:]), standalone_mode=False)
     except Exception as error:
-        failure = failure_of(error)
+        failure = error_report(error)
         if failure is None:
             raise
         code = failure.exit_code

@@ -282,13 +282,13 @@ class Collection(Face, StoredDocuments):
         if a filter chose all documents, unless `everything` confirms it; CollectionError for a source without
         documents. `dry_run`: change nothing, and return what would be changed. `upkeep`: as for `index`.
         """
-        from moverank.indexer.indexing.removal import Selection, count_documents, remove_documents
+        from moverank.indexer.indexing.removal import DocumentsToRemove, count_documents, remove_documents
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 
         for name, value in {"everything": everything, "dry_run": dry_run, "upkeep": upkeep}.items():
             switch(name, value)
         keys = texts("keys", keys)
-        chosen = Selection(keys, where, source, everything=everything or dry_run)
+        chosen = DocumentsToRemove(keys, where, source, everything=everything or dry_run)
         if dry_run:
             return count_documents(self._store, chosen)
         with locked_for_writing(self._store, self.path, self.wait):

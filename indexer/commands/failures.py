@@ -81,40 +81,40 @@ NOTHING_CHANGED = "nothing was changed"
 COMMITTED = "committed changes are kept; run the same command again to continue"
 
 
-class Failure(NamedTuple):
+class ErrorReport(NamedTuple):
     """The message for standard error (empty: there is none to print), and the exit code."""
 
     sentence: str
     exit_code: int
 
 
-def failure_of(error: Exception) -> Failure | None:
+def error_report(error: Exception) -> ErrorReport | None:
     """Return how an error is reported; None for an unexpected one, whose traceback is shown."""
     if isinstance(error, ReaderGone):
-        return Failure("", DONE)
+        return ErrorReport("", DONE)
     if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
         return _parser_failure(error)
     from moverank.indexer.errors import IndexerError, UsageError
     from moverank.rerank.errors import RerankError
 
     if isinstance(error, IndexerError | RerankError):
-        return Failure(str(error), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+        return ErrorReport(str(error), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
-        return Failure(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
+        return ErrorReport(f"{error.filename}: {reason}" if error.filename else reason, FAILED)
     if isinstance(error, UnicodeEncodeError) and any(error.object in argument for argument in sys.argv):
-        return Failure(f"{error.object!r} is not UTF-8: keys and field values must be", WRONG_USAGE)
+        return ErrorReport(f"{error.object!r} is not UTF-8: keys and field values must be", WRONG_USAGE)
     return None
 
 
-def _parser_failure(error: Exception) -> Failure:
+def _parser_failure(error: Exception) -> ErrorReport:
     """Return how invalid arguments are reported: with the command that shows the help."""
     message = str(error.format_message()).replace("Value error, ", "").rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "moverank"
     # Without any arguments the parser prints the help, and the message is empty.
     sentence = f"{message[:1].lower()}{message[1:]} (see `{command} --help`)" if message else ""
-    return Failure(sentence, getattr(error, "exit_code", WRONG_USAGE))
+    return ErrorReport(sentence, getattr(error, "exit_code", WRONG_USAGE))
 
 
 class Interrupted(KeyboardInterrupt):

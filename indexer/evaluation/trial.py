@@ -14,7 +14,7 @@ from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.method import Method
 from moverank.indexer.options import Progress
 from moverank.indexer.ranking_spec import RankingSpec
-from moverank.indexer.reranking.pool import PoolQueries, Ranked, SearchPool
+from moverank.indexer.reranking.pool import PoolQueries, RankedRows, SearchPool
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.search.query import Prior
 from moverank.rerank.distance.mutual_proximity import DistanceMoments, empirical_proximity, fitted_proximity
@@ -85,7 +85,7 @@ class Trial:
             scores = [self.search.scores_of(self.scores.get(query, {})) for query in self.queries.keys]
         return PoolQueries(self.queries, self.own_rows, wanted, self.placed, scores)
 
-    def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+    def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
         """Yield the rows (m,) of the `k` best documents for each query, and their values; see `SearchPool.rank`."""
         return self.search.rank(ranking, self.asked(), k, self.progress)
 
@@ -131,7 +131,7 @@ class Trial:
         return total.hexdigest()[:24]
 
 
-def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
+def best_of(method: Method, trial: Trial, k: int) -> list[RankedRows]:
     """Return the rows (at most `k`,) of the best documents for each query of a trial, best first.
 
     A query itself is left out, and so are documents that are no candidates or cannot be ranked. Equal values are in the
@@ -140,7 +140,7 @@ def best_of(method: Method, trial: Trial, k: int) -> list[Ranked]:
     return [rows for rows, _ in best_with_values(method, trial, k)]
 
 
-def best_with_values(method: Method, trial: Trial, k: int) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+def best_with_values(method: Method, trial: Trial, k: int) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
     """Yield the rows of `best_of`, and their values (at most `k`,): smaller is better."""
     if method.ranking is None:
         yield from _smallest(_random(trial), trial, k)
@@ -160,7 +160,7 @@ def _random(trial: Trial) -> Iterator[NDArray[np.float64]]:
 
 def _smallest(
     values: Iterable[NDArray[np.float64]], trial: Trial, k: int
-) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
     """Yield the rows of the `k` smallest finite `values` (n,) for each query, among those that may be ranked."""
     for query, (own, row) in enumerate(zip(trial.own_rows.tolist(), values, strict=True)):
         allowed = row if trial.wanted is None else np.where(trial.wanted[query], row, np.inf)
@@ -171,7 +171,7 @@ def _smallest(
         yield order, allowed[order]
 
 
-def run_of(best: Sequence[Ranked], trial: Trial) -> dict[str, list[str]]:
+def run_of(best: Sequence[RankedRows], trial: Trial) -> dict[str, list[str]]:
     """Return the ranked keys of each query; candidates that cannot be ranked are last, in the order given."""
     run, keys = dict[str, list[str]](), trial.pool.keys
     for query, own_row, rows in zip(trial.queries.keys, trial.own_rows.tolist(), best, strict=True):

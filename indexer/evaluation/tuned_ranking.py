@@ -10,7 +10,7 @@ from moverank.indexer.evaluation.distances import results_directory
 from moverank.indexer.evaluation.experiments import CUTOFF, check_measures
 from moverank.indexer.evaluation.method import Figure, Table, check_no_given
 from moverank.indexer.evaluation.trial import Trial
-from moverank.indexer.evaluation.tuner import Figures, Setting, Tuned, Tuner
+from moverank.indexer.evaluation.tuner import Figures, TriedRanking, Tuned, Tuner
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.ranking_spec import resolve
 from moverank.rerank.evaluation.measures import Judgments, randomisation
@@ -52,7 +52,7 @@ def tune(
         check_no_given(settings.ranking, settings, has_scores=given.scores is not None)
         trial = given.trial(collection, [judgments], [settings.ranking], progress)
     own = resolve(None, None, settings.ranking)
-    start = Setting(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
+    start = TriedRanking(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
     cache = results_directory(index)
     tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
     if len(tuner.queries) < max(2, folds):

@@ -103,7 +103,7 @@ def _read(cache: Path, shape: tuple[int, int]) -> Components | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TriedRanking:
     """A ranking that `tune` tries, with the gamma and the title weight of the collection."""
 
     gamma: float = 0.0
@@ -172,7 +172,7 @@ class Tuned:
     before: Figures
     held_out: Figures
     after: Figures
-    setting: Setting
+    setting: TriedRanking
 
     @property
     def is_better(self) -> bool:
@@ -229,13 +229,13 @@ class Tuner:
         self._judgments, self._measure, self._own = judgments, name, own
         self._cache, self._cutoff = cache, cutoff
         self._components: dict[Weighting, Components] = {}
-        self._figures: dict[Setting, Figures] = {}
+        self._figures: dict[TriedRanking, Figures] = {}
         self._sample = np.sort(np.random.default_rng(0).permutation(len(self.queries))[:limit])
         self._sampled = self._trial.of_queries(self._sample)
         self._vector: NDArray[np.float32] | None = None
         self._steps, self._planned = _Steps(trial.progress, 0), 0
 
-    def run(self, start: Setting, count: int, language: str | None) -> Tuned:
+    def run(self, start: TriedRanking, count: int, language: str | None) -> Tuned:
         """Return the setting found from `start`, and its figures by `count` folds; `language` is that of stems."""
         grid, others = self._grid(language), baselines(self._own, language)
         searches = len(self.queries) * (len(others) + 3)
@@ -278,7 +278,9 @@ class Tuner:
             grid["vector"] = (0.0,)
         return grid
 
-    def _search(self, start: Setting, grid: Mapping[str, Sequence[object]], used: NDArray[np.bool_]) -> Setting:
+    def _search(
+        self, start: TriedRanking, grid: Mapping[str, Sequence[object]], used: NDArray[np.bool_]
+    ) -> TriedRanking:
         """Return the best setting for the sampled queries that are `used` (s,), one coordinate at a time.
 
         A coordinate changes only if the gain is at least its standard error: smaller ones are mostly chance.
@@ -297,7 +299,7 @@ class Tuner:
                 break
         return best
 
-    def estimated(self, setting: Setting) -> Figures:
+    def estimated(self, setting: TriedRanking) -> Figures:
         """Return the figures (s,) of the sampled queries by a setting, from components."""
         if setting not in self._figures:
             trial, weighting = self._sampled, setting.weighting

@@ -31,7 +31,7 @@ def remove(writer: Writer, ids: Sequence[int]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class DocumentsToRemove:
     """The documents to remove: by their keys, or by a source, a filter, or both.
 
     `everything` confirms that a filter may select all documents. For the errors see `Collection.remove`.
@@ -58,7 +58,9 @@ class Selection:
         return ids
 
 
-def remove_documents(store: Store, selection: Selection, follow: Callable[[Writer], None] = lambda _: None) -> Changes:
+def remove_documents(
+    store: Store, selection: DocumentsToRemove, follow: Callable[[Writer], None] = lambda _: None
+) -> Changes:
     """Remove the selected documents; `follow` brings derived data up to date in the same transaction."""
     with store.writing() as writer:
         removed = remove(writer, selection.ids(writer))
@@ -66,7 +68,7 @@ def remove_documents(store: Store, selection: Selection, follow: Callable[[Write
         return Changes(removed=removed, revision=writer.revision())
 
 
-def count_documents(store: Store, selection: Selection) -> Changes:
+def count_documents(store: Store, selection: DocumentsToRemove) -> Changes:
     """Return what `remove_documents` would change; needs neither a lock nor write permission."""
     with store.reading() as reader:
         return Changes(removed=len(selection.ids(reader)), revision=reader.revision())

@@ -70,7 +70,7 @@ _UNSEEN, _WITHOUT, _WITH = -1, 0, 1  # whether a word has a vector
 _Ids = NDArray[np.int32]
 
 
-class Counts(NamedTuple):
+class EncodedCounts(NamedTuple):
     """A text's words as bytes of int32 arrays: ids, increasing, and the number of occurrences of each."""
 
     words: bytes
@@ -102,7 +102,7 @@ class WordCounter:
         self._new: list[_NewWords] = []
         self._changes: list[tuple[NDArray[np.int64], int]] = []
 
-    def count(self, reader: Reader, texts: Sequence[str]) -> list[Counts]:
+    def count(self, reader: Reader, texts: Sequence[str]) -> list[EncodedCounts]:
         """Count the words of texts; new words get the next ids."""
         self._characters += sum(map(len, texts))
         if isinstance(self._numbers, FewWords) and (self._characters >= _MANY or len(self._numbers) >= _MANY_WORDS):
@@ -222,11 +222,11 @@ def _added(
     return both, sums
 
 
-def _sorted(block: NumberedTexts, ids: _Ids) -> Iterator[Counts]:
+def _sorted(block: NumberedTexts, ids: _Ids) -> Iterator[EncodedCounts]:
     """Yield the counts of texts; `ids` are the words' ids by number."""
     rows, words = np.repeat(np.arange(len(block.lengths)), block.lengths), ids[block.numbers]
     order = np.argsort(rows << 32 | words, kind="stable")
     all_words, all_counts = words[order].astype("<i4").tobytes(), block.counts[order].astype("<i4").tobytes()
     ends = np.cumsum(4 * block.lengths).tolist()
     for start, end in pairwise((0, *ends)):
-        yield Counts(all_words[start:end], all_counts[start:end])
+        yield EncodedCounts(all_words[start:end], all_counts[start:end])

@@ -24,7 +24,7 @@ from moverank.rerank.distance.relaxed import sides_floor
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.scorers import WordVectors
 
-Ranked = NDArray[np.int64]
+RankedRows = NDArray[np.int64]
 """Rows (m,) of a pool, best first."""
 Costs = NDArray[np.float32]
 
@@ -66,7 +66,7 @@ class SearchPool:
 
     def rank(
         self, ranking: RankingSpec, queries: PoolQueries, k: int, progress: Progress
-    ) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+    ) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
         """Yield the rows (m,) of the `k` best documents for each query, and their values (m,), increasing.
 
         `progress` is called after each query.
@@ -103,11 +103,11 @@ class SearchPool:
 
     def _scores(
         self, ranking: RankingSpec, scorer: ScorerChoice, queries: PoolQueries, progress: Progress
-    ) -> Iterator[tuple[Ranked, NDArray[np.float64]]]:
+    ) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
         """Yield the rows (n,) of all documents for each query, and their negated scores (n,)."""
         gamma = ranking.terms[0].gamma or 0.0
 
-        def work(query: Query | str) -> tuple[Ranked, NDArray[np.float64]]:
+        def work(query: Query | str) -> tuple[RankedRows, NDArray[np.float64]]:
             if isinstance(query, str):
                 return np.empty(0, np.int64), np.empty(0)
             scored = self.view.scores.score(scorer, gamma, query.words.terms[gamma])
@@ -147,7 +147,7 @@ class SearchPool:
         rows = np.array([row_of[key] for key in known], np.int64)
         return engine_scores(list(known.values()), list(known), self._ids_of_rows[rows])
 
-    def _rows_of(self, ids: NDArray[np.int64]) -> Ranked:
+    def _rows_of(self, ids: NDArray[np.int64]) -> RankedRows:
         """Return the rows (m,) of the documents `ids` (m,)."""
         return self.rows[np.searchsorted(self.ids, ids)]
 

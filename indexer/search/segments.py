@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.ranking_spec import Weights
-from moverank.indexer.snapshot.caches import Number, PostingsCache, SumsCache
+from moverank.indexer.snapshot.caches import PostingsCache, SumsCache, SumType
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
@@ -93,8 +93,8 @@ class LiveSegment:
         return frequencies
 
     def kept_sums(
-        self, name: str, compute: Callable[[], NDArray[Number]], size: int, kind: type[Number], of: str = ""
-    ) -> NDArray[Number]:
+        self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
+    ) -> NDArray[SumType]:
         """Return the result (size,) of `compute` for all rows, kept under a `name`; see `SumsCache.sums`."""
         if self.directory is None:
             return compute()

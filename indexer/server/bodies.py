@@ -12,7 +12,7 @@ from starlette.types import Message, Receive, Scope
 
 from moverank.indexer.files.gzip_limit import DAMAGED, Unzipped, is_gzip
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 
 _UPLOAD = re.compile(r"/collections/[^/]+/documents")
 _STEP = 1 << 16  # bytes of an upload that have to arrive in each `idle` period of a connection
@@ -38,9 +38,9 @@ class _Kind:
     arriving: set["_Body"] = field(default_factory=set)
     held: int = 0
 
-    def too_long(self) -> Problem:
+    def too_long(self) -> HttpProblem:
         """Return the problem of a body that is too long."""
-        return Problem(413, f"at most {self.most:,} bytes are allowed in a body here")
+        return HttpProblem(413, f"at most {self.most:,} bytes are allowed in a body here")
 
 
 class Bodies:
@@ -54,12 +54,12 @@ class Bodies:
     def received(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> Iterator[Receive]:
         """Yield a `receive` with an unzipped, limited body, which counts as held until the end of the block.
 
-        Raises a Problem for a length or an encoding that is not allowed; the yielded function raises those of `_Body`.
+        Raises HttpProblem for a length or an encoding that is not allowed; the yielded function raises what `_Body` does.
         """
         is_upload = scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"])
         kind, length = self._uploads if is_upload else self._others, headers.get("content-length", "0")
         if not length.isdecimal():
-            raise Problem(400, "the length of the body must be a whole number")
+            raise HttpProblem(400, "the length of the body must be a whole number")
         if int(length) > kind.most:
             raise kind.too_long()
         body = _Body(kind, _unzipped(headers, receive))
@@ -80,8 +80,8 @@ class _Body:
     async def receive(self) -> Message:
         """Return the next message.
 
-        Raises a Problem: 413 for a body that is too long, 408 for one that does not arrive in time, 503 if there is no
-        room for it, 499 if the client leaves before its end.
+        Raises HttpProblem: 413 for a body that is too long, 408 for one that does not arrive in time, 503 if there is
+        no room for it, 499 if the client leaves before its end.
         """
         if self._complete:
             return await self._receive()  # the client has left, or sends nothing more
@@ -92,9 +92,9 @@ class _Body:
         try:
             message = await asyncio.wait_for(self._receive(), max(0.01, min(self._patience, self._left)))
         except TimeoutError as error:
-            raise Problem(408, "the body did not arrive in time") from error
+            raise HttpProblem(408, "the body did not arrive in time") from error
         if message["type"] != "http.request":
-            raise Problem(499, "the client has left")
+            raise HttpProblem(499, "the client has left")
         self._count(len(message.get("body", b"")), monotonic() - began)
         if not message.get("more_body", False):
             self._complete = True
@@ -121,19 +121,19 @@ class _Body:
         self._held = 0
 
 
-def _no_room() -> Problem:
-    return Problem(503, "too many long bodies arrive or wait: try again later", {"Retry-After": "1"})
+def _no_room() -> HttpProblem:
+    return HttpProblem(503, "too many long bodies arrive or wait: try again later", {"Retry-After": "1"})
 
 
 def _unzipped(headers: Mapping[str, str], receive: Receive) -> Receive:
     """Return a `receive` that unzips a body of gzip, so that the rest of the server sees no difference.
 
-    No JSON begins like gzip, so that gzip need not be declared: `curl --data-binary @docs.jsonl.gz`. Raises Problem 415
-    for another encoding; the returned function raises 400 for damaged data, and for data that expand too much.
+    No JSON begins like gzip, so that gzip need not be declared: `curl --data-binary @docs.jsonl.gz`. Raises HttpProblem
+    415 for another encoding; the returned function raises 400 for damaged data, and for data that expand too much.
     """
     encoding = headers.get("content-encoding", "").strip().lower() or "identity"
     if encoding not in ("identity", "gzip", "x-gzip"):
-        raise Problem(415, "the body may be encoded by gzip, or not at all", {"Accept-Encoding": "gzip"})
+        raise HttpProblem(415, "the body may be encoded by gzip, or not at all", {"Accept-Encoding": "gzip"})
     messages = _messages(receive, is_declared=encoding != "identity")
 
     async def received() -> Message:
@@ -171,7 +171,7 @@ async def _messages(receive: Receive, *, is_declared: bool) -> AsyncIterator[Mes
             piece, rest = rest[:_PIECE], rest[_PIECE:]
             continue
         except DAMAGED as error:
-            raise Problem(400, f"the gzip data of the body are damaged or cut short: {error}") from error
+            raise HttpProblem(400, f"the gzip data of the body are damaged or cut short: {error}") from error
         data += part
         if len(data) >= _BLOCK or not part:
             await asyncio.sleep(0)

@@ -18,7 +18,7 @@ from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
 from moverank.indexer.server.answers import ChangesObject, DocumentObject, DocumentsObject, sends
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import Object, ServedHere, ThisServer, answered, known_parameters
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
@@ -75,7 +75,7 @@ async def put_document(served: ServedHere, state: ThisServer, key: Key, record: 
     try:
         document = await asyncio.to_thread(lambda: document_of_record(with_key(record, key), key))
     except BadRecord as bad:
-        raise Problem(422, bad.reason) from bad
+        raise HttpProblem(422, bad.reason) from bad
     return await _changed(state, served, partial(write_document, document), wait=wait)
 
 
@@ -126,38 +126,38 @@ async def _changed(state: ServerState, served: Served, change: Change, *, wait: 
             while wait and served.revision < changes.revision:
                 await asyncio.sleep(_LOOK)
     except TimeoutError as error:
-        raise Problem(
+        raise HttpProblem(
             504, "the change was made, but is not searched yet: it will be, without another request"
         ) from error
     return changes_object(changes)
 
 
 async def _committed(served: Served, change: Change, limits: Limits) -> Changes:
-    """Return the changes once they are committed; Problem 504 if that takes too long, or the database hangs."""
+    """Return the changes once they are committed; HttpProblem 504 if that takes too long, or the database hangs."""
     writing, began = asyncio.wrap_future(served.write(change)), monotonic()
     while not (await asyncio.wait({writing}, timeout=_LOOK))[0]:
         waited = monotonic() - began
         if waited > limits.change_seconds or (served.problem and waited > limits.seconds):
             writing.add_done_callback(asyncio.Future.exception)  # nobody is left to read it
             reason = "the database does not answer" if served.problem else "the time for a change is over"
-            raise Problem(504, f"{reason}: the change is made as a whole or not at all; look later whether it was")
+            raise HttpProblem(504, f"{reason}: the change is made as a whole or not at all; look later whether it was")
     return writing.result()
 
 
 def _check_writable(state: ServerState) -> None:
-    """Raise a Problem 403 if the server is read-only."""
+    """Raise HttpProblem 403 if the server is read-only."""
     if state.read_only:
-        raise Problem(403, "this server is read-only")
+        raise HttpProblem(403, "this server is read-only")
 
 
 @asynccontextmanager
 async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[pathlib.Path]:
-    """Write the body of a request to a file as it arrives; Problem 403, and the Problems of a body."""
+    """Write the body of a request to a file as it arrives; HttpProblem 403, and of other bodies."""
     _check_writable(state)
     with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
         async for chunk in request.stream():
             await asyncio.to_thread(file.write, chunk)
         file.flush()
         if not file.tell():
-            raise Problem(422, "the body is empty: send a document on each line")
+            raise HttpProblem(422, "the body is empty: send a document on each line")
         yield pathlib.Path(file.name)

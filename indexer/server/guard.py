@@ -15,7 +15,7 @@ from moverank.indexer.server.bodies import Bodies
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.log import REQUEST_ID, log_request, new_request
 from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.problems import INTERNAL, Problem, problem_response
+from moverank.indexer.server.problems import INTERNAL, HttpProblem, problem_response
 from moverank.indexer.server.tokens import Tokens, WrongTokens
 
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -153,11 +153,11 @@ class Guard:
             app = await self._checked(scope, headers)
             with self._bodies.received(scope, headers, receive) as received:
                 await app(scope, received, exchange.send)
-        except Problem as problem:
+        except HttpProblem as problem:
             await exchange.fail(scope, receive, problem)
         except Exception:  # noqa: BLE001 - the client gets no traceback of any error
             _log.exception("a request failed")
-            await exchange.fail(scope, receive, Problem(500, INTERNAL))
+            await exchange.fail(scope, receive, HttpProblem(500, INTERNAL))
         finally:
             route = getattr(scope.get("route"), "path", "other")
             seconds, client = perf_counter() - began, (scope.get("client") or ("",))[0]
@@ -165,29 +165,29 @@ class Guard:
             log_request(method, scope["path"], exchange.status, seconds, client)
 
     async def _checked(self, scope: Scope, headers: Mapping[str, str]) -> ASGIApp:
-        """Return the application that answers a request; Problem unless host, token and page are right."""
+        """Return the application that answers a request; HttpProblem unless host, token and page are right."""
         access, method, path = self._access, scope["method"], scope["path"]
         if not access.allows_host(headers.get("host", "")):
-            raise Problem(421, "this server has another name: --allow-host adds one")
+            raise HttpProblem(421, "this server has another name: --allow-host adds one")
         answer = access.preflight(method, headers)
         if answer is not None:
             return answer
         if path not in access.open_paths:
             target = f"{path}?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else path
             if not access.allows_page(method, target, headers):
-                raise Problem(403, "pages of another origin may not use this server: --cors names one that may")
+                raise HttpProblem(403, "pages of another origin may not use this server: --cors names one that may")
             await self._check_token(scope, headers.get("authorization", ""))
         return self._app
 
     async def _check_token(self, scope: Scope, authorization: str) -> None:
-        """Raise Problem 401 unless the token is right, after a pause if the client has sent several wrong ones."""
+        """Raise HttpProblem 401 unless the token is right, after a pause if the client has sent several wrong ones."""
         if self._access.allows_token(authorization):
             return
         if authorization:  # browsers send no token before they are asked for it
             await self._wrong_tokens.pause((scope.get("client") or ("",))[0])
         # Chromium asks for a password only if Basic is the first scheme.
         challenge = {"WWW-Authenticate": 'Basic realm="moverank", Bearer realm="moverank"'}
-        raise Problem(401, "a token is needed: send it as `Authorization: Bearer TOKEN`", challenge)
+        raise HttpProblem(401, "a token is needed: send it as `Authorization: Bearer TOKEN`", challenge)
 
 
 class _Exchange:
@@ -205,7 +205,7 @@ class _Exchange:
             message["headers"] = [*message["headers"], *((n, v) for n, v in missing if n not in present)]
         await self._send(message)
 
-    async def fail(self, scope: Scope, receive: Receive, problem: Problem) -> None:
+    async def fail(self, scope: Scope, receive: Receive, problem: HttpProblem) -> None:
         """Answer with a problem, unless the answer has begun."""
         if not self._started:
             headers = dict(problem.headers or {}) | {"Connection": "close"}

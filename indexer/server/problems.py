@@ -76,7 +76,7 @@ TITLES: Mapping[int, str] = {
 }
 
 
-class Problem(HTTPException):
+class HttpProblem(HTTPException):
     """An error with a status, a sentence for the client, and perhaps headers."""
 
 
@@ -113,7 +113,7 @@ async def _of_http(request: Request, error: Exception) -> JSONResponse:
         allowed = _allowed_methods(request)
         headers = {"Allow": ", ".join(allowed)}
         detail = f"{request.method} is not possible here: send {' or '.join(allowed)}"
-    elif error.status_code == 400 and not isinstance(error, Problem):  # FastAPI's own
+    elif error.status_code == 400 and not isinstance(error, HttpProblem):  # FastAPI's own
         detail = "the body is no JSON: it is not UTF-8, too deep, or has a number that is too long"
     return problem_response(error.status_code, detail, headers)
 
@@ -166,7 +166,7 @@ async def _of_error(_: Request, error: Exception) -> JSONResponse:
 
 def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
     """Return the status, the sentence and the headers for an error; the reason of an internal one is only logged."""
-    if isinstance(error, Problem):
+    if isinstance(error, HttpProblem):
         return error.status_code, str(error.detail), error.headers or {}
     status = status_of(error)
     retry = {"Retry-After": "1"} if isinstance(error, LockedError | ConnectionLost | ShardLost) else {}
@@ -181,6 +181,6 @@ def answer_of(error: Exception) -> tuple[int, str, Mapping[str, str]]:
 
 def status_of(error: Exception) -> int:
     """Return the status of a problem or of an error of the package; 500 for any other."""
-    if isinstance(error, Problem):
+    if isinstance(error, HttpProblem):
         return int(error.status_code)
     return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)

@@ -11,7 +11,7 @@ from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.reranking.texts import as_document
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.workers import Task
 
 Text = str | dict[str, Any]
@@ -40,7 +40,7 @@ class Body(BaseModel):
         return value
 
 
-class Ranked(Body):
+class RankingParameters(Body):
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
     rank: str | None = None
@@ -51,7 +51,7 @@ class Ranked(Body):
     """The time limit of the request in seconds: the answer has the best list by then, which is not certified."""
 
 
-class Options(Ranked):
+class SearchParameters(RankingParameters):
     """The options of a search, as those of the command line."""
 
     k: int = Field(default=10, ge=1)
@@ -74,12 +74,12 @@ class Options(Ranked):
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
         """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
 
-        Problem 422 beyond a limit.
+        HttpProblem 422 beyond a limit.
         """
         for name in ("k", "depth"):
             value, most = getattr(self, name), getattr(limits, name)
             if value is not None and value > most:
-                raise Problem(422, f"{name} must be at most {most} here, not {value}")
+                raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
         if self.where is not None:
             checked_size(alternatives(self.where), limits.conditions, limits.values)
         return SearchOptions(
@@ -98,7 +98,7 @@ class Options(Ranked):
         )
 
 
-class SearchBody(Options):
+class SearchBody(SearchParameters):
     """A search for a text or a record, `query`, perhaps with a vector, or for several, `queries`."""
 
     query: Text | None = None
@@ -109,7 +109,7 @@ class SearchBody(Options):
     """The vector of the query, where the first stage is `given`."""
 
 
-class SearchUrl(Options):
+class SearchUrl(SearchParameters):
     """A search for a text, `q`, by the parameters of a URL."""
 
     q: str
@@ -118,14 +118,14 @@ class SearchUrl(Options):
     """A condition such as `year>=2019`; repeatable, all must hold."""
 
 
-class SimilarBody(Options):
+class SimilarBody(SearchParameters):
     """A search for the documents that are similar to the stored one with a key."""
 
     key: str
     """The key of the stored document."""
 
 
-class ExplainBody(Ranked):
+class ExplainBody(RankingParameters):
     """The distance of a query, or of the stored document `similar`, from a stored document, with its flows."""
 
     query: Text | None = None
@@ -138,7 +138,7 @@ class ExplainBody(Ranked):
     """The key of the document that is compared."""
 
 
-class WhyNotBody(Options):
+class WhyNotBody(SearchParameters):
     """Why a search for a query, or for the stored document `similar`, does not find a stored document."""
 
     query: Text | None = None
@@ -151,7 +151,7 @@ class WhyNotBody(Options):
     """The key of the document that is compared."""
 
 
-class StoredRerankBody(Ranked):
+class StoredRerankBody(RankingParameters):
     """Candidates by key; the first `k` are exact, None: all."""
 
     query: Text
@@ -167,15 +167,15 @@ class StoredRerankBody(Ranked):
 
 
 def as_query(text: Text | Document, limits: Limits, name: str = "the query") -> Document:
-    """Return a text or record as a document; Problem 413 for one that is too long, UsageError for an invalid one."""
+    """Return a text or record as a document; HttpProblem 413 if it is too long, UsageError if it is invalid."""
     check_depth(text, name)
     return check_length(as_document(text, name), limits, name)
 
 
 def check_depth(value: Any, name: str) -> None:
-    """Raise Problem 422 for lists and objects that are nested so deeply that they cannot be sent back as JSON.
+    """Raise HttpProblem 422 for lists and objects that are nested so deeply that they cannot be sent back as JSON.
 
-    Raise Problem 413 for too many values, such as comments: each takes more time and memory than a word.
+    Raise HttpProblem 413 for too many values, such as comments: each takes more time and memory than a word.
     """
     level, count = [value], 0
     for _ in range(_DEPTH):
@@ -183,17 +183,17 @@ def check_depth(value: Any, name: str) -> None:
             return
         count += len(level)
         if count > _VALUES:
-            raise Problem(413, f"{name} has more than {_VALUES:,} values: that is no text")
+            raise HttpProblem(413, f"{name} has more than {_VALUES:,} values: that is no text")
         nested = [one for one in level if isinstance(one, list | dict)]
         level = [child for one in nested for child in (one.values() if isinstance(one, dict) else one)]
-    raise Problem(422, f"{name} is nested too deeply: at most {_DEPTH} lists and objects may contain each other")
+    raise HttpProblem(422, f"{name} is nested too deeply: at most {_DEPTH} lists and objects may contain each other")
 
 
 def check_length(document: Document, limits: Limits, name: str = "the query") -> Document:
-    """Return a document; Problem 413 for one that is too long."""
+    """Return a document; HttpProblem 413 for one that is too long."""
     length = len(document.title) + sum(len(part.text) for part in document.parts)
     if length > limits.characters:
-        raise Problem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")
+        raise HttpProblem(413, f"{name} has {length:,} characters: at most {limits.characters:,} are allowed here")
     return document
 
 

@@ -15,7 +15,7 @@ from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import parse_ranking
 from moverank.indexer.reading.records import TITLE_FIELDS
 from moverank.indexer.server.answers import InfinityObject, JinaObject, ModelsObject, RankedTextObject, sends
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import Body, Finite, Listed, Text, as_query, check_depth
 from moverank.indexer.server.search_api import Object, ThisServer, count_work
 from moverank.indexer.server.served import Served, State
@@ -125,7 +125,7 @@ async def _ranked(
     it.
     """
     if len(texts) > state.limits.texts:
-        raise Problem(422, f"at most {state.limits.texts} texts are allowed in a request here")
+        raise HttpProblem(422, f"at most {state.limits.texts} texts are allowed in a request here")
     options: Object = {"k": body.top_n or None, "rank": body.rank, "gamma": body.gamma}
 
     def work(_: Task) -> _Reranked:
@@ -146,8 +146,8 @@ def _documents(
 ) -> tuple[list[Document], dict[int, str]]:
     """Return the texts as documents, and by index the fault of a text, whose document is empty and comes last.
 
-    `fields` are the fields of records to rank by. Raises Problem 413 for a text that is too long, UsageError if none
-    can be used.
+    `fields` are the fields of records to rank by. Raises HttpProblem 413 for a text that is too long, UsageError if
+    none can be used.
     """
     documents, faults = list[Document](), dict[int, str]()
     for i, text in enumerate(texts):
@@ -189,7 +189,7 @@ async def rerank_texts(state: ThisServer, request: Request, body: InferenceBody)
     """Rank texts as Text Embeddings Inference does, if they are `texts`, as Infinity does, if `documents`."""
     texts = body.texts or body.documents
     if texts is None or (body.texts and body.documents):
-        raise Problem(422, "give one of texts (Text Embeddings Inference) and documents (Infinity, vLLM)")
+        raise HttpProblem(422, "give one of texts (Text Embeddings Inference) and documents (Infinity, vLLM)")
     served = state.collections.get(body.model or "", state.default)
     found = await _ranked(state, served, request, body, texts)
     score, text = ("score", "text") if body.texts else ("relevance_score", "document")

@@ -17,11 +17,11 @@ from moverank.indexer.server.answers import (
     WhyNotObject,
     sends,
 )
-from moverank.indexer.server.problems import Problem, answer_of, status_of
+from moverank.indexer.server.problems import HttpProblem, answer_of, status_of
 from moverank.indexer.server.requests import (
     ExplainBody,
-    Options,
     SearchBody,
+    SearchParameters,
     SearchUrl,
     SimilarBody,
     StoredRerankBody,
@@ -38,13 +38,13 @@ from moverank.rerank.runtime.deadline import check
 
 
 async def known_parameters(request: Request) -> None:
-    """Raise Problem 422 for a parameter of the URL that the endpoint does not declare."""
+    """Raise HttpProblem 422 for a parameter of the URL that the endpoint does not declare."""
     operation = request.app.openapi()["paths"][request.scope["route"].path_format][request.scope["method"].lower()]
     known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
     for name in request.query_params:
         if name not in known:
             choices = f": choose {', '.join(known)}" if known else ""
-            raise Problem(422, f"{name[:100]} is no parameter of this URL{choices}")
+            raise HttpProblem(422, f"{name[:100]} is no parameter of this URL{choices}")
 
 
 router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[Depends(known_parameters)])
@@ -97,7 +97,7 @@ def describe(served: Served) -> Object:
         with served.current() as view:
             facts = {"documents": view.documents, "ranking": str(view.settings.ranking)}
             return values | facts | {"ready": not served.problem}
-    except Problem:
+    except HttpProblem:
         return values | {"documents": 0, "ranking": "", "ready": False}
 
 
@@ -123,13 +123,13 @@ async def search(served: ServedHere, state: ThisServer, request: Request, body: 
 
 
 def _check_queries(body: SearchBody, state: ServerState) -> None:
-    """Raise Problem unless there is one query, or several within the limit and with vectors of their own."""
+    """Raise HttpProblem unless there is one query, or several within the limit and with vectors of their own."""
     if (body.query is None) == (body.queries is None):
-        raise Problem(422, "give one of query and queries")
+        raise HttpProblem(422, "give one of query and queries")
     if body.queries is not None and len(body.queries) > state.limits.batch:
-        raise Problem(422, f"at most {state.limits.batch} queries are allowed in a request here")
+        raise HttpProblem(422, f"at most {state.limits.batch} queries are allowed in a request here")
     if body.queries is not None and body.vector is not None:
-        raise Problem(422, 'each of several queries has its own vector: {"text": ..., "vector": [...]}')
+        raise HttpProblem(422, 'each of several queries has its own vector: {"text": ..., "vector": [...]}')
 
 
 def _answers(
@@ -141,7 +141,7 @@ def _answers(
         try:
             check()
             answers.append(one(view, task, text))
-        except (Problem, IndexerError, RerankError) as error:
+        except (HttpProblem, IndexerError, RerankError) as error:
             if status_of(error) not in (413, 422, 504):
                 raise
             faults.append(error)
@@ -181,7 +181,7 @@ async def explain(served: ServedHere, state: ThisServer, request: Request, body:
 
     def work(view: State, task: Task) -> Object:
         query = None if body.query is None else as_query(body.query, state.limits)
-        options = Options(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
+        options = SearchParameters(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
         compared = asked(query, body.similar, body.vector, view.settings.encoder)
         document = {} if body.similar is None else {"query_key": body.similar}
         return document | view.searcher.explain(compared, body.key, options).to_dict()
@@ -205,11 +205,11 @@ async def why_not(served: ServedHere, state: ThisServer, request: Request, body:
 async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> Object:
     """Rank stored documents, the candidates of another engine, by key."""
     if len(body.keys) > state.limits.texts:
-        raise Problem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
+        raise HttpProblem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
 
     def work(view: State, task: Task) -> Object:
         query = as_query(body.query, state.limits)
-        options = Options(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
+        options = SearchParameters(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
         ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))
         return ranking.to_dict()
 

@@ -69,7 +69,7 @@ class State(Protocol):
         ...
 
     def reranker(self, rank: str | None, gamma: float | None, /) -> "Reranker":
-        """Return a reranker of texts with the weights of this state, by a ranking; Problem where there is none."""
+        """Return a reranker of texts with the weights of this state, by a ranking; HttpProblem where there is none."""
         ...
 
     def contents(self, where: Where | None = None) -> AbstractContextManager[StateContents]:
@@ -105,15 +105,15 @@ class Served(Protocol):
         ...
 
     def answer(self, work: Callable[[State], Answer]) -> Answer:
-        """Return what `work` makes of the current state; Problem 503 while there is none."""
+        """Return what `work` makes of the current state; HttpProblem 503 while there is none."""
         ...
 
     def current(self) -> AbstractContextManager[State]:
-        """Keep the current state open during the block; Problem 503 while there is none."""
+        """Keep the current state open during the block; HttpProblem 503 while there is none."""
         ...
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after the waiting changes; Problem 503 if too many wait."""
+        """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         ...
 
     def stop(self) -> None:

@@ -26,7 +26,7 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.reranking.reranker import Reranker, stems_of, stored_options
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
@@ -41,10 +41,10 @@ class WaitingWrites:
         self.count, self._limit, self._lock = 0, limit, Lock()
 
     def add(self, submit: "Callable[[], Future[Changes]]") -> "Future[Changes]":
-        """Return the change that `submit` puts in the queue, counted until it is done; Problem 503 if too many wait."""
+        """Return the change that `submit` puts in the queue, counted until its end; HttpProblem 503 if many wait."""
         with self._lock:
             if self.count >= self._limit:
-                raise Problem(503, "too many changes wait: try again later", {"Retry-After": "2"})
+                raise HttpProblem(503, "too many changes wait: try again later", {"Retry-After": "2"})
             self.count += 1
         try:
             change = submit()
@@ -116,7 +116,7 @@ class ServedState(OpenState):
         def check(ranking: RankingSpec) -> None:
             if not ranking.fits <= allowed:
                 gamma = f" with gamma {ranking.gamma:g}" if ranking.gamma != own.gamma else ""
-                raise Problem(
+                raise HttpProblem(
                     422,
                     f"the ranking {str(ranking)!r}{gamma} would have to be fitted to all documents first: it must be "
                     "allowed by --allow-rank where `moverank serve` is started; choose the collection's own ranking, "
@@ -127,7 +127,7 @@ class ServedState(OpenState):
         self.searcher.allow(check)
 
     def reranker(self, rank: str | None, gamma: float | None) -> Reranker:
-        """Return a reranker of texts with the weights of this state; Problem 422 for a ranking that is not allowed."""
+        """Return a reranker of texts with the weights of this state; HttpProblem 422 for a forbidden ranking."""
         self._check_ranking(resolve(rank, gamma, self.settings.ranking))
         return self._reranker
 
@@ -193,24 +193,24 @@ class ServedCollection:
     def answer(self, work: Callable[[ServedState], _Answer]) -> _Answer:
         """Return the result of `work` on the current state; `work` runs again after a repair, or on a new connection.
 
-        Raises Problem as `current`, and ConnectionLost if there is no connection.
+        Raises HttpProblem as `current`, and ConnectionLost if there is no connection.
         """
         self._check_searchable()
         return self._states.run(work)
 
     @contextmanager
     def current(self) -> Iterator[ServedState]:
-        """Keep the current state open during the block; Problem 503 while there are no word vectors yet."""
+        """Keep the current state open during the block; HttpProblem 503 while there are no word vectors yet."""
         self._check_searchable()
         with self._states.current() as state:
             yield state
 
     def _check_searchable(self) -> None:
         if self._states.state is None:
-            raise Problem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
+            raise HttpProblem(503, f"the collection {self.name!r} has no word vectors yet: add more text")
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after the waiting changes; Problem 503 if too many wait."""
+        """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(change))
         running.add_done_callback(self._written)
         return running

@@ -12,7 +12,7 @@ from time import monotonic
 from moverank.indexer.documents import Changes
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Answer, State
 from moverank.indexer.server.served_collection import Look, WaitingWrites
 from moverank.indexer.server.writer_process import Change
@@ -38,8 +38,8 @@ class _State:
         self.searcher, self.contents = cluster.searcher, cluster.contents
 
     def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
-        """Raise Problem 422: the word vectors are with the shards."""
-        raise Problem(422, "a collection in shards cannot rerank texts: serve one of the shards, or `Reranker`")
+        """Raise HttpProblem 422: the word vectors are with the shards."""
+        raise HttpProblem(422, "a collection in shards cannot rerank texts: serve one of the shards, or `Reranker`")
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
         """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
@@ -89,7 +89,7 @@ class ServedShards:
         yield self._state
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after those that wait already; Problem 503 if too many do."""
+        """Run `change` after those that wait already; HttpProblem 503 if too many do."""
         running = self._writes.add(lambda: self._writer.submit(self._change, change))
         running.add_done_callback(lambda _: self._changed.set())
         return running
@@ -97,7 +97,9 @@ class ServedShards:
     def _change(self, change: Change) -> Changes:
         with stopping(lambda: monotonic() > self._until):
             if self._until < inf:
-                raise Problem(503, "the server ends: send the request again when it has started", {"Retry-After": "5"})
+                raise HttpProblem(
+                    503, "the server ends: send the request again when it has started", {"Retry-After": "5"}
+                )
             return change(self._cluster)
 
     def _follow(self) -> None:

@@ -9,7 +9,7 @@ from starlette.convertors import PathConvertor, register_url_convertor
 from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import Served
 from moverank.indexer.server.workers import Workers
 
@@ -43,9 +43,9 @@ class ServerState:
         return next(iter(self.collections.values()))
 
     def named(self, name: str) -> Served:
-        """Return a collection; Problem 404 if there is none of that name."""
+        """Return a collection; HttpProblem 404 if there is none of that name."""
         if name not in self.collections:
-            raise Problem(404, f"there is no collection {name!r}: choose {', '.join(self.collections)}")
+            raise HttpProblem(404, f"there is no collection {name!r}: choose {', '.join(self.collections)}")
         return self.collections[name]
 
     def stop(self) -> None:

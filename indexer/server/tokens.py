@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from moverank.indexer.errors import UsageError
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 
 _LEAST = 16  # characters of a token
 _COMMENT = re.compile(r"(^|\s)#.*")
@@ -120,12 +120,12 @@ class WrongTokens:
         self._paused = 0
 
     async def pause(self, client: str) -> None:
-        """Count a wrong token of a client, and wait; Problem 429 if too many of its answers are held back already."""
+        """Count a wrong token of a client, and wait; HttpProblem 429 if too many of its answers wait already."""
         wrong = self._counted(_network(client))
         if wrong.count <= _FREE:
             return
         if wrong.paused >= _PAUSED or self._paused >= _ALL_PAUSED:
-            raise Problem(429, "too many wrong tokens: send the right one, or wait", {"Retry-After": "1"})
+            raise HttpProblem(429, "too many wrong tokens: send the right one, or wait", {"Retry-After": "1"})
         wrong.paused += 1
         self._paused += 1
         try:

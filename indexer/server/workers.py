@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.runtime.threads import single_threaded
 
@@ -96,13 +96,13 @@ class Workers:
     async def run(self, request: Request, work: Callable[[Task], _Answer], budget: float | None = None) -> _Answer:
         """Return `work(task)`, computed by a thread; the time of the task is the limit or the `budget`, from now on.
 
-        Raises a Problem: 429 if too many requests wait or run already, 504 if no time is left when a thread is free, or
-        if the thread hangs, as when a database does not answer, and 499 if the client has left; its work is stopped.
+        Raises HttpProblem: 429 if too many requests wait or run already, 504 if no time is left when a thread is free,
+        or if the thread hangs, as when a database does not answer, and 499 if the client has left; its work is stopped.
         """
         task = Task(min(self._limits.seconds, budget or self._limits.seconds))
         end = monotonic() + self._limits.seconds + _SPARE
         if self._ending:
-            raise Problem(503, _ENDING)
+            raise HttpProblem(503, _ENDING)
         self._tasks.add(task)
         left = asyncio.ensure_future(_left(request))
         try:
@@ -120,13 +120,13 @@ class Workers:
             self._tasks.discard(task)
         if not future.done():
             task.stop()
-            raise Problem(499, "the client has left") if has_left else Problem(504, _HANGS)
+            raise HttpProblem(499, "the client has left") if has_left else HttpProblem(504, _HANGS)
         if running.is_refused:
-            raise Problem(429, "too many long requests run: try again later, or ask for less", {"Retry-After": "1"})
+            raise HttpProblem(429, "too many long requests run: try again later, or ask for less", {"Retry-After": "1"})
         return future.result()
 
     async def _turn(self, weight: int, task: Task, left: "asyncio.Future[None]") -> None:
-        """Return once a thread is free for a request, or raise a Problem."""
+        """Return once a thread is free for a request, or raise HttpProblem."""
         if self._short < self._limits.threads:
             self._short += 1
             return
@@ -145,14 +145,14 @@ class Workers:
             if not place.turn.done():
                 self._remove(place)
         if not place.turn.done() and left.done():
-            raise Problem(499, "the client has left")
+            raise HttpProblem(499, "the client has left")
         if not place.turn.done():
-            raise Problem(504, _LATE)
+            raise HttpProblem(504, _LATE)
         place.turn.result()
 
     def _refuse_heaviest(self, weight: int) -> None:
-        """Make room in the full queue for a request of a weight, or raise Problem 429."""
-        busy = Problem(429, "too many requests wait: try again later", {"Retry-After": "1"})
+        """Make room in the full queue for a request of a weight, or raise HttpProblem 429."""
+        busy = HttpProblem(429, "too many requests wait: try again later", {"Retry-After": "1"})
         heaviest = max(self._queue, default=None)
         if heaviest is None or heaviest.weight <= weight:
             raise busy
@@ -212,7 +212,7 @@ class Workers:
 
 def _work(task: Task, work: Callable[[Task], _Answer], alone: bool) -> _Answer:
     if task.over():
-        raise Problem(504, _LATE)
+        raise HttpProblem(504, _LATE)
     # A lone request uses all cores; several use one each.
     with stopping(task.over), nullcontext() if alone else single_threaded():
         return work(task)
@@ -226,6 +226,6 @@ def _weight(request: Request) -> int:
 
 async def _left(request: Request) -> None:
     """Return once the client has left, or sends more of a body that is refused and that no code reads."""
-    with suppress(Problem):
+    with suppress(HttpProblem):
         while (await request.receive())["type"] != "http.disconnect":
             pass

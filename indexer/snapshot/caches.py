@@ -182,7 +182,7 @@ def cached_stems(
     return table
 
 
-Number = TypeVar("Number", np.int64, np.float64)
+SumType = TypeVar("SumType", np.int64, np.float64)
 """The type of sums."""
 
 
@@ -194,8 +194,8 @@ class SumsCache:
     state: str
 
     def sums(
-        self, name: str, compute: Callable[[], NDArray[Number]], size: int, kind: type[Number], of: str = ""
-    ) -> NDArray[Number]:
+        self, name: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType], of: str = ""
+    ) -> NDArray[SumType]:
         """Return the result (size,) of `compute`, kept under a `name`; `of` identifies its other inputs.
 
         If the directory is not writable, nothing is kept.
@@ -220,8 +220,8 @@ def cached_normalisers(directory: Path | None, words: WordVectors) -> NDArray[np
 
 
 def _kept(
-    path: Path, key: str, compute: Callable[[], NDArray[Number]], size: int, kind: type[Number]
-) -> NDArray[Number]:
+    path: Path, key: str, compute: Callable[[], NDArray[SumType]], size: int, kind: type[SumType]
+) -> NDArray[SumType]:
     """Return the result (size,) of `compute`, kept in the file `path` for `key`."""
     stored = read_arrays(path, key, {"sums": (np.dtype(kind).str, 1)})
     if stored and len(stored["sums"]) == size:

@@ -30,8 +30,8 @@ _LARGE = 40_000_000  # bytes; a larger index is searched by several threads
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """Candidates: document `ids` (m,) int64, nearest first, and their `costs` (m,) float32.
+class NearestVectors:
+    """Nearest vectors of a search: document `ids` (m,) int64, nearest first, and their `costs` (m,) float32.
 
     FAISS returns squared L2 distances: WCD is their root. For an index of inner products, costs are negated products.
     """
@@ -207,7 +207,7 @@ class FirstStage:
 
     def nearest(
         self, vector: NDArray[np.float32], m: int, accept: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-    ) -> Candidates:
+    ) -> NearestVectors:
         """Return the `m` documents nearest to `vector` (d,) among the ids (i,) for which `accept` returns True (i,).
 
         Not every index can filter ids, so more are requested until enough are accepted or none is left.
@@ -220,7 +220,7 @@ class FirstStage:
             found, costs = self._search(index, vector, wanted)
             accepted = accept(found)
             if accepted.sum() >= m or wanted == index.ntotal:
-                return Candidates(found[accepted][:m], costs[accepted][:m])
+                return NearestVectors(found[accepted][:m], costs[accepted][:m])
             wanted *= 4
 
     def _search(

@@ -12,7 +12,7 @@ from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.parallel import map_ahead
 
-Neighbours = tuple[NDArray[np.int64], NDArray[np.float64]]
+NearestRows = tuple[NDArray[np.int64], NDArray[np.float64]]
 Queries = Sequence[QueryBag | None]
 
 
@@ -36,7 +36,7 @@ class DocumentBags:
         packed = Bags.of([bag for bag in bags if bag is not None])
         return cls(len(bags), rows, packed, vectors, vector_norms(vectors))
 
-    def nearest(self, query: QueryBag | None, k: int) -> Neighbours:
+    def nearest(self, query: QueryBag | None, k: int) -> NearestRows:
         """Return the `k` nearest documents, nearest first, and their exact distances (k,); k is at most n.
 
         A distance is 0 if neither side has a bag, and infinite if one has none. Equal distances keep the order of the
@@ -58,7 +58,7 @@ class DocumentBags:
             queries[row] = QueryBag(bag, self.vectors[bag.words])
         return queries
 
-    def nearest_of_each(self, queries: Queries, k: int) -> Iterator[Neighbours]:
+    def nearest_of_each(self, queries: Queries, k: int) -> Iterator[NearestRows]:
         """Yield `nearest` of each query, computed on all cores."""
         if len(queries) == 1:
             yield self.nearest(queries[0], k)
@@ -67,7 +67,7 @@ class DocumentBags:
             yield found
 
 
-Counts = Mapping[str, int]
+TextCounts = Mapping[str, int]
 Known = Callable[[Sequence[str]], tuple[list[str], NDArray[np.float32]]]
 """Returns the words of a list that have a vector, in order, and their vectors (n, d)."""
 
@@ -75,12 +75,12 @@ Known = Callable[[Sequence[str]], tuple[list[str], NDArray[np.float32]]]
 class TextBags:
     """The bags of counted texts, over the words for which `known` returns a vector."""
 
-    def __init__(self, counted: Sequence[Counts], known: Known) -> None:
+    def __init__(self, counted: Sequence[TextCounts], known: Known) -> None:
         names, vectors = known(list(dict.fromkeys(word for counts in counted for word in counts)))
         self._ids = {name: i for i, name in enumerate(names)}
         self.documents = DocumentBags.of([_bag(counts, self._ids) for counts in counted], vectors)
 
-    def query(self, counts: Counts, known: Known) -> QueryBag | None:
+    def query(self, counts: TextCounts, known: Known) -> QueryBag | None:
         """Return the bag of a counted text, which may have words that no document has; None without a known word."""
         names, vectors = known([word for word in counts if word not in self._ids])
         v = len(self._ids)
@@ -95,7 +95,7 @@ class TextBags:
         return QueryBag(bag, own)
 
 
-def _bag(counts: Counts, ids: Mapping[str, int]) -> Bag | None:
+def _bag(counts: TextCounts, ids: Mapping[str, int]) -> Bag | None:
     """Return the bag of the words that have an id; None if no word has one."""
     known = [(ids[word], count) for word, count in counts.items() if word in ids]
     return Bag.of(*zip(*known, strict=True)) if known else None

@@ -15,7 +15,7 @@ from moverank.rerank.runtime.gensim_log import gensim_imports
 with gensim_imports("the adapter for gensim", "rank texts with `Reranker`"):
     from gensim import similarities
 
-from moverank.rerank.adapters.document_bags import Neighbours, Queries, TextBags
+from moverank.rerank.adapters.document_bags import NearestRows, Queries, TextBags
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError
 
@@ -74,7 +74,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
         for rows, values in self._nearest(queries, min(count, len(self))):
             yield list(zip(rows[values > 0].tolist(), values[values > 0].tolist(), strict=True))
 
-    def _nearest(self, queries: Queries, k: int) -> Iterator[Neighbours]:
+    def _nearest(self, queries: Queries, k: int) -> Iterator[NearestRows]:
         """Yield the rows of the `k` documents nearest to each query, and their similarities."""
         found = self._texts.documents.nearest_of_each(queries, k)
         for query, (rows, distances) in zip(queries, found, strict=True):

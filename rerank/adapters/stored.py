@@ -11,7 +11,7 @@ from moverank.rerank.ranking import Hit, Ranking
 
 
 @runtime_checkable
-class Searchable(Protocol):
+class CollectionLike(Protocol):
     """The part of `moverank.Collection` that adapters use."""
 
     def search(self, query: Any, options: Any = None, **fields: Any) -> Ranking:
@@ -38,7 +38,7 @@ class Searchable(Protocol):
         ...
 
 
-GivenCollection = Searchable | str | os.PathLike[str]
+GivenCollection = CollectionLike | str | os.PathLike[str]
 """An open collection, or the directory of one."""
 
 
@@ -49,10 +49,10 @@ class HeldCollection:
     """
 
     def __init__(self, given: GivenCollection) -> None:
-        if not isinstance(given, str | os.PathLike | Searchable):
+        if not isinstance(given, str | os.PathLike | CollectionLike):
             raise OptionError(f"the collection must be a moverank.Collection or the path of one, not {given!r}")
         self.given = given
-        self._collection = LoadedOnce[Searchable](given, _open)
+        self._collection = LoadedOnce[CollectionLike](given, _open)
         self._lock = Lock()
 
     def open(self) -> "HeldCollection":
@@ -101,7 +101,7 @@ class HeldCollection:
         self.__init__(**state)  # type: ignore[misc]  # the lock and the open collection are new
 
 
-def _open(path: str) -> Searchable:
+def _open(path: str) -> CollectionLike:
     from moverank import Collection  # adapters are clients of the public face, which is loaded on first use
 
     return Collection.open(path)

@@ -57,17 +57,17 @@ class Counted:
             np.array([term in self.vectors for term in terms], bool),
         )
 
-    def segment(self, rows: Iterable[int] | None = None, seed: int | None = None) -> "Segment":
+    def segment(self, rows: Iterable[int] | None = None, seed: int | None = None) -> "CountedSegment":
         """Return a segment of the documents `rows`, or of all, with their terms in the order of `seed`, or sorted."""
         selected = range(len(self.documents)) if rows is None else list(rows)
         terms = sorted({term for row in selected for term in self.documents[row]})
         if seed is not None:
             terms = [terms[i] for i in np.random.default_rng(seed).permutation(len(terms))]
-        return Segment(self, tuple(selected), tuple(terms))
+        return CountedSegment(self, tuple(selected), tuple(terms))
 
 
 @dataclass(frozen=True)
-class Segment:
+class CountedSegment:
     """Some documents of a collection, and their terms."""
 
     collection: Counted

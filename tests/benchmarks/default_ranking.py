@@ -22,7 +22,7 @@ from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.distances import RowCache
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.trial import Trial
-from moverank.indexer.evaluation.tuner import Setting, Tuner
+from moverank.indexer.evaluation.tuner import TriedRanking, Tuner
 from moverank.indexer.formatters.progress import Bars
 from moverank.indexer.ranking_spec import PAPER_GAMMA
 from moverank.indexer.reading import read_documents
@@ -86,7 +86,7 @@ def leave_one_out(work: Path) -> None:
     figures = []
     for name, qrels in SETS.values():
         is_forum = (real("data", name) / "threads.jsonl.gz").exists()
-        start = Setting(PAPER_GAMMA if is_forum else 0.0, TITLE_WEIGHT)
+        start = TriedRanking(PAPER_GAMMA if is_forum else 0.0, TITLE_WEIGHT)
         tuner = _tuner(work, name, qrels)
         # A judged query without a text counts as 0, as in `evaluate`.
         figures.append([float(tuner.estimated(replace(start, **choice)).mean()) for choice in grid])

@@ -22,7 +22,7 @@ from moverank import Embedding
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder
 from moverank.rerank.scorers import SCORERS
-from moverank.rerank.testing.sample_counts import Counted, Segment
+from moverank.rerank.testing.sample_counts import Counted, CountedSegment
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.common import argument_parser, real, show, show_table, vectors, verdict
 from tests.benchmarks.retrieval_bags import RetrievalBags
@@ -67,7 +67,7 @@ SPEED_SET = "20news"
 SPEED_QUERIES = 40
 
 
-def ranked_by_scorers(retrieval_set: RetrievalSet, segment: Segment) -> Iterator[tuple[str, Rankings]]:
+def ranked_by_scorers(retrieval_set: RetrievalSet, segment: CountedSegment) -> Iterator[tuple[str, Rankings]]:
     """Rank all documents, which are those of `segment`, by each scorer."""
     for name, options in VARIANTS:
         scorer = segment.fit(name, options)

@@ -22,7 +22,7 @@ from moverank import Collection, Document, Part, SearchOptions
 from moverank.indexer.errors import UsageError
 from moverank.indexer.formatters.json_objects import why_not_object
 from moverank.indexer.server.client import RemoteCollection
-from moverank.indexer.server.requests import Options
+from moverank.indexer.server.requests import SearchParameters
 from moverank.indexer.shards.cluster import Cluster
 from moverank.rerank.ranking import Ranking
 from tests.indexer.commands.program import program
@@ -297,4 +297,4 @@ def test_why_not_refuses_groups_everywhere(given: Searchables) -> None:
 
 def test_requests_have_the_options_of_a_search() -> None:
     expected = {OTHER_NAMES.get(name, name) for name in OPTIONS if name not in NOT_OVER_HTTP}
-    assert set(Options.model_fields) == expected
+    assert set(SearchParameters.model_fields) == expected

@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.documents import Metadata
-from moverank.indexer.indexing.word_counts import Counts, WordCounter
+from moverank.indexer.indexing.word_counts import EncodedCounts, WordCounter
 from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.store import Writer
@@ -228,7 +228,7 @@ def record_counted_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     count_documents, count_query = WordCounter.count, TextCounter.count
 
-    def documents(counter: WordCounter, writer: Writer, counted: Sequence[str]) -> list[Counts]:
+    def documents(counter: WordCounter, writer: Writer, counted: Sequence[str]) -> list[EncodedCounts]:
         texts.extend(counted)
         return count_documents(counter, writer, counted)
 

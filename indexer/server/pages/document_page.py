@@ -23,8 +23,8 @@ from moverank.indexer.server.pages.search_page import (
     typed_query,
 )
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
-from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.requests import Options, check_length
+from moverank.indexer.server.problems import HttpProblem
+from moverank.indexer.server.requests import SearchParameters, check_length
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
 from moverank.indexer.server.state import ServerState, collection_of
@@ -59,7 +59,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         served = collection_of(request, name)
         if form.query:
             check_length(form.query, state.limits)
-        options = Options(rank=form.rank)
+        options = SearchParameters(rank=form.rank)
         similar = form.one("similar")
         compared = bool(form.query or similar)
 
@@ -79,7 +79,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
             return _shown(document, marks) | {"flows": flows, "reason": reason, "compared": compared}
 
         return await page_about(request, served, "document.html", values, work)
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "document.html", values, error)
 
 

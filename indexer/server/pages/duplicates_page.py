@@ -9,7 +9,7 @@ from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number
 from moverank.indexer.server.pages.typed_form import TypedForm
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
 from moverank.indexer.server.workers import Task
@@ -45,7 +45,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
         return await page_about(request, served, "duplicates.html", values, work)
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "duplicates.html", values, error)
 
 
@@ -57,10 +57,10 @@ class _Clock:
         self._again = "find groups again to go on from there, or " if resumed else ""
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG002 - of Progress
-        """Raise a Problem 503 if no time is left."""
+        """Raise HttpProblem 503 if no time is left."""
         if self._task.over():
             of_all = f" of {total:,}" if total else ""
-            raise Problem(
+            raise HttpProblem(
                 503,
                 f"this takes longer than a request may: {done:,}{of_all} {unit} are compared; {self._again}"
                 "choose fewer documents by a filter",

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse
 
 from moverank.indexer.server.pages.rendering import Values, failed, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +88,16 @@ def report_names(directory: Path) -> list[str]:
 
 
 def report_tables(path: Path) -> list[ReportTable]:
-    """Return the tables of a file; Problem 422 if it has none."""
+    """Return the tables of a file; HttpProblem 422 if it has none."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise Problem(422, f"{path.name} is longer than {_MOST_BYTES:,} bytes")
+            raise HttpProblem(422, f"{path.name} is longer than {_MOST_BYTES:,} bytes")
         text = path.read_text(encoding="utf-8-sig")
         tables = [_of_csv(path.stem, text)] if path.suffix == ".csv" else [_of_object(one) for one in _objects(text)]
     except (OSError, ValueError, TypeError, RecursionError, csv.Error) as error:
-        raise Problem(422, f"{path.name} is no table that evaluate wrote") from error
+        raise HttpProblem(422, f"{path.name} is no table that evaluate wrote") from error
     if not tables:
-        raise Problem(422, f"{path.name} has no table")
+        raise HttpProblem(422, f"{path.name} has no table")
     return tables
 
 
@@ -199,16 +199,16 @@ def measurements_router(directory: Path | None) -> APIRouter:
         try:
             found = _read(directory, names, form) if directory and names else {}
             return rendered(request, "measurements.html", values | found)
-        except Problem as error:
+        except HttpProblem as error:
             return failed(request, "measurements.html", values, error)
 
     return router
 
 
 def _read(directory: Path, names: list[str], form: TypedForm) -> Values:
-    """Return the tables of the chosen one of the files `names`; Problem 404 and 422."""
+    """Return the tables of the chosen one of the files `names`; HttpProblem 404 and 422."""
     chosen = form.one("file") or names[0]
     if chosen not in names:
-        raise Problem(404, f"there is no file {chosen!r} among the measurements")
+        raise HttpProblem(404, f"there is no file {chosen!r} among the measurements")
     tables = [(table, chart_of(table, form.one("column"))) for table in report_tables(directory / chosen)]
     return {"chosen": chosen, "tables": tables}

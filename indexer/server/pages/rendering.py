@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.server.pages.static_files import static_url
 from moverank.indexer.server.pages.typed_form import TypedForm, url_of
-from moverank.indexer.server.problems import Problem, answer_of
+from moverank.indexer.server.problems import HttpProblem, answer_of
 from moverank.indexer.server.search_api import describe
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
@@ -82,7 +82,7 @@ def _sentence(text: str) -> str:
 
 
 def failed(
-    request: Request, template: str, values: Mapping[str, Any], error: Problem | IndexerError | RerankError
+    request: Request, template: str, values: Mapping[str, Any], error: HttpProblem | IndexerError | RerankError
 ) -> HTMLResponse:
     """Return a page with the sentence of an error; the reason of an internal error is only logged."""
     status, sentence, headers = answer_of(error)
@@ -107,5 +107,5 @@ async def page_about(
 
     try:
         return await state.workers.run(request, run)
-    except (Problem, IndexerError, RerankError) as error:
+    except (HttpProblem, IndexerError, RerankError) as error:
         return failed(request, template, dict(values) | {"found": None}, error)

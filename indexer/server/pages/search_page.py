@@ -17,7 +17,7 @@ from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
 from moverank.indexer.server.pages.rendering import Values, Work, failed, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
 from moverank.indexer.server.search_api import ThisServer, count_work
 from moverank.indexer.server.served import Served, State
@@ -150,7 +150,7 @@ async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
         if not (form.query or form.one("similar")):
             return rendered(request, "search.html", values | {"examples": await _examples(request, state, served)})
         return await page_about(request, served, "search.html", values, ranked(state, form))
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "search.html", values, error)
 
 
@@ -158,7 +158,7 @@ async def _examples(request: Request, state: ServerState, served: Served) -> lis
     """Return some titles of documents, or beginnings of texts, to search for; none if there is no time."""
     try:
         return await state.workers.run(request, lambda _: served.answer(_beginnings))
-    except (Problem, IndexerError):
+    except (HttpProblem, IndexerError):
         return []
 
 
@@ -184,17 +184,17 @@ def first_sentence(document: Document) -> str:
 
 
 def chosen_collection(state: ServerState, form: TypedForm) -> Served:
-    """Return the collection that was chosen, the default one if none was; Problem 404."""
+    """Return the collection that was chosen, the default one if none was; HttpProblem 404."""
     return state.named(form.one("collection")) if form.one("collection") else state.default
 
 
 def ranked(state: ServerState, form: TypedForm) -> Work:
-    """Return the work that finds the hits of a form; UsageError and Problem if it is not valid."""
+    """Return the work that finds the hits of a form; UsageError and HttpProblem if it is not valid."""
     options, similar = form.options(), form.one("similar")
     if form.query:
         check_length(form.query, state.limits)
     if (linked := options.k * len(form.link(""))) > _MOST_LINKED:
-        raise Problem(
+        raise HttpProblem(
             413,
             f"the links of {options.k:,} hits would repeat {linked:,} characters of the query: at most "
             f"{_MOST_LINKED:,} are allowed on a page: ask for fewer hits, or paste the text as a thread",

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 from fastapi import APIRouter, Response
 
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 
 router = APIRouter()
 
@@ -32,5 +32,5 @@ def static_url(name: str) -> str:
 async def static_file(name: str) -> Response:
     """Return a file."""
     if name not in _TYPES:
-        raise Problem(404, "there is no such file")
+        raise HttpProblem(404, "there is no such file")
     return Response(_content(name), media_type=_TYPES[name], headers={"Cache-Control": _FOREVER})

@@ -10,7 +10,7 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.server.pages.rendering import Values, failed, page_about, rendered
 from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, ranked
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.state import ServerState
 
@@ -31,7 +31,7 @@ async def linked_thread_page(request: Request, state: ThisServer) -> Response:
         values["name"] = served.name
         if form.thread:
             return await page_about(request, served, "thread.html", values, ranked(state, form))
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "thread.html", values, error)
     return rendered(request, "thread.html", values)
 
@@ -44,7 +44,7 @@ async def thread_page(request: Request, state: ThisServer) -> Response:
         form = await posted_form(request)
         values = _values(form)
         return await _found(request, state, form, values)
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "thread.html", values, error)
 
 

@@ -14,8 +14,8 @@ from fastapi import Request
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.reading.formats.threads import Comment, thread_parts
-from moverank.indexer.server.problems import Problem
-from moverank.indexer.server.requests import Options
+from moverank.indexer.server.problems import HttpProblem
+from moverank.indexer.server.requests import SearchParameters
 
 _CHOICES = ("k", "depth", "exact", "rank", "other_rank", "where")
 _THREAD = ("title", "body", "comment")
@@ -36,7 +36,7 @@ class TypedForm:
     def of(cls, fields: Iterable[tuple[str, str]]) -> "TypedForm":
         """Return the form with these fields, without the empty ones; line ends become those of Unix.
 
-        A field `thread`, as `packed` returns it, becomes the fields of the thread; Problem 400 if it cannot be read.
+        A field `thread`, as `packed` returns it, becomes the fields of the thread; HttpProblem 400 if it is unreadable.
         """
         every = (one for field in fields for one in (_unpacked(field[1]) if field[0] == "thread" else [field]))
         lines = ((name, value.replace("\r\n", "\n")) for name, value in every)
@@ -83,9 +83,9 @@ class TypedForm:
         """Return whether an option was chosen in the folded part of the form."""
         return any(self.one(name) for name in ("depth", "exact", "other_rank", "where"))
 
-    def options(self) -> Options:
+    def options(self) -> SearchParameters:
         """Return the options of a search; UsageError for an invalid number."""
-        return Options(
+        return SearchParameters(
             k=_whole("the number of hits", self.one("k")) or 10,
             depth=_whole("the number of candidates", self.one("depth")),
             exact=bool(self.one("exact")),
@@ -122,7 +122,7 @@ def _unpacked(text: str) -> Iterator[tuple[str, str]]:
         fields = [(str(name), str(value)) for name, value in json.loads(content)[:_MOST_FIELDS] if name in _THREAD]
         json.dumps(fields, ensure_ascii=False).encode()
     except (ValueError, TypeError, LookupError, RecursionError, zlib.error) as error:
-        raise Problem(400, "the thread in the address cannot be read: the address was changed or cut") from error
+        raise HttpProblem(400, "the thread in the address cannot be read: the address was changed or cut") from error
     yield from fields
 
 
@@ -136,15 +136,15 @@ def _whole(what: str, typed: str) -> int | None:
 
 
 async def posted_form(request: Request) -> TypedForm:
-    """Return the form in the body of a request; Problem 400 if it is no form, 413 if it is too long."""
+    """Return the form in the body of a request; HttpProblem 400 if it is no form, 413 if it is too long."""
     most = request.app.state.moverank.limits.characters
     try:
         text = (await request.body()).decode()
         fields = await to_thread(parse_qsl, text, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
-        raise Problem(400, "the form cannot be read") from error
+        raise HttpProblem(400, "the form cannot be read") from error
     if (length := sum(len(value) for _, value in fields)) > most:
-        raise Problem(413, f"the form has {length:,} characters: at most {most:,} are allowed here")
+        raise HttpProblem(413, f"the form has {length:,} characters: at most {most:,} are allowed here")
     return TypedForm.of([*fields, *request.query_params.multi_items()])
 
 

@@ -12,7 +12,7 @@ from moverank.indexer.server.pages.measurements_page import bars
 from moverank.indexer.server.pages.rendering import Values, failed, page_about
 from moverank.indexer.server.pages.search_page import PROOF, cut_title, number, typed_query
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
 from moverank.indexer.server.search_api import ThisServer
 from moverank.indexer.server.served import State
@@ -70,7 +70,7 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
             }
 
         return await page_about(request, served, "why_not.html", values, work)
-    except (Problem, IndexerError) as error:
+    except (HttpProblem, IndexerError) as error:
         return failed(request, "why_not.html", values, error)
 
 

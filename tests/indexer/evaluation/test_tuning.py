@@ -9,7 +9,7 @@ from moverank import Collection, UsageError
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.tuned_ranking import tune
-from moverank.indexer.evaluation.tuner import Setting, Weighting, components_of
+from moverank.indexer.evaluation.tuner import TriedRanking, Weighting, components_of
 from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.options import silent
 from moverank.indexer.reranking.pool import PoolQueries, SearchPool
@@ -22,7 +22,9 @@ def test_totals_of_components_are_those_of_a_search(indexed: Collection, tmp_pat
     found = components_of(weighting, pool, queries, own_rows, tmp_path / "cache" / "c.npz", silent)
     again = components_of(weighting, pool, queries, own_rows, tmp_path / "cache" / "c.npz", silent)
     np.testing.assert_array_equal(found.rwmd, again.rwmd)
-    setting = Setting(weighting.gamma, weighting.title_weight, weighting.weights, weighting.stem, 5.0, 0.5, 1.5, 0.25)
+    setting = TriedRanking(
+        weighting.gamma, weighting.title_weight, weighting.weights, weighting.stem, 5.0, 0.5, 1.5, 0.25
+    )
     ranking = setting.ranking
     assert ranking.gamma == weighting.gamma
     # RWMD stands for WMD.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.indexer.indexing.word_counts import Counts, WordCounter
+from moverank.indexer.indexing.word_counts import EncodedCounts, WordCounter
 from moverank.indexer.store import Store, Writer
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -17,7 +17,7 @@ _EMBEDDING = Embedding.of(["cat", "dog"], np.eye(2))
 _TEXTS = st.lists(st.lists(st.sampled_from(["cat", "dog", "of", "zorp", "The"]), max_size=6).map(" ".join), max_size=4)
 
 
-def _decoded(store: Store, counts: Counts) -> dict[str, int]:
+def _decoded(store: Store, counts: EncodedCounts) -> dict[str, int]:
     ids = np.frombuffer(counts.words, "<i4").tolist()
     assert ids == sorted(set(ids))
     with store.reading() as reader:
@@ -49,7 +49,7 @@ def test_stored_counts_equal_the_words_of_the_texts(
     store.close()
 
 
-def _count(writer: Writer, text: str) -> list[Counts]:
+def _count(writer: Writer, text: str) -> list[EncodedCounts]:
     counter = WordCounter(Tokenizer(), _EMBEDDING)
     counted = counter.count(writer, [text])
     counter.store(writer)

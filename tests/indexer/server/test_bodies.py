@@ -16,7 +16,7 @@ from starlette.types import Message
 
 from moverank.indexer.server.bodies import Bodies
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from tests.indexer.server.conftest import make_collection
 from tests.indexer.server.running import Reply, RunningServer
 
@@ -178,7 +178,7 @@ def test_an_upload_has_to_arrive_as_a_whole_in_time() -> None:
                 await received()
 
     began = time.monotonic()
-    with pytest.raises(Problem, match="the body did not arrive in time") as caught:
+    with pytest.raises(HttpProblem, match="the body did not arrive in time") as caught:
         asyncio.run(read())
     assert caught.value.status_code == 408
     assert 1 <= time.monotonic() - began < 20

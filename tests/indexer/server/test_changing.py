@@ -20,7 +20,7 @@ from moverank import Collection, Document, Part
 from moverank.indexer.documents import Changes
 from moverank.indexer.server.documents_api import _committed
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from tests.indexer.server.conftest import THREADS, make_collection
 from tests.indexer.server.pages_world import pages_server
 from tests.indexer.server.running import RunningServer, descendants
@@ -70,7 +70,7 @@ def test_a_change_that_is_not_made_in_time_is_not_waited_for(problem: str, limit
     async def change() -> None:
         await _committed(served, lambda _: Changes(), limits)
 
-    with pytest.raises(Problem, match=reason) as caught:
+    with pytest.raises(HttpProblem, match=reason) as caught:
         asyncio.run(change())
     assert caught.value.status_code == 504
     writing.set_result(Changes())  # not cancelled: it may still be made

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 
 from moverank.indexer.server.guard import checked_origin
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.tokens import WrongTokens
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
@@ -154,7 +154,7 @@ def test_a_network_of_ipv6_is_one_client() -> None:
         return await asyncio.gather(*one, wrong.pause("2001:db8:0:1::1"), return_exceptions=True)
 
     *one, other = asyncio.run(many())
-    assert any(isinstance(found, Problem) and found.status_code == 429 for found in one)
+    assert any(isinstance(found, HttpProblem) and found.status_code == 429 for found in one)
     assert other is None
 
 

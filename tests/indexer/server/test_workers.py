@@ -13,7 +13,7 @@ pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 from fastapi import Request
 
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.problems import Problem
+from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.workers import Task, Workers
 
 HANG = 30
@@ -102,7 +102,7 @@ def test_one_more_long_request_is_ended_and_refused() -> None:
         gate, more = Gate(), Gate()
         long = asyncio.create_task(workers.run(Client(9).request, gate))
         await gate.begun()
-        with pytest.raises(Problem, match="too many long requests run") as refused:
+        with pytest.raises(HttpProblem, match="too many long requests run") as refused:
             await workers.run(Client(9).request, more)
         assert refused.value.status_code == 429
         assert more.ended.is_set()
@@ -122,9 +122,9 @@ def test_a_full_queue_refuses_the_heaviest() -> None:
         while workers.waiting < 2:
             await asyncio.sleep(0.001)
         light = asyncio.create_task(workers.run(Client(5).request, lambda _: "light"))
-        with pytest.raises(Problem, match="too many requests wait"):
+        with pytest.raises(HttpProblem, match="too many requests wait"):
             await heavy
-        with pytest.raises(Problem, match="too many requests wait"):
+        with pytest.raises(HttpProblem, match="too many requests wait"):
             await workers.run(Client(50).request, lambda _: "never")
         gate.open.set()
         assert [await one for one in (first, middle, light)] == ["done", "late", "light"]
@@ -144,7 +144,7 @@ def test_clients_that_leave_free_their_places() -> None:
         for client in clients[::-1]:
             client.left.set()
         for one in (waiting, running):
-            with pytest.raises(Problem, match="the client has left") as left:
+            with pytest.raises(HttpProblem, match="the client has left") as left:
                 await one
             assert left.value.status_code == 499
         assert await asyncio.to_thread(gate.ended.wait, HANG)
@@ -158,7 +158,7 @@ def test_clients_that_leave_free_their_places() -> None:
 def test_the_time_of_a_request_passes_while_it_waits() -> None:
     async def test(workers: Workers) -> None:
         async def waited() -> None:
-            with pytest.raises(Problem, match="before it began") as late:
+            with pytest.raises(HttpProblem, match="before it began") as late:
                 await workers.run(Client(2).request, lambda _: "never")
             assert late.value.status_code == 504
 
@@ -178,7 +178,7 @@ def test_a_request_whose_thread_hangs_is_given_up(monkeypatch: pytest.MonkeyPatc
 
     async def test(workers: Workers) -> None:
         gate = Gate()
-        with pytest.raises(Problem, match="the work on the request hangs: it was given up") as given_up:
+        with pytest.raises(HttpProblem, match="the work on the request hangs: it was given up") as given_up:
             await workers.run(Client(1).request, lambda _: gate(Task(HANG)))
         assert given_up.value.status_code == 504
         assert workers.running == 1

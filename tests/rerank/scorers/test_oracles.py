@@ -10,7 +10,7 @@ from gensim.models import KeyedVectors
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from moverank.rerank.testing.sample_counts import Counted, Counts, Segment
+from moverank.rerank.testing.sample_counts import Counted, CountedSegment, Counts
 from moverank.rerank.words.tokenizer import Tokenizer, stop_words
 from tests.benchmarks.retrieval_sets import RetrievalSet
 
@@ -31,7 +31,7 @@ def vectors(shared: Path) -> dict[str, NDArray[np.float32]]:
 
 
 @pytest.fixture(scope="module")
-def segment(cranfield: RetrievalSet) -> Segment:
+def segment(cranfield: RetrievalSet) -> CountedSegment:
     return Counted(cranfield.documents, {}).segment()
 
 
@@ -49,7 +49,9 @@ def _count_matrix(vocabulary: Sequence[str], texts: Sequence[Counts]) -> Any:
     return sklearn.CountVectorizer(analyzer=_words, vocabulary=vocabulary, dtype=np.float64).transform(texts)
 
 
-def _scores(segment: Segment, name: str, options: Mapping[str, str], queries: Sequence[Counts]) -> NDArray[np.float64]:
+def _scores(
+    segment: CountedSegment, name: str, options: Mapping[str, str], queries: Sequence[Counts]
+) -> NDArray[np.float64]:
     """Return the scores (queries, documents)."""
     scorer = segment.fit(name, options)
     return np.array([scorer.score(segment.query(query)) for query in queries])
@@ -63,7 +65,9 @@ def _queries(cranfield: RetrievalSet) -> Iterator[Counts]:
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("name", ["bow", "tfidf"])
-def test_bow_and_tfidf_equal_scikit_learn(cranfield: RetrievalSet, segment: Segment, name: str, norm: str) -> None:
+def test_bow_and_tfidf_equal_scikit_learn(
+    cranfield: RetrievalSet, segment: CountedSegment, name: str, norm: str
+) -> None:
     text = pytest.importorskip("sklearn.feature_extraction.text")
     pairwise = pytest.importorskip("sklearn.metrics.pairwise")
     normalize = pytest.importorskip("sklearn.preprocessing").normalize
@@ -85,7 +89,7 @@ def test_bow_and_tfidf_equal_scikit_learn(cranfield: RetrievalSet, segment: Segm
 
 
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.9, 0.4)])
-def test_bm25_equals_bm25s(cranfield: RetrievalSet, segment: Segment, k1: float, b: float) -> None:
+def test_bm25_equals_bm25s(cranfield: RetrievalSet, segment: CountedSegment, k1: float, b: float) -> None:
     bm25s = pytest.importorskip("bm25s")
     oracle = bm25s.BM25(k1=k1, b=b, method="atire", idf_method="lucene", dtype="float64")
     oracle.index([_words(document) for document in cranfield.documents], show_progress=False)
@@ -103,7 +107,9 @@ def _poisson_nats(tfn: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArra
     return mean - tfn * np.log(mean) + log_gamma + np.log(tfn)
 
 
-def test_pl2_equals_its_derivation_from_the_poisson_distribution(cranfield: RetrievalSet, segment: Segment) -> None:
+def test_pl2_equals_its_derivation_from_the_poisson_distribution(
+    cranfield: RetrievalSet, segment: CountedSegment
+) -> None:
     vocabulary = list(segment.terms)
     documents = _count_matrix(vocabulary, cranfield.documents).toarray()
     queries = list(_queries(cranfield))
