@@ -16,9 +16,9 @@ from moverank.rerank.words.embedding import unit_rows
 GIVEN = "given"
 """The first stage over given vectors."""
 
-Metric = Literal["cosine", "l2", "ip"]
+VectorMetric = Literal["cosine", "l2", "ip"]
 
-METRIC = Choice("metric", "cosine", get_args(Metric))
+METRIC = Choice("metric", "cosine", get_args(VectorMetric))
 """The option of the first stage; most text encoders are trained for the cosine, which ignores the length of vectors."""
 
 LARGEST = 1e15
@@ -30,10 +30,10 @@ def check_metric(options: Mapping[str, str]) -> None:
     check_options(GIVEN, (METRIC,), options, EncoderError)
 
 
-def metric_of(options: Mapping[str, str]) -> Metric:
+def metric_of(options: Mapping[str, str]) -> VectorMetric:
     """Return the metric that valid options name."""
     chosen = METRIC.read(options)
-    return next(metric for metric in get_args(Metric) if metric == chosen)
+    return next(metric for metric in get_args(VectorMetric) if metric == chosen)
 
 
 def numbers_fault(vector: NDArray[np.float32]) -> str | None:
@@ -64,7 +64,7 @@ def unpacked(vectors: Sequence[bytes], dim: int) -> NDArray[np.float32]:
 class Space(NamedTuple):
     """The metric of given vectors, and their number of dimensions: 0 while no document has a vector."""
 
-    metric: Metric
+    metric: VectorMetric
     dim: int
 
     @property

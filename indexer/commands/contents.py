@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from moverank.indexer.commands.completion import complete_key
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, Where
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index, Json, TableFormat, WhereOption
 
 app = typer.Typer()
 
@@ -18,7 +18,7 @@ app = typer.Typer()
 )
 def list_documents(
     index: Index = DEFAULT_INDEX,
-    where: Where = None,
+    where: WhereOption = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=0, help="Show only the first so many documents. [default: all]")
     ] = None,
@@ -85,7 +85,7 @@ def show(
 @app.command(epilog="Examples: `moverank export -o forum.jsonl.gz`  `moverank export --where label=travel`")
 def export(
     index: Index = DEFAULT_INDEX,
-    where: Where = None,
+    where: WhereOption = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="File to write; .gz is compressed. [default: print]"),

@@ -41,7 +41,7 @@ Folds = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class QueryChoices:
+class JudgedQueryChoices:
     """The queries that were judged, and the documents which are ranked for them."""
 
     PANEL: ClassVar = "Queries"
@@ -129,7 +129,7 @@ def retrieval(
     *,
     index: Index = DEFAULT_INDEX,
     qrels: Qrels,
-    judged: QueryChoices,
+    judged: JudgedQueryChoices,
     compared: ComparisonChoices,
     measure: Measures = None,
     folds: Folds = None,
@@ -222,7 +222,7 @@ def gamma(
     *,
     index: Index = DEFAULT_INDEX,
     qrels: Qrels,
-    judged: QueryChoices,
+    judged: JudgedQueryChoices,
     grid: Annotated[str, typer.Option(metavar="G,G,...", help="The gammas to try.")] = "0,0.25,0.5,0.75,1,1.5,2",
     measure: Measures = None,
     folds: Folds = 0,

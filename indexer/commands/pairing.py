@@ -7,7 +7,7 @@ import typer
 
 from moverank.indexer.commands.completion import complete_rank
 from moverank.indexer.commands.failures import interruptible
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, TableFormat, Where
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, TableFormat, WhereOption
 
 app = typer.Typer()
 
@@ -34,7 +34,7 @@ def pairs(
         ),
     ] = None,
     gamma: Gamma = None,
-    where: Where = None,
+    where: WhereOption = None,
     unknown: Annotated[
         str,
         typer.Option(

@@ -13,7 +13,7 @@ import typer
 from moverank.indexer.commands.completion import complete_field, complete_key, complete_rank
 from moverank.indexer.commands.failures import FAILED
 from moverank.indexer.commands.option_records import with_records
-from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, Where
+from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index, Json, Rank, TableFormat, WhereOption
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def search(
     query: Annotated[str | None, typer.Argument(help="The text to search for.")] = None,
     *,
     index: Index = DEFAULT_INDEX,
-    where: Where = None,
+    where: WhereOption = None,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -216,7 +216,7 @@ def similar(
     ],
     *,
     index: Index = DEFAULT_INDEX,
-    where: Where = None,
+    where: WhereOption = None,
     server: Server = None,
     ranked: RankingChoices,
     output: SimilarOutputChoices,

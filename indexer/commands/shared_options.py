@@ -38,7 +38,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 
 # ---- commands that read
 
-Where = Annotated[
+WhereOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CONDITION",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from moverank.indexer.commands.evaluating import QueryChoices, ResultChoices, run_experiment
+from moverank.indexer.commands.evaluating import JudgedQueryChoices, ResultChoices, run_experiment
 from moverank.indexer.commands.option_records import with_records
 from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Index
 
@@ -39,7 +39,7 @@ def tune(  # over 40 lines: most of them are its options
         str, typer.Option(metavar="LANGUAGE|none", help="Language of the stems to try, such as german.")
     ] = "english",
     save: Annotated[bool, typer.Option("--save", help="Store the result as the ranking of the collection.")] = False,
-    judged: QueryChoices,
+    judged: JudgedQueryChoices,
     result: ResultChoices,
 ) -> None:
     """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""

@@ -16,7 +16,7 @@ from moverank.indexer.commands.shared_options import (
     Setting,
     TrustPickle,
     Wait,
-    Where,
+    WhereOption,
     chosen_settings,
 )
 
@@ -29,7 +29,7 @@ def remove(
         list[str] | None, typer.Argument(help="Keys of documents.", show_default=False, autocompletion=complete_key)
     ] = None,
     index: Index = DEFAULT_INDEX,
-    where: Where = None,
+    where: WhereOption = None,
     source: Annotated[
         str | None,
         typer.Option(

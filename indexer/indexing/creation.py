@@ -69,7 +69,7 @@ def training_method(embedding: str, options: tuple[str, ...]) -> tuple[TrainingM
 
 Created = tuple[Store, Settings, Embedding | None]
 
-Vectors = Callable[[Path, Settings], tuple[Settings, Embedding | None]]
+VectorsMaker = Callable[[Path, Settings], tuple[Settings, Embedding | None]]
 """Writes word vectors to a folder; returns the settings to store, and the vectors, None if they are trained later."""
 
 
@@ -107,7 +107,7 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
     return _create(directory, settings, imported, wait)
 
 
-def _create(directory: Path, settings: Settings, vectors: Vectors, wait: float) -> Created:
+def _create(directory: Path, settings: Settings, vectors: VectorsMaker, wait: float) -> Created:
     """Create an empty collection in `directory`, and its word vectors by `vectors`; see `create`."""
     _refuse_second(directory, filled=exists(directory))
     if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
@@ -162,7 +162,7 @@ def _refuse_second(directory: Path, *, filled: bool) -> None:
         raise CollectionError(f"{shown(directory)} holds a collection already: open it, or choose another place")
 
 
-def _fill(directory: Path, settings: Settings, vectors: Vectors) -> Created:
+def _fill(directory: Path, settings: Settings, vectors: VectorsMaker) -> Created:
     settings, embedding = vectors(directory / VECTORS, settings)
     # The database gets its final name last: if the process is killed before, there is no collection.
     with closing(Store(sqlite_url(directory / UNFINISHED))) as store, store.writing() as writer:
@@ -172,7 +172,7 @@ def _fill(directory: Path, settings: Settings, vectors: Vectors) -> Created:
     return Store(sqlite_url(directory / DATABASE)), settings, embedding
 
 
-def _fill_shared(directory: Path, settings: Settings, vectors: Vectors, wait: float) -> Created:
+def _fill_shared(directory: Path, settings: Settings, vectors: VectorsMaker, wait: float) -> Created:
     folder = new_vectors_folder(directory, {}, shared=True)
     settings, embedding = vectors(folder, settings)
     store = open_store(directory)

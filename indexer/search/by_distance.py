@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.search.candidates import Rows, allowed_rows, candidates, needs_candidates
+from moverank.indexer.search.candidates import SegmentRows, allowed_rows, candidates, needs_candidates
 from moverank.indexer.search.ordering import best_first
 from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.segments import LiveSegment
@@ -110,7 +110,7 @@ class DistanceSearch:
         self._view, self._query, self._weights, self._began = view, query, weights, began
         self._chosen = allowed_rows(view, query)
         self._loose = _NOTHING if weights is None else _without_bag(view, query, weights)
-        self._near: Rows | None = None  # candidates
+        self._near: SegmentRows | None = None  # candidates
         self._begun: list[_Begun] = []
         self._floor = view.floor
 
@@ -145,7 +145,7 @@ class DistanceSearch:
         distances = found.components[:, 0] if query.ranking.has_transport else np.full(len(found.ids), np.nan)
         return Outcome(found.ids, distances, *proof, totals=found.values, others=others, **bounds)
 
-    def _begin(self, chosen: Rows, before: _Found, *, close: bool = False) -> _Floats:
+    def _begin(self, chosen: SegmentRows, before: _Found, *, close: bool = False) -> _Floats:
         """Begin to search the chosen rows of each segment for documents not worse than the k-th found `before`.
 
         Returns upper bounds of the best values, with those `before`, increasing, at most k.

@@ -22,7 +22,7 @@ from moverank.rerank.encoders.centroid import Centroid
 from moverank.rerank.encoders.encoder import Encoder
 from moverank.rerank.scorers.fusion import reciprocal_ranks
 
-Costs = tuple[NDArray[np.int64], NDArray[np.float32] | NDArray[np.float64]]
+VectorCosts = tuple[NDArray[np.int64], NDArray[np.float32] | NDArray[np.float64]]
 """Rows (m,) of a segment, and their costs (m,): squared distances, or negated inner products."""
 
 
@@ -42,7 +42,7 @@ class VectorSearch(Protocol):
         """Keep the `rows` (n,) that have a vector."""
         ...
 
-    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> Costs:
+    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> VectorCosts:
         """Compare the vectors of `rows` (n,) of a segment with a query's `vector` (dim,); each row has one."""
         ...
 
@@ -71,7 +71,7 @@ class EncodedSearch:
         """See `VectorSearch.with_vector`."""
         return rows
 
-    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> Costs:
+    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> VectorCosts:
         """See `VectorSearch.costs`."""
         return rows, np.square(part.encoded(self.encoder, rows, self.gamma, self.weights) - vector).sum(axis=1)
 
@@ -93,7 +93,7 @@ class GivenSearch:
         """See `VectorSearch.with_vector`."""
         return rows[np.isin(rows, part.given.rows)] if part.given else rows[:0]
 
-    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> Costs:
+    def costs(self, part: LiveSegment, rows: NDArray[np.int64], vector: NDArray[np.float32]) -> VectorCosts:
         """See `VectorSearch.costs`."""
         return part.given.costs(rows, vector, self.space) if part.given else (rows[:0], np.empty(0))
 
@@ -112,7 +112,7 @@ def vector_search(view: View) -> VectorSearch:
     return EncodedSearch(view.encoder(), view.gamma, view.weights)
 
 
-Rows = list[NDArray[np.int64]]
+SegmentRows = list[NDArray[np.int64]]
 """Rows (m,) of each segment of a view."""
 
 
@@ -124,7 +124,7 @@ def is_candidate(view: View, query: Query, id_: int) -> bool:
     return any(id_ in part.segment.ids[rows] for part, rows in zip(view.segments, chosen, strict=True))
 
 
-def allowed_rows(view: View, query: Query) -> Rows:
+def allowed_rows(view: View, query: Query) -> SegmentRows:
     """Return the rows of documents that may be hits."""
     chosen = []
     for part in view.segments:
@@ -142,7 +142,7 @@ def needs_candidates(query: Query, chosen: Sequence[NDArray[np.int64]]) -> bool:
     return query.depth is not None and query.depth < sum(map(len, chosen))
 
 
-def candidates(view: View, query: Query, chosen: Rows) -> tuple[Rows, float]:
+def candidates(view: View, query: Query, chosen: SegmentRows) -> tuple[SegmentRows, float]:
     """Reduce the `chosen` rows of `view` to the depth of `query`: the nearest by the first stage's vectors.
 
     A joined scorer's best documents are fused with the nearest by reciprocal rank: documents with a rare word of the
@@ -168,7 +168,7 @@ def _live_rows(part: LiveSegment, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows[part.live[rows]]
 
 
-def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArray[np.int64], float]:
+def _nearest(view: View, query: Query, chosen: SegmentRows, depth: int) -> tuple[NDArray[np.int64], float]:
     """Return the ids of the `depth` nearest rows by vectors, nearest first, and a lower bound of the others' WMD."""
     search = vector_search(view)
     vector = search.vector(query)
@@ -188,7 +188,7 @@ def _nearest(view: View, query: Query, chosen: Rows, depth: int) -> tuple[NDArra
 
 def _nearest_rows(
     part: LiveSegment, rows: NDArray[np.int64], search: VectorSearch, vector: NDArray[np.float32], depth: int
-) -> Costs:
+) -> VectorCosts:
     """Return up to `depth` of a segment's rows that are nearest to the query's `vector`, and their costs.
 
     The tail has no index: it is short, so every distance is computed.

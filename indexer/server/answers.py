@@ -14,10 +14,11 @@ from typing_extensions import TypedDict
 
 _described = with_config(ConfigDict(use_attribute_docstrings=True))
 
-Answer = dict[int | str, dict[str, Any]]
+JsonObject = dict[str, Any]
+AnswerDeclaration = dict[int | str, JsonObject]
 
 
-def sends(kind: Any) -> Answer:
+def sends(kind: Any) -> AnswerDeclaration:
     """Return the declaration of an endpoint that answers with `kind`, for the parameter `responses`."""
     return {200: {"model": kind}}
 

@@ -16,10 +16,10 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.json_objects import changes_object, description_object, entry_object
 from moverank.indexer.reading.record_lines import document_of_record
 from moverank.indexer.reading.records import BadRecord, with_key
-from moverank.indexer.server.answers import ChangesObject, DocumentObject, DocumentsObject, sends
+from moverank.indexer.server.answers import ChangesObject, DocumentObject, DocumentsObject, JsonObject, sends
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.search_api import Object, ServedHere, ThisServer, answered, known_parameters
+from moverank.indexer.server.search_api import ServedHere, ThisServer, answered, known_parameters
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
@@ -30,9 +30,10 @@ router = APIRouter(prefix="/collections", tags=["documents"], dependencies=[Depe
 Key = Annotated[str, Field(description="The key of the document; in a path, a slash in it may stand as it is.")]
 """A part of the path or, since clients change paths with the segments `.` and `..`, a parameter of the URL."""
 JsonBody = Annotated[
-    Object, Body(description="A document or a thread, with the fields that `index` and `threads` read, such as `text`.")
+    JsonObject,
+    Body(description="A document or a thread, with the fields that `index` and `threads` read, such as `text`."),
 ]
-Wait = Annotated[bool, Query(description="Answer once searches see the change; 504 if they do not in time.")]
+WaitForSearches = Annotated[bool, Query(description="Answer once searches see the change; 504 if they do not in time.")]
 _MOST = 1000  # documents of a page
 _LOOK = 0.05  # seconds between two checks whether a change is searched
 
@@ -45,10 +46,10 @@ async def list_documents(
     where: Annotated[list[str] | None, Query(description="A filter, as of --where; repeatable.")] = None,
     first: Annotated[int, Query(ge=0, description="How many documents to skip.")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST, description="How many documents to return.")] = 100,
-) -> Object:
+) -> JsonObject:
     """List documents without their texts, in the order in which they were added."""
 
-    def work(view: State, _: Task) -> Object:
+    def work(view: State, _: Task) -> JsonObject:
         with view.contents(where) as contents:
             entries = [entry_object(entry) for entry in contents.entries(limit, first)]
             return {"documents": entries, "found": len(contents), "total": contents.total}
@@ -58,10 +59,10 @@ async def list_documents(
 
 @router.get("/{name}/documents/{key:key}", responses=sends(DocumentObject))
 @router.get("/{name}/document", responses=sends(DocumentObject), name="show_document_by_key")
-async def show_document(served: ServedHere, state: ThisServer, request: Request, key: Key) -> Object:
+async def show_document(served: ServedHere, state: ThisServer, request: Request, key: Key) -> JsonObject:
     """Return a whole document as `export` writes it, with the facts that are stored about it."""
 
-    def work(view: State, _: Task) -> Object:
+    def work(view: State, _: Task) -> JsonObject:
         with view.contents() as contents:
             return description_object(contents.describe(key))
 
@@ -70,7 +71,9 @@ async def show_document(served: ServedHere, state: ThisServer, request: Request,
 
 @router.put("/{name}/documents/{key:key}", responses=sends(ChangesObject))
 @router.put("/{name}/document", responses=sends(ChangesObject), name="put_document_by_key")
-async def put_document(served: ServedHere, state: ThisServer, key: Key, record: JsonBody, wait: Wait = False) -> Object:
+async def put_document(
+    served: ServedHere, state: ThisServer, key: Key, record: JsonBody, wait: WaitForSearches = False
+) -> JsonObject:
     """Add or replace the document of a key, whatever key its record has; the answer comes when that is durable."""
     try:
         document = await asyncio.to_thread(lambda: document_of_record(with_key(record, key), key))
@@ -93,7 +96,9 @@ async def put_document(served: ServedHere, state: ThisServer, key: Key, record: 
         }
     },
 )
-async def add_documents(served: ServedHere, state: ThisServer, request: Request, wait: Wait = False) -> Object:
+async def add_documents(
+    served: ServedHere, state: ThisServer, request: Request, wait: WaitForSearches = False
+) -> JsonObject:
     """Add or replace the documents of a JSONL body, all or none of them; the answer comes when they are durable."""
     async with _uploaded(request, state) as path:
         return await _changed(state, served, partial(write_records, str(path)), wait=wait)
@@ -101,7 +106,7 @@ async def add_documents(served: ServedHere, state: ThisServer, request: Request,
 
 @router.delete("/{name}/documents/{key:key}", responses=sends(ChangesObject))
 @router.delete("/{name}/document", responses=sends(ChangesObject), name="delete_document_by_key")
-async def delete_document(served: ServedHere, state: ThisServer, key: Key, wait: Wait = False) -> Object:
+async def delete_document(served: ServedHere, state: ThisServer, key: Key, wait: WaitForSearches = False) -> JsonObject:
     """Remove one document."""
     return await _changed(state, served, partial(remove_key, key), wait=wait)
 
@@ -111,13 +116,13 @@ async def delete_documents(
     served: ServedHere,
     state: ThisServer,
     where: Annotated[list[str], Query(description="A filter, as of --where.")],
-    wait: Wait = False,
-) -> Object:
+    wait: WaitForSearches = False,
+) -> JsonObject:
     """Remove the documents that pass a filter; all of them only one by one."""
     return await _changed(state, served, partial(remove_where, tuple(where)), wait=wait)
 
 
-async def _changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> Object:
+async def _changed(state: ServerState, served: Served, change: Change, *, wait: bool) -> JsonObject:
     """Return the changes that a collection's writer has committed; `wait`: once this process searches them."""
     _check_writable(state)
     changes = await _committed(served, change, state.limits)

@@ -6,12 +6,10 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
-from moverank.indexer.server.answers import ProblemObject
+from moverank.indexer.server.answers import JsonObject, ProblemObject
 from moverank.indexer.server.guard import Access
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import MEDIA_TYPE, TITLES
-
-Object = dict[str, Any]
 
 _SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "The token of the server."},
@@ -28,7 +26,7 @@ class DescribedApp(FastAPI):
         super().__init__(generate_unique_id_function=lambda route: route.name, **options)
         self._access, self._limits, self._document = access, limits, dict[str, Any]()
 
-    def openapi(self) -> Object:
+    def openapi(self) -> JsonObject:
         """Return the document; it is made once."""
         if not self._document:
             document = super().openapi()
@@ -36,7 +34,7 @@ class DescribedApp(FastAPI):
             self._document = document
         return self._document
 
-    def _describe(self, document: Object) -> None:
+    def _describe(self, document: JsonObject) -> None:
         schemas = document["components"]["schemas"]
         for name in _GENERATED:
             schemas.pop(name, None)
@@ -51,7 +49,7 @@ class DescribedApp(FastAPI):
             document["components"]["securitySchemes"] = _SCHEMES
             document["security"] = [{name: []} for name in _SCHEMES]
 
-    def _add_problems(self, path: str, method: str, operation: Object) -> None:
+    def _add_problems(self, path: str, method: str, operation: JsonObject) -> None:
         """Declare the problems of an operation, all of one form; first the problems that any endpoint can have."""
         is_open = path in self._access.open_paths
         statuses = {400, 408, 421, 500}
@@ -71,7 +69,7 @@ class DescribedApp(FastAPI):
             title = TITLES[status].capitalize()
             operation["responses"][str(status)] = {"description": title, "content": {MEDIA_TYPE: {"schema": schema}}}
 
-    def _limit_sizes(self, schemas: Object, document: Object) -> None:
+    def _limit_sizes(self, schemas: JsonObject, document: JsonObject) -> None:
         """State the maximum of each number and list that this server limits."""
         most = {"k": self._limits.k, "depth": self._limits.depth, "queries": self._limits.batch}
         texts = dict.fromkeys(("texts", "documents", "keys", "scores"), self._limits.texts)
@@ -85,12 +83,12 @@ class DescribedApp(FastAPI):
                     _limit(parameter["schema"], most.get(parameter["name"]))
 
 
-def _declared(schema: Object) -> Object:
+def _declared(schema: JsonObject) -> JsonObject:
     """Return the type that an endpoint declares, without the function's return type, which FastAPI mixes in."""
     return next(({name: schema[name]} for name in ("$ref", "anyOf") if name in schema), schema)
 
 
-def _limit(schema: Object, most: int | None) -> None:
+def _limit(schema: JsonObject, most: int | None) -> None:
     for one in _branches(schema) if most is not None else ():
         if one.get("type") == "integer":
             one["maximum"] = most
@@ -98,5 +96,5 @@ def _limit(schema: Object, most: int | None) -> None:
             one["maxItems"] = most
 
 
-def _branches(schema: Object) -> Iterator[Object]:
+def _branches(schema: JsonObject) -> Iterator[JsonObject]:
     yield from schema.get("anyOf", (schema,))

@@ -14,14 +14,14 @@ from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.workers import Task
 
-Text = str | dict[str, Any]
+TextOrRecord = str | dict[str, Any]
 """A text, or a record with the fields that `index` and `threads` read."""
 
 _Item = TypeVar("_Item")
 Listed = Annotated[list[_Item], Field(fail_fast=True)]
 """A list of which only the first wrong item is reported: reports of a million would take gigabytes."""
 
-Where = Listed[str] | dict[str, Any]
+FilterBody = Listed[str] | dict[str, Any]
 _DEPTH, _VALUES = 100, 100_000
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Vector = Listed[float] | None
@@ -60,7 +60,7 @@ class SearchParameters(RankingParameters):
     """The number of candidates of the first stage; null: small collections are compared as a whole."""
     exact: bool = False
     """All documents are compared, whatever the size of the collection."""
-    where: Where | None = None
+    where: FilterBody | None = None
     """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
     max_distance: Finite | None = Field(default=None, ge=0)
     """Hits that are farther are left out."""
@@ -101,9 +101,9 @@ class SearchParameters(RankingParameters):
 class SearchBody(SearchParameters):
     """A search for a text or a record, `query`, perhaps with a vector, or for several, `queries`."""
 
-    query: Text | None = None
+    query: TextOrRecord | None = None
     """A text, or a record with a title and a text, or a thread."""
-    queries: Listed[Text] | None = None
+    queries: Listed[TextOrRecord] | None = None
     """Several of them, instead of `query`."""
     vector: Vector = None
     """The vector of the query, where the first stage is `given`."""
@@ -128,7 +128,7 @@ class SimilarBody(SearchParameters):
 class ExplainBody(RankingParameters):
     """The distance of a query, or of the stored document `similar`, from a stored document, with its flows."""
 
-    query: Text | None = None
+    query: TextOrRecord | None = None
     """A text or a record."""
     similar: str | None = None
     """The key of a stored document, instead of `query`."""
@@ -141,7 +141,7 @@ class ExplainBody(RankingParameters):
 class WhyNotBody(SearchParameters):
     """Why a search for a query, or for the stored document `similar`, does not find a stored document."""
 
-    query: Text | None = None
+    query: TextOrRecord | None = None
     """A text or a record."""
     similar: str | None = None
     """The key of a stored document, instead of `query`."""
@@ -154,7 +154,7 @@ class WhyNotBody(SearchParameters):
 class StoredRerankBody(RankingParameters):
     """Candidates by key; the first `k` are exact, None: all."""
 
-    query: Text
+    query: TextOrRecord
     """A text or a record."""
     keys: Listed[str]
     """The keys of the candidates."""
@@ -166,7 +166,7 @@ class StoredRerankBody(RankingParameters):
     """Each hit has its whole text."""
 
 
-def as_query(text: Text | Document, limits: Limits, name: str = "the query") -> Document:
+def as_query(text: TextOrRecord | Document, limits: Limits, name: str = "the query") -> Document:
     """Return a text or record as a document; HttpProblem 413 if it is too long, UsageError if it is invalid."""
     check_depth(text, name)
     return check_length(as_document(text, name), limits, name)

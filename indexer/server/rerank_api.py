@@ -14,10 +14,17 @@ from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranking_spec import parse_ranking
 from moverank.indexer.reading.records import TITLE_FIELDS
-from moverank.indexer.server.answers import InfinityObject, JinaObject, ModelsObject, RankedTextObject, sends
+from moverank.indexer.server.answers import (
+    InfinityObject,
+    JinaObject,
+    JsonObject,
+    ModelsObject,
+    RankedTextObject,
+    sends,
+)
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.requests import Body, Finite, Listed, Text, as_query, check_depth
-from moverank.indexer.server.search_api import Object, ThisServer, count_work
+from moverank.indexer.server.requests import Body, Finite, Listed, TextOrRecord, as_query, check_depth
+from moverank.indexer.server.search_api import ThisServer, count_work
 from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
@@ -92,9 +99,9 @@ class InferenceBody(RerankedTexts):
 class RerankBody(RerankedTexts):
     """A request of Jina or Cohere."""
 
-    query: Text
+    query: TextOrRecord
     """The text or record to which the documents are compared."""
-    documents: Listed[Text] = Field(min_length=1)
+    documents: Listed[TextOrRecord] = Field(min_length=1)
     """The texts or records to rank."""
     return_documents: bool | None = None
     """Each result has its document."""
@@ -116,7 +123,7 @@ async def _ranked(
     served: Served,
     request: Request,
     body: "InferenceBody | RerankBody",
-    texts: Sequence[Text],
+    texts: Sequence[TextOrRecord],
     fields: list[str] | None = None,
 ) -> _Reranked:
     """Rank texts with the weights of a collection; a query without a known word keeps their order.
@@ -126,7 +133,7 @@ async def _ranked(
     """
     if len(texts) > state.limits.texts:
         raise HttpProblem(422, f"at most {state.limits.texts} texts are allowed in a request here")
-    options: Object = {"k": body.top_n or None, "rank": body.rank, "gamma": body.gamma}
+    options: JsonObject = {"k": body.top_n or None, "rank": body.rank, "gamma": body.gamma}
 
     def work(_: Task) -> _Reranked:
         asked = as_query(body.query, state.limits)
@@ -142,7 +149,7 @@ async def _ranked(
 
 
 def _documents(
-    texts: Sequence[Text], state: ServerState, fields: list[str] | None
+    texts: Sequence[TextOrRecord], state: ServerState, fields: list[str] | None
 ) -> tuple[list[Document], dict[int, str]]:
     """Return the texts as documents, and by index the fault of a text, whose document is empty and comes last.
 
@@ -164,7 +171,7 @@ def _documents(
     return documents, faults
 
 
-def _only(record: Object, fields: list[str], name: str) -> Document:
+def _only(record: JsonObject, fields: list[str], name: str) -> Document:
     """Return a record whose text has the values of `fields`; a title stays the title. UsageError without any value."""
     check_depth(record, name)
     values = {field: _as_text(record[field]) for field in fields if record.get(field) not in (None, "", [], {})}
@@ -193,17 +200,17 @@ async def rerank_texts(state: ThisServer, request: Request, body: InferenceBody)
     served = state.collections.get(body.model or "", state.default)
     found = await _ranked(state, served, request, body, texts)
     score, text = ("score", "text") if body.texts else ("relevance_score", "document")
-    results: list[Object] = []
+    results: list[JsonObject] = []
     for hit in found.ranking.hits[: body.top_n or None]:
         index = hit.candidate or 0
-        result: Object = {"index": index, score: _raw(hit) if body.raw_scores else hit.score}
+        result: JsonObject = {"index": index, score: _raw(hit) if body.raw_scores else hit.score}
         results.append(result | ({text: texts[index]} if body.return_text or body.return_documents else {}))
     if body.texts:
         return results
     return _about(served, found) | {"object": "rerank", "created": int(time()), "results": results}
 
 
-def _about(served: Served, found: _Reranked) -> Object:
+def _about(served: Served, found: _Reranked) -> JsonObject:
     """Return the fields of an answer beside its results."""
     tokens = sum(len(part.text.split()) for document in found.documents for part in document.parts)
     return {
@@ -220,24 +227,24 @@ def _raw(hit: Hit) -> float:
 
 
 @router.post("/v1/rerank", responses=sends(JinaObject))
-async def rerank_as_jina(state: ThisServer, request: Request, body: RerankBody) -> Object:
+async def rerank_as_jina(state: ThisServer, request: Request, body: RerankBody) -> JsonObject:
     """Rank texts as Jina and version 1 of Cohere do."""
     return await _rerank(state, request, body, "1")
 
 
 @router.post("/v2/rerank", responses=sends(JinaObject))
-async def rerank_as_cohere(state: ThisServer, request: Request, body: RerankBody) -> Object:
+async def rerank_as_cohere(state: ThisServer, request: Request, body: RerankBody) -> JsonObject:
     """Rank texts as version 2 of Cohere does."""
     return await _rerank(state, request, body, "2")
 
 
-async def _rerank(state: ServerState, request: Request, body: RerankBody, version: str) -> Object:
+async def _rerank(state: ServerState, request: Request, body: RerankBody, version: str) -> JsonObject:
     served = state.collections.get(body.model or "", state.default)
     found = await _ranked(state, served, request, body, body.documents, body.rank_fields)
-    results: list[Object] = []
+    results: list[JsonObject] = []
     for hit in found.ranking.hits[: body.top_n or None]:
         index = hit.candidate or 0
-        result: Object = {"index": index, "relevance_score": hit.score}
+        result: JsonObject = {"index": index, "relevance_score": hit.score}
         if body.return_documents:
             given = body.documents[index]
             result["document"] = {"text": given} if isinstance(given, str) else given
@@ -249,7 +256,7 @@ async def _rerank(state: ServerState, request: Request, body: RerankBody, versio
 
 
 @router.get("/v1/models", responses=sends(ModelsObject))
-async def models(state: ThisServer) -> Object:
+async def models(state: ThisServer) -> JsonObject:
     """List the collections as models."""
     return {
         "object": "list",

@@ -1,7 +1,7 @@
 """Search, similar, explain, why-not and rerank on the collections of a server: the JSON of the command line."""
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
@@ -12,6 +12,7 @@ from moverank.indexer.server.answers import (
     CollectionObject,
     CollectionsObject,
     ExplanationObject,
+    JsonObject,
     RankingObject,
     RankingsObject,
     WhyNotObject,
@@ -25,7 +26,7 @@ from moverank.indexer.server.requests import (
     SearchUrl,
     SimilarBody,
     StoredRerankBody,
-    Text,
+    TextOrRecord,
     WhyNotBody,
     as_query,
 )
@@ -51,22 +52,21 @@ router = APIRouter(prefix="/collections", tags=["collections"], dependencies=[De
 
 ServedHere = Annotated[Served, Depends(collection_of)]
 ThisServer = Annotated[ServerState, Depends(state_of)]
-Object = dict[str, Any]
 
 
 async def answered(
     state: ServerState,
     served: Served,
     request: Request,
-    work: Callable[[State, Task], Object],
+    work: Callable[[State, Task], JsonObject],
     budget: float | None = None,
-) -> Object:
+) -> JsonObject:
     """Return the object that `work` makes of the current state of a collection, with the revision of the state.
 
     The work ends after the `budget` in seconds, or the limit of the server.
     """
 
-    def run(task: Task) -> Object:
+    def run(task: Task) -> JsonObject:
         return served.answer(lambda view: work(view, task) | {"revision": view.revision})
 
     return await state.workers.run(request, run, budget)
@@ -79,20 +79,20 @@ def count_work(state: ServerState, ranking: Ranking) -> Ranking:
 
 
 @router.get("", responses=sends(CollectionsObject))
-async def list_collections(state: ThisServer) -> Object:
+async def list_collections(state: ThisServer) -> JsonObject:
     """List the collections; the first one is the default."""
     return {"collections": [describe(served) for served in state.collections.values()]}
 
 
 @router.get("/{name}", responses=sends(CollectionObject))
-async def show_collection(served: ServedHere) -> Object:
+async def show_collection(served: ServedHere) -> JsonObject:
     """Describe a collection."""
     return describe(served)
 
 
-def describe(served: Served) -> Object:
+def describe(served: Served) -> JsonObject:
     """Return the name of a collection, and the facts about the state that is searched."""
-    values: Object = {"name": served.name, "revision": served.revision}
+    values: JsonObject = {"name": served.name, "revision": served.revision}
     try:
         with served.current() as view:
             facts = {"documents": view.documents, "ranking": str(view.settings.ranking)}
@@ -102,19 +102,19 @@ def describe(served: Served) -> Object:
 
 
 @router.post("/{name}/search", responses=sends(RankingObject | RankingsObject))
-async def search(served: ServedHere, state: ThisServer, request: Request, body: SearchBody) -> Object:
+async def search(served: ServedHere, state: ThisServer, request: Request, body: SearchBody) -> JsonObject:
     """Find the documents nearest to a text or a record; `queries` are answered one after another.
 
     One of several that cannot be answered has a `problem` instead of hits; 422 if none can be answered.
     """
     _check_queries(body, state)
 
-    def one(view: State, task: Task, text: Text) -> Object:
+    def one(view: State, task: Task, text: TextOrRecord) -> JsonObject:
         query = with_vector(as_query(text, state.limits), body.vector, view.settings.encoder)
         options = body.resolved(state.limits, task, len(body.queries or (1,)) or 1)
         return count_work(state, view.searcher.search(query, options)).to_dict()
 
-    def work(view: State, task: Task) -> Object:
+    def work(view: State, task: Task) -> JsonObject:
         if body.query is not None:
             return one(view, task, body.query)
         return {"answers": _answers(one, view, task, body.queries or ())}
@@ -133,10 +133,10 @@ def _check_queries(body: SearchBody, state: ServerState) -> None:
 
 
 def _answers(
-    one: Callable[[State, Task, Text], Object], view: State, task: Task, texts: Sequence[Text]
-) -> list[Object]:
+    one: Callable[[State, Task, TextOrRecord], JsonObject], view: State, task: Task, texts: Sequence[TextOrRecord]
+) -> list[JsonObject]:
     """Return the answer of each text, or its `problem`; raise the first problem if no text can be answered."""
-    answers, faults = list[Object](), list[Exception]()
+    answers, faults = list[JsonObject](), list[Exception]()
     for text in texts:
         try:
             check()
@@ -157,18 +157,18 @@ async def search_by_url(
     state: ThisServer,
     request: Request,
     options: Annotated[SearchUrl, Query()],
-) -> Object:
+) -> JsonObject:
     """Find the documents nearest to a text, `q`."""
     values = options.model_dump(exclude={"q"})
-    found: Object = await search(served, state, request, SearchBody(query=options.q, **values))
+    found: JsonObject = await search(served, state, request, SearchBody(query=options.q, **values))
     return found
 
 
 @router.post("/{name}/similar", responses=sends(RankingObject))
-async def similar(served: ServedHere, state: ThisServer, request: Request, body: SimilarBody) -> Object:
+async def similar(served: ServedHere, state: ThisServer, request: Request, body: SimilarBody) -> JsonObject:
     """Find the documents nearest to a stored one."""
 
-    def work(view: State, task: Task) -> Object:
+    def work(view: State, task: Task) -> JsonObject:
         ranking = count_work(state, view.searcher.similar(body.key, body.resolved(state.limits, task)))
         return ranking.to_dict()
 
@@ -176,10 +176,10 @@ async def similar(served: ServedHere, state: ThisServer, request: Request, body:
 
 
 @router.post("/{name}/explain", responses=sends(ExplanationObject))
-async def explain(served: ServedHere, state: ThisServer, request: Request, body: ExplainBody) -> Object:
+async def explain(served: ServedHere, state: ThisServer, request: Request, body: ExplainBody) -> JsonObject:
     """Show which words of a query, or of a stored document, moved to which words of another, and at what cost."""
 
-    def work(view: State, task: Task) -> Object:
+    def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
         options = SearchParameters(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
         compared = asked(query, body.similar, body.vector, view.settings.encoder)
@@ -190,10 +190,10 @@ async def explain(served: ServedHere, state: ThisServer, request: Request, body:
 
 
 @router.post("/{name}/why-not", responses=sends(WhyNotObject))
-async def why_not(served: ServedHere, state: ThisServer, request: Request, body: WhyNotBody) -> Object:
+async def why_not(served: ServedHere, state: ThisServer, request: Request, body: WhyNotBody) -> JsonObject:
     """Show the bound that excludes a stored document from the hits of a search."""
 
-    def work(view: State, task: Task) -> Object:
+    def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
         searched = asked(query, body.similar, body.vector, view.settings.encoder)
         return why_not_object(view.searcher.why_not(searched, body.key, body.resolved(state.limits, task)))
@@ -202,12 +202,12 @@ async def why_not(served: ServedHere, state: ThisServer, request: Request, body:
 
 
 @router.post("/{name}/rerank", responses=sends(RankingObject))
-async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> Object:
+async def rerank(served: ServedHere, state: ThisServer, request: Request, body: StoredRerankBody) -> JsonObject:
     """Rank stored documents, the candidates of another engine, by key."""
     if len(body.keys) > state.limits.texts:
         raise HttpProblem(422, f"at most {state.limits.texts} candidates are allowed in a request here")
 
-    def work(view: State, task: Task) -> Object:
+    def work(view: State, task: Task) -> JsonObject:
         query = as_query(body.query, state.limits)
         options = SearchParameters(rank=body.rank, gamma=body.gamma, full=body.full).resolved(state.limits, task)
         ranking = count_work(state, view.searcher.rerank(query, body.keys, body.k, body.scores, options))

@@ -81,7 +81,7 @@ class State(Protocol):
         ...
 
 
-Answer = TypeVar("Answer")
+WorkResult = TypeVar("WorkResult")
 
 
 class Served(Protocol):
@@ -104,7 +104,7 @@ class Served(Protocol):
         """Return the revision that is searched, 0 before there is any."""
         ...
 
-    def answer(self, work: Callable[[State], Answer]) -> Answer:
+    def answer(self, work: Callable[[State], WorkResult]) -> WorkResult:
         """Return what `work` makes of the current state; HttpProblem 503 while there is none."""
         ...
 

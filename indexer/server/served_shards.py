@@ -13,7 +13,7 @@ from moverank.indexer.documents import Changes
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
-from moverank.indexer.server.served import Answer, State
+from moverank.indexer.server.served import State, WorkResult
 from moverank.indexer.server.served_collection import Look, WaitingWrites
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
@@ -79,7 +79,7 @@ class ServedShards:
         """Return the sum of the revisions of the shards."""
         return self._state.revision
 
-    def answer(self, work: Callable[[State], Answer]) -> Answer:
+    def answer(self, work: Callable[[State], WorkResult]) -> WorkResult:
         """Return what `work` makes of the current state."""
         return work(self._state)
 

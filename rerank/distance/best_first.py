@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.runtime.deadline import NO_ANSWER, check, over
 
-Rows = NDArray[np.int64]
+RowIndices = NDArray[np.int64]
 
 _LATE_WORK = 2**20
 
@@ -32,7 +32,7 @@ class LateProblems:
 
 
 def best_first(
-    rows: Rows,
+    rows: RowIndices,
     lower: NDArray[np.float64],
     distance: Callable[[int], float],
     k: int,
@@ -40,7 +40,7 @@ def best_first(
     *,
     partial: bool = False,
     solved: Container[int] = (),
-) -> tuple[tuple[Rows, NDArray[np.float64]], int]:
+) -> tuple[tuple[RowIndices, NDArray[np.float64]], int]:
     """Return the rows (k,) with the smallest distances, those distances (k,), and how many distances were computed.
 
     `rows` (n,) are visited in the order of their lower bounds `lower` (n,); `distance` returns the exact distance of a

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bags, ResidualMass
 from moverank.rerank.bags.weights import IdfBags
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.best_first import LateProblems, Rows, best_first, unsolved_bounds
+from moverank.rerank.distance.best_first import LateProblems, RowIndices, best_first, unsolved_bounds
 from moverank.rerank.distance.bounds import Problem
 from moverank.rerank.distance.cell_limit import check_cells, most_cells
 from moverank.rerank.distance.cost_cache import CostCache
@@ -116,7 +116,7 @@ class Cascade:
     def _may_prune(self) -> bool:
         return len(self._bags) > self._k or bool(np.isfinite(self._limit))
 
-    def _check_sizes(self, rows: Rows) -> None:
+    def _check_sizes(self, rows: RowIndices) -> None:
         """Raise TooLarge, before any of `rows` is solved, if one of them is too large."""
         for row in rows[self._lengths(rows) > most_cells() // len(self._query.bag)].tolist():
             residual = ResidualMass.of(self._query.bag, self._bags[row])
@@ -159,7 +159,7 @@ class Cascade:
             if not (self._partial and self._has_bounds):
                 raise
 
-    def _bound_by_float32_costs(self, rows: Rows) -> None:
+    def _bound_by_float32_costs(self, rows: RowIndices) -> None:
         """Compute RWMD's document side, then the one-pass dual of remaining rows; Sinkhorn reuses these costs."""
         problem = self._costs.problem(self._bags.weighted())
         self._set_document_side(bounds.document_side(problem.bags, bounds.nearest_costs(problem.cost)))
@@ -168,7 +168,7 @@ class Cascade:
         rest = rest[self._stage[rest] < DUAL]
         self._raise_bounds(rest, bounds.one_pass_dual(problem, rest, self._thresholds(rest)), DUAL)
 
-    def _bound_by_quantised_costs(self, rows: Rows) -> None:
+    def _bound_by_quantised_costs(self, rows: RowIndices) -> None:
         """Compute RWMD's document side, then the quantised dual of remaining rows."""
         cost = QuantisedCost.of(
             self._query, self._vectors, self._norms, QUANTISED_BYTES, self._costs.matrix_of_all_words()
@@ -184,7 +184,7 @@ class Cascade:
             self._sides.document[:] = side
             self._lower[:] = self._sum.lower(np.arange(len(side)), self._distance_bound, self._sides)
 
-    def _remaining_after_query_side(self, rows: Rows) -> Rows:
+    def _remaining_after_query_side(self, rows: RowIndices) -> RowIndices:
         """Return the rows that are not pruned, as `_remaining`, after RWMD's query side if the ranking has it."""
         if not (self._sum and self._sum.has_query_side):
             return self._remaining(rows)
@@ -195,19 +195,19 @@ class Cascade:
             self._raise_bounds(rest, side, RWMD)
         return self._remaining(rows)
 
-    def _set_query_side(self, problem: Problem, problem_rows: Rows, rows: Rows) -> None:
+    def _set_query_side(self, problem: Problem, problem_rows: RowIndices, rows: RowIndices) -> None:
         """Raise the bounds of `rows`, which are `problem_rows` of `problem`, by RWMD's query side."""
         if self._sides:
             side = bounds.query_side(problem.bags, problem.cost, problem.query, problem_rows)
             self._sides.query[rows] = side
             self._raise_bounds(rows, side, RWMD)
 
-    def _remaining(self, rows: Rows) -> Rows:
+    def _remaining(self, rows: RowIndices) -> RowIndices:
         """Return the rows that are not pruned, in increasing order of their lower bounds."""
         rest = rows[self._lower[rows] <= self._limit]
         return rest[np.argsort(self._lower[rest], kind="stable")]
 
-    def _bound_by_quantised_dual(self, cost: QuantisedCost, rows: Rows) -> None:
+    def _bound_by_quantised_dual(self, cost: QuantisedCost, rows: RowIndices) -> None:
         """Compute the quantised dual of rows in the order of their bounds, lowering the limit after each portion.
 
         One direction of the dual prunes almost all rows; the other is computed only for the remaining rows.
@@ -223,7 +223,7 @@ class Cascade:
         rest = rows[(self._stage[rows] == DUAL) & (self._lower[rows] <= self._limit)]
         self._raise_by_quantised_dual(cost, rest, np.inf)
 
-    def _raise_by_quantised_dual(self, cost: QuantisedCost, rows: Rows, threshold: float) -> None:
+    def _raise_by_quantised_dual(self, cost: QuantisedCost, rows: RowIndices, threshold: float) -> None:
         """Raise bounds to the quantised dual; if the costs of all words were too large, block by block of rows."""
         rows = np.sort(rows)  # in memory order
         if len(cost.above):
@@ -237,7 +237,7 @@ class Cascade:
             lower = bounds.quantised_dual(own, query.bag, bags, np.arange(len(block)), threshold)
             self._raise_bounds(block, lower, DUAL)
 
-    def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
+    def _reduce_limit_by_sinkhorn(self, rows: RowIndices) -> None:
         """Compute Sinkhorn's bounds of the most promising rows that lack them: their upper bounds lower the limit."""
         if self._k >= len(self._lower):  # only the given limit applies
             return
@@ -246,7 +246,7 @@ class Cascade:
         if count:
             self._bound_by_sinkhorn(new[np.argpartition(self._lower[new], count - 1)[:count]])
 
-    def _bound_by_sinkhorn(self, rows: Rows) -> None:
+    def _bound_by_sinkhorn(self, rows: RowIndices) -> None:
         """Compute Sinkhorn's bounds of the rows that lack them, while their lower bounds do not exceed the limit."""
         for block in word_blocks(self._bags, self._without_sinkhorn(rows), self._max_words):
             problem = self._costs.problem(self._bags.take(block))
@@ -258,7 +258,7 @@ class Cascade:
                     check()
                     self._bound_problem_by_sinkhorn(problem, promising, block[promising])
 
-    def _without_sinkhorn(self, rows: Rows) -> Rows:
+    def _without_sinkhorn(self, rows: RowIndices) -> RowIndices:
         """Return the rows that lack Sinkhorn's bounds, are not pruned, and are not too long for them.
 
         For a long row, Sinkhorn's bounds take as much memory and time as the exact distance.
@@ -266,12 +266,12 @@ class Cascade:
         lack = (self._stage[rows] < SINKHORN) & (self._lengths(rows) <= self._max_words)
         return rows[lack & (self._lower[rows] <= self._limit)]
 
-    def _lengths(self, rows: Rows) -> NDArray[np.int64]:
+    def _lengths(self, rows: RowIndices) -> NDArray[np.int64]:
         """Return how many words each of `rows` has (m,)."""
         return self._bags.starts[rows + 1] - self._bags.starts[rows]
 
     def _bound_problem_by_sinkhorn(
-        self, problem: Problem, problem_rows: Rows, rows: Rows, *, fine: bool = False
+        self, problem: Problem, problem_rows: RowIndices, rows: RowIndices, *, fine: bool = False
     ) -> None:
         """Bound `rows`, which are `problem_rows` of `problem`, from both sides, and lower the limit."""
         if self._sum and self._sum.has_query_side:
@@ -281,7 +281,7 @@ class Cascade:
         self._high[rows] = np.minimum(self._high[rows], self._total_above(problem, rows, upper))
         self._lower_limit(self._smallest_high(self._k))
 
-    def _bound_contested(self, rows: Rows) -> None:
+    def _bound_contested(self, rows: RowIndices) -> None:
         """Compute finer bounds of the few `rows` that may or may not be among the k nearest.
 
         Finer bounds take less time than the transport problems which they save. With many rows, even finer bounds are
@@ -295,7 +295,7 @@ class Cascade:
         if len(contested) <= _SINKHORN_BLOCK:
             self._bound_finely(contested)
 
-    def _bound_finely(self, rows: Rows) -> None:
+    def _bound_finely(self, rows: RowIndices) -> None:
         """Compute Sinkhorn's finer bounds of a few rows."""
         for block in word_blocks(self._bags, rows, self._max_words):
             check()
@@ -311,7 +311,7 @@ class Cascade:
         """Lower the limit: the k-th smallest distance is at most `last`."""
         self._limit = min(self._limit, last)
 
-    def _solve_most_promising(self, rows: Rows) -> None:
+    def _solve_most_promising(self, rows: RowIndices) -> None:
         """Solve the k rows of least bound: their distances lower the limit further, and most are needed anyway."""
         bounded = rows[(self._stage[rows] == SINKHORN) & (self._lower[rows] <= self._limit)]
         best = bounded[np.argsort(self._lower[bounded], kind="stable")[: self._k]]
@@ -319,11 +319,11 @@ class Cascade:
         if len(best) == self._k:
             self._lower_limit(max(self._value(row) for row in best.tolist()))
 
-    def _thresholds(self, rows: Rows) -> bounds.Threshold:
+    def _thresholds(self, rows: RowIndices) -> bounds.Threshold:
         """Return the distances (m,) of `rows` from which the limit is exceeded."""
         return self._sum.thresholds(rows, self._limit, self._sides_of(rows)) if self._sum else self._limit
 
-    def _total_above(self, problem: Problem, rows: Rows, upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _total_above(self, problem: Problem, rows: RowIndices, upper: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return upper bounds (m,) of the totals of `rows`, or else distances, from `upper` bounds of the distances."""
         if not self._sum:
             return upper
@@ -333,18 +333,18 @@ class Cascade:
         finite = np.isfinite(upper)
         return np.where(finite, self._sum.upper(rows, np.where(finite, upper, 0.0), sides), np.inf)
 
-    def _sides_of(self, rows: Rows) -> Sides:
+    def _sides_of(self, rows: RowIndices) -> Sides:
         """Return the lower bounds (m,) of both sides of RWMD of `rows`."""
         return Sides(*(side[rows] for side in self._sides or ()))
 
-    def _raise_bounds(self, rows: Rows, lower: NDArray[np.float64], stage: int) -> None:
+    def _raise_bounds(self, rows: RowIndices, lower: NDArray[np.float64], stage: int) -> None:
         """Keep the larger of the old and the new lower bound of the distance."""
         self._distance_bound[rows] = np.maximum(self._distance_bound[rows], lower)
         if self._sum:
             self._lower[rows] = self._sum.lower(rows, self._distance_bound[rows], self._sides_of(rows))
         self._stage[rows] = np.maximum(self._stage[rows], stage)
 
-    def _solve(self, rows: Rows) -> None:
+    def _solve(self, rows: RowIndices) -> None:
         for row in rows.tolist():
             self._value(row)
 
@@ -364,7 +364,7 @@ class Cascade:
             self._lower[row], self._stage[row] = min(self._lower[row], value), SOLVED
         return self._exact[row][0]
 
-    def _solve_in_order_of_bounds(self, rows: Rows) -> Nearest:
+    def _solve_in_order_of_bounds(self, rows: RowIndices) -> Nearest:
         """Solve rows in the order of their lower bounds until the next one cannot be among the nearest."""
         rows = self._remaining(rows)
         lower, partial = self._lower[rows], self._partial

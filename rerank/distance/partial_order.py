@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import IdfBags
-from moverank.rerank.distance.best_first import Rows, best_first
+from moverank.rerank.distance.best_first import RowIndices, best_first
 from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import WeightedSum
@@ -27,7 +27,7 @@ class Places:
     `values` (x,) rank documents without a bag, whose positions must be exact, too.
     """
 
-    rows: Rows
+    rows: RowIndices
     first: int
     values: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
@@ -65,7 +65,7 @@ class PartialOrder(Cascade):
             self._solve_places(self._remaining(np.arange(len(self._bags))))
         return self._ordered()
 
-    def _reduce_limit_by_sinkhorn(self, rows: Rows) -> None:
+    def _reduce_limit_by_sinkhorn(self, rows: RowIndices) -> None:
         """Bound the rows with exact places, too: without their upper bounds there is no limit."""
         self._bound_by_sinkhorn(self._places.rows)
         super()._reduce_limit_by_sinkhorn(rows)
@@ -75,7 +75,7 @@ class PartialOrder(Cascade):
         needed = max([last, *self._high[self._places.rows].tolist(), *self._places.values.tolist()])
         self._limit = min(self._limit, needed, self._smallest_high(self._cutoff))
 
-    def _solve_places(self, rows: Rows) -> None:
+    def _solve_places(self, rows: RowIndices) -> None:
         """Solve the first of `rows`, those with exact places, and all whose bounds enclose the distance of one."""
         first = best_first(rows, self._lower[rows], self._value, self._k, self._limit)[0]
         placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
@@ -86,7 +86,7 @@ class PartialOrder(Cascade):
         below = np.searchsorted(marks, self._lower[rows], "left")
         self._solve_all(rows[below < np.searchsorted(marks, self._high[rows], "right")])
 
-    def _solve_all(self, rows: Rows) -> None:
+    def _solve_all(self, rows: RowIndices) -> None:
         parallel_for(lambda first, last: self._solve(rows[first:last]), len(rows), small=2)
 
     def _ordered(self) -> Nearest:

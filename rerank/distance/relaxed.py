@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import IdfBags
 from moverank.rerank.distance import bounds
-from moverank.rerank.distance.best_first import LateProblems, Rows, best_first, unsolved_bounds
+from moverank.rerank.distance.best_first import LateProblems, RowIndices, best_first, unsolved_bounds
 from moverank.rerank.distance.cost_cache import CostCache
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
@@ -90,7 +90,7 @@ class _BySides:
         below = unsolved_bounds(self._lower, known, totals, self._k, within)
         return Nearest(rows, totals, counts, below, components, self._lower, known)
 
-    def _raise_to_query_side(self, rows: Rows) -> None:
+    def _raise_to_query_side(self, rows: RowIndices) -> None:
         """Raise the bounds of rows to their totals minus the margins of both sides."""
         if not self._sum.has_query_side:
             return

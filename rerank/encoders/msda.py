@@ -18,7 +18,7 @@ from moverank.rerank.words.embedding import unit_rows
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    Rows = csr_array[np.float64, tuple[int, int]]
+    SparseRows = csr_array[np.float64, tuple[int, int]]
 
 NOISE = Number("noise", 0.2, 0, 0.99)
 LAYERS = Integer("layers", 1, 1, 20)
@@ -96,7 +96,7 @@ class Msda:
             vectors[rows] = self._encode(_inputs(documents.take(rows), self.word_ids))
         return vectors
 
-    def _encode(self, inputs: "Rows") -> NDArray[np.float64]:
+    def _encode(self, inputs: "SparseRows") -> NDArray[np.float64]:
         hidden = np.tanh(_with_bias(inputs, self.first))
         layers = [unit_rows(hidden - self.means[0])]
         for matrix, mean in zip(self.deeper, self.means[1:], strict=True):
@@ -138,7 +138,7 @@ def denoiser(scatter: NDArray[np.float64], cross: NDArray[np.float64], noise: fl
     return matrix
 
 
-def _first_layer(inputs: "Rows", features: int, noise: float) -> NDArray[np.float64]:
+def _first_layer(inputs: "SparseRows", features: int, noise: float) -> NDArray[np.float64]:
     """Return the first layer (w + 1, r) for inputs (n, w): the mean of the denoisers of all blocks of words.
 
     `features` is the size of a block and the largest r; `noise` is the probability that a word is dropped.
@@ -172,7 +172,7 @@ def _dense(matrix: Any) -> NDArray[np.float64]:
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.todense())
 
 
-def _inputs(documents: Documents, word_ids: NDArray[np.int64]) -> "Rows":
+def _inputs(documents: Documents, word_ids: NDArray[np.int64]) -> "SparseRows":
     """Return the square roots of the weights of known words, sparse (n, w)."""
     from scipy.sparse import csr_array
 
@@ -180,7 +180,7 @@ def _inputs(documents: Documents, word_ids: NDArray[np.int64]) -> "Rows":
     return csr_array((np.sqrt(bags.weights), bags.words, bags.starts), shape=(len(bags), len(word_ids)))
 
 
-def _with_bias(rows: "Rows", matrix: NDArray[np.float32]) -> NDArray[np.float64]:
+def _with_bias(rows: "SparseRows", matrix: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return `rows` (n, w) times `matrix` (w + 1, r), whose last row is the bias, in float64; rows are independent."""
     used, columns = np.unique(rows.indices, return_inverse=True)
     narrow = type(rows)((rows.data, columns, rows.indptr), shape=(rows.shape[0], len(used)))

@@ -1,10 +1,13 @@
 """Functions that the checks of encoders and of scorers share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
 from moverank.rerank.options import Choice, Option, Switch
+
+Options = Mapping[str, str]
+"""The options of a `fit` by name."""
 
 
 def require(fulfilled: bool, requirement: str) -> None:

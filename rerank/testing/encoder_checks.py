@@ -4,7 +4,7 @@ A check takes the class of an encoder and options that make it small; pytest is 
 """
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,7 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, check_options
-from moverank.rerank.testing.assertions import error_of, invalid_options, require
+from moverank.rerank.testing.assertions import Options, error_of, invalid_options, require
 from moverank.rerank.testing.sample_documents import (
     alone,
     make_documents,
@@ -24,8 +24,7 @@ from moverank.rerank.testing.sample_documents import (
     with_unseen_words,
 )
 
-Options = Mapping[str, str]
-Check = Callable[[type[Encoder], Options], None]
+EncoderCheck = Callable[[type[Encoder], Options], None]
 
 _UNIT = 1e-5  # how far the length of a unit vector may be from 1 in float32
 
@@ -176,7 +175,7 @@ def check_invalid_options(encoder: type[Encoder], _options: Options) -> None:
         require(isinstance(error, EncoderError) and name in str(error), what)
 
 
-ENCODER_CHECKS: tuple[Check, ...] = (
+ENCODER_CHECKS: tuple[EncoderCheck, ...] = (
     check_declarations,
     check_vectors,
     check_independent_rows,

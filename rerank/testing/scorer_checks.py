@@ -3,7 +3,7 @@
 A check takes the class of a scorer and its options; pytest is not needed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Option, check_options
 from moverank.rerank.scorers import Scorer
-from moverank.rerank.testing.assertions import error_of, invalid_options, require
+from moverank.rerank.testing.assertions import Options, error_of, invalid_options, require
 from moverank.rerank.testing.sample_counts import Counted, Counts
 
-Options = Mapping[str, str]
-Check = Callable[[type[Scorer], Options], None]
+ScorerCheck = Callable[[type[Scorer], Options], None]
 
 _CLOSE = 1e-9  # relative and absolute: scores of a document differ by rounding alone
 _TERMS = tuple(f"t{i}" for i in range(12))
@@ -146,7 +145,7 @@ def check_invalid_options(scorer: type[Scorer], _options: Options) -> None:
         require(isinstance(error, ScorerError) and name in str(error), what)
 
 
-SCORER_CHECKS: tuple[Check, ...] = (
+SCORER_CHECKS: tuple[ScorerCheck, ...] = (
     check_declarations,
     check_scores,
     check_unrelated,

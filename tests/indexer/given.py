@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from moverank import Collection, Document
-from moverank.indexer.given_vectors import Metric
+from moverank.indexer.given_vectors import VectorMetric
 from tests.indexer.world import random_documents
 
 DIM = 5
-METRICS: tuple[Metric, ...] = ("cosine", "l2", "ip")
+METRICS: tuple[VectorMetric, ...] = ("cosine", "l2", "ip")
 
 
 def random_vectors(n: int, seed: int = 0, dim: int = DIM) -> NDArray[np.float32]:
@@ -32,7 +32,7 @@ def documents_with_vectors(n: int, seed: int = 0) -> list[Document]:
     return with_vectors(random_documents(n, seed=seed), seed)
 
 
-def costs(documents: Iterable[Document], query: NDArray[np.float32], metric: Metric) -> dict[str, float]:
+def costs(documents: Iterable[Document], query: NDArray[np.float32], metric: VectorMetric) -> dict[str, float]:
     """Return what orders documents with a vector by their nearness to a query: a distance, or a negated product."""
     own = {one.key: np.array(tuple(one.vector)) for one in documents if one.vector is not None}
     if metric == "cosine":
@@ -47,7 +47,7 @@ def costs(documents: Iterable[Document], query: NDArray[np.float32], metric: Met
     return dict(zip(own, found.tolist(), strict=True))
 
 
-def nearest(documents: Iterable[Document], query: NDArray[np.float32], metric: Metric, m: int) -> set[str]:
+def nearest(documents: Iterable[Document], query: NDArray[np.float32], metric: VectorMetric, m: int) -> set[str]:
     """Return the keys of the m nearest documents."""
     found = costs(documents, query, metric)
     return set(sorted(found, key=found.__getitem__)[:m])

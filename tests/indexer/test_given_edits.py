@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moverank import Collection, Document
-from moverank.indexer.given_vectors import Metric
+from moverank.indexer.given_vectors import VectorMetric
 from moverank.indexer.maintenance.check import check
 from tests.indexer.given import METRICS, costs
 from tests.indexer.world import WORDS, CollectionFactory, document, snapshot_above
@@ -43,7 +43,7 @@ def _shown(collection: Collection, m: int) -> dict[str, float]:
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_EDITS, st.sampled_from(METRICS), st.sampled_from(["auto", "HNSW32", "SQ8"]))
 def test_any_sequence_of_edits_equals_indexing_from_scratch(
-    factory: CollectionFactory, edits: list[tuple[str, list[Document], int]], metric: Metric, faiss: str
+    factory: CollectionFactory, edits: list[tuple[str, list[Document], int]], metric: VectorMetric, faiss: str
 ) -> None:
     choices = {"first_stage": "given", "first_stage_options": (f"metric={metric}",), "faiss": faiss}
     kept: dict[str, Document] = {}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from moverank import Document, QueryVectorError
-from moverank.indexer.given_vectors import LARGEST, Metric, Space, numbers_fault, packed, unpacked
+from moverank.indexer.given_vectors import LARGEST, Space, VectorMetric, numbers_fault, packed, unpacked
 from tests.indexer.given import METRICS, costs, random_vectors
 
 _MATRIX = arrays.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=32).map(lambda x: round(x, 2)))
@@ -16,7 +16,7 @@ _MATRIX = arrays.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=
 @pytest.mark.parametrize("metric", METRICS)
 @settings(max_examples=50)
 @given(_MATRIX)
-def test_vectors_are_compared_as_scipy_compares_them(metric: Metric, matrix: np.ndarray) -> None:
+def test_vectors_are_compared_as_scipy_compares_them(metric: VectorMetric, matrix: np.ndarray) -> None:
     space, query = Space(metric, 3), np.array([1.0, -2.0, 0.5], np.float32)
     usable, vectors = space.comparable(matrix)
     rows = np.arange(len(vectors))

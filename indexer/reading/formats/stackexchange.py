@@ -19,21 +19,21 @@ from moverank.indexer.reading.records import BadRecord, ReadResult, one_line
 from moverank.indexer.reading.spill import Spill
 from moverank.indexer.reading.streams import Stream
 
-Row = dict[str, str]
+XmlRow = dict[str, str]
 
 
 class _Handlers:
     """Callbacks of the parser: they collect rows, and reject another root element and a DTD."""
 
     def __init__(self, root: str, encoding: str | None) -> None:
-        self.rows: list[tuple[int, Row]] = []
+        self.rows: list[tuple[int, XmlRow]] = []
         self._root = root
         self._inside = False
         self.parser = expat.ParserCreate(encoding)
         self.parser.StartElementHandler = self._start
         self.parser.StartDoctypeDeclHandler = self._refuse_dtd
 
-    def _start(self, name: str, attributes: Row) -> None:
+    def _start(self, name: str, attributes: XmlRow) -> None:
         if not self._inside and name != self._root:
             hint = "only Posts.xml has threads" if self._root == "posts" else "give the PostLinks.xml of a data dump"
             raise BadRecord(f"the file holds <{name}>, not <{self._root}>: {hint}")
@@ -45,7 +45,7 @@ class _Handlers:
         raise BadRecord("the file has a DTD, which is not safe to read: take the line <!DOCTYPE ...> out")
 
 
-def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, Row | BadRecord]]:
+def read_rows(stream: Stream, root: str) -> Iterator[tuple[int, XmlRow | BadRecord]]:
     """Yield the line and the attributes of each row of the table `root`.
 
     Broken XML ends the rows with a `BadRecord`, and so does a DTD: no data dump needs one, and its entities can exhaust
@@ -134,7 +134,7 @@ def _thread(posts: list[_Post]) -> Iterator[ReadResult]:
         answers = []  # a second question with the same id is a duplicate, and gets no answers
 
 
-def _post(line: int, row: Row) -> _Post | None:
+def _post(line: int, row: XmlRow) -> _Post | None:
     """Parse a row; None for a post that is neither question nor answer (such as a tag wiki)."""
     kind = row.get("PostTypeId")
     if kind is not None and kind not in {_QUESTION, _ANSWER}:
@@ -156,7 +156,7 @@ def _post(line: int, row: Row) -> _Post | None:
     )
 
 
-def _number(row: Row, name: str, default: str | None = None) -> str:
+def _number(row: XmlRow, name: str, default: str | None = None) -> str:
     value = row.get(name, default)
     if value is None or not re.fullmatch(r"-?[0-9]{1,18}", value):
         raise BadRecord(f"the row needs a whole number as its {name}, not {value!r}")

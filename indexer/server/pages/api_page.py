@@ -1,15 +1,13 @@
 """The endpoints of the server as a page, from its OpenAPI document: FastAPI's pages load scripts from another host."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
+from moverank.indexer.server.answers import JsonObject
 from moverank.indexer.server.pages.rendering import rendered
-
-Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Endpoint:
         return f"{self.method}{self.path}".translate({ord(char): "-" for char in "/{}"}).lower()
 
 
-def endpoints(document: Object) -> dict[str, list[Endpoint]]:
+def endpoints(document: JsonObject) -> dict[str, list[Endpoint]]:
     """Return the endpoints of a document by tag."""
     groups: dict[str, list[Endpoint]] = {}
     for path, operations in document["paths"].items():
@@ -50,7 +48,7 @@ def endpoints(document: Object) -> dict[str, list[Endpoint]]:
     return groups
 
 
-def _endpoint(document: Object, method: str, path: str, operation: Object) -> Endpoint:
+def _endpoint(document: JsonObject, method: str, path: str, operation: JsonObject) -> Endpoint:
     body = operation.get("requestBody", {}).get("content", {})
     media_type, schema = next(((kind, one.get("schema", {})) for kind, one in body.items()), ("", {}))
     fields = (*_parameters(document, operation), *_body_fields(document, _resolved(document, schema)))
@@ -58,32 +56,32 @@ def _endpoint(document: Object, method: str, path: str, operation: Object) -> En
     return Endpoint(method.upper(), path, text, fields, media_type)
 
 
-def _parameters(document: Object, operation: Object) -> Iterator[Field]:
+def _parameters(document: JsonObject, operation: JsonObject) -> Iterator[Field]:
     for one in operation.get("parameters", ()):
         schema = one.get("schema", {})
         text = one.get("description") or schema.get("description", "")
         yield Field(one["name"], one["in"], _type(document, schema), one.get("required", False), _default(schema), text)
 
 
-def _body_fields(document: Object, schema: Object) -> Iterator[Field]:
+def _body_fields(document: JsonObject, schema: JsonObject) -> Iterator[Field]:
     required = schema.get("required", ())
     for name, one in schema.get("properties", {}).items():
         yield Field(name, "body", _type(document, one), name in required, _default(one), one.get("description", ""))
 
 
-def _resolved(document: Object, schema: Object) -> Object:
+def _resolved(document: JsonObject, schema: JsonObject) -> JsonObject:
     if "$ref" not in schema:
         return schema
-    found: Object = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    found: JsonObject = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     return found
 
 
-def _default(schema: Object) -> str:
+def _default(schema: JsonObject) -> str:
     value = schema.get("default")
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _type(document: Object, schema: Object) -> str:
+def _type(document: JsonObject, schema: JsonObject) -> str:
     """Return the type of a field in words."""
     schema = _resolved(document, schema)
     if "anyOf" in schema:

@@ -12,7 +12,7 @@ from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_st
 from moverank.indexer.formatters.marking import Mark, marked
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
-from moverank.indexer.server.pages.rendering import Values, failed, page_about
+from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
 from moverank.indexer.server.pages.search_page import (
     cut_title,
     marks_between,
@@ -54,7 +54,7 @@ async def compared_document_page(state: ThisServer, request: Request, name: str,
 
 
 async def _document_page(state: ServerState, request: Request, name: str, key: str, form: TypedForm) -> HTMLResponse:
-    values: Values = {"page": "document", "form": form, "key": key, "name": name, "found": None}
+    values: PageValues = {"page": "document", "form": form, "key": key, "name": name, "found": None}
     try:
         served = collection_of(request, name)
         if form.query:
@@ -63,7 +63,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         similar = form.one("similar")
         compared = bool(form.query or similar)
 
-        def work(view: State, task: Task) -> Values:
+        def work(view: State, task: Task) -> PageValues:
             with view.contents() as contents:
                 document = contents.describe(key).document
             explanation, reason, marks, typical = None, "", dict[str, Mark](), None
@@ -83,7 +83,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
         return failed(request, "document.html", values, error)
 
 
-def _shown(document: Document, marks: dict[str, Mark]) -> Values:
+def _shown(document: Document, marks: dict[str, Mark]) -> PageValues:
     """Return the first posts of a document as a page shows them, with a limit on their characters."""
     before = accumulate((len(part.text) for part in document.parts), initial=0)
     room = [max(0, _MOST_CHARACTERS - used) for used in before]
@@ -111,7 +111,7 @@ def _post_name(document: Document, part: Part) -> str:
     return "Opening post, rank 0" if part.rank == 0 else f"Answer, rank {part.rank}"
 
 
-def _flows(explanation: Explanation, typical: float | None) -> Values:
+def _flows(explanation: Explanation, typical: float | None) -> PageValues:
     """Return the flows of a distance as a page shows them."""
     limits = cost_limits(explanation.flows, typical)
     rows = [(flow, STEPS[cost_step(flow.cost, limits)]) for flow in explanation.flows[:_MOST_FLOWS]]

@@ -6,7 +6,7 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.pairs import Pairs
-from moverank.indexer.server.pages.rendering import Values, failed, page_about
+from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
@@ -26,19 +26,19 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
     """Show the groups of documents that are connected by pairs within a distance."""
     form = TypedForm.of(request.query_params.multi_items())
     typed = form.one("within").strip()
-    values: Values = {"page": "duplicates", "form": form, "within": typed or _WITHIN, "found": None}
+    values: PageValues = {"page": "duplicates", "form": form, "within": typed or _WITHIN, "found": None}
     try:
         served = chosen_collection(state, form)
         values["name"] = served.name
         within = _distance(typed or _WITHIN)
 
-        def work(view: State, task: Task) -> Values:
+        def work(view: State, task: Task) -> PageValues:
             if not typed:
                 return {"groups": None}
 
             options = SearchOptions(rank="pwmd" if view.settings.gamma else "wmd", where=form.conditions or None)
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
-            found: Values = state.finished.get(
+            found: PageValues = state.finished.get(
                 (served.name, view.revision, within, tuple(form.conditions)),
                 lambda: _shown(view.searcher.pairs(within, None, options, clock, resumed=resumed)),
             )
@@ -78,7 +78,7 @@ def _distance(typed: str) -> float:
     return within
 
 
-def _shown(found: Pairs) -> Values:
+def _shown(found: Pairs) -> PageValues:
     """Return the largest groups, with their smallest and largest distances."""
     titles = {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
     groups, words = found.clusters, found.unknown_words

@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.server.pages.rendering import Values, failed, rendered
+from moverank.indexer.server.pages.rendering import PageValues, failed, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
 
@@ -187,7 +187,7 @@ def measurements_router(directory: Path | None) -> APIRouter:
     def measurements_page(request: Request) -> HTMLResponse:
         """Show the tables of the file that was chosen, by default the newest."""
         form = TypedForm.of(request.query_params.multi_items())
-        values: Values = {
+        values: PageValues = {
             "page": "measurements",
             "form": form,
             "has_directory": directory is not None,
@@ -205,7 +205,7 @@ def measurements_router(directory: Path | None) -> APIRouter:
     return router
 
 
-def _read(directory: Path, names: list[str], form: TypedForm) -> Values:
+def _read(directory: Path, names: list[str], form: TypedForm) -> PageValues:
     """Return the tables of the chosen one of the files `names`; HttpProblem 404 and 422."""
     chosen = form.one("file") or names[0]
     if chosen not in names:

@@ -18,8 +18,8 @@ from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.rerank.errors import RerankError
 
-Values = dict[str, Any]
-Work = Callable[[State, Task], Values]
+PageValues = dict[str, Any]
+Work = Callable[[State, Task], PageValues]
 
 _HEADERS = {"Referrer-Policy": "same-origin"}
 """With `no-referrer`, browsers would not name the origin of a form either, which the guard checks."""

@@ -15,7 +15,7 @@ from moverank.indexer.errors import IndexerError, UnknownKey
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
-from moverank.indexer.server.pages.rendering import Values, Work, failed, page_about, rendered
+from moverank.indexer.server.pages.rendering import PageValues, Work, failed, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
@@ -143,7 +143,7 @@ RANKINGS = (
 async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
     """Show the form, and the hits of what was typed, or of the stored document `similar`."""
     form = TypedForm.of(request.query_params.multi_items())
-    values: Values = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
+    values: PageValues = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
     try:
         served = chosen_collection(state, form)
         values["name"] = served.name
@@ -200,7 +200,7 @@ def ranked(state: ServerState, form: TypedForm) -> Work:
             f"{_MOST_LINKED:,} are allowed on a page: ask for fewer hits, or paste the text as a thread",
         )
 
-    def work(view: State, task: Task) -> Values:
+    def work(view: State, task: Task) -> PageValues:
         query, resolved = typed_query(form, view), options.resolved(state.limits, task)
         searcher = view.searcher
         ranking = searcher.similar(similar, resolved) if similar else searcher.search(query, resolved)

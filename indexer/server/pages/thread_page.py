@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.server.pages.rendering import Values, failed, page_about, rendered
+from moverank.indexer.server.pages.rendering import PageValues, failed, page_about, rendered
 from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, ranked
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
@@ -48,7 +48,7 @@ async def thread_page(request: Request, state: ThisServer) -> Response:
         return failed(request, "thread.html", values, error)
 
 
-async def _found(request: Request, state: ServerState, form: TypedForm, values: Values) -> Response:
+async def _found(request: Request, state: ServerState, form: TypedForm, values: PageValues) -> Response:
     served = chosen_collection(state, form)
     values["name"] = served.name
     if form.one("more"):
@@ -62,7 +62,7 @@ async def _found(request: Request, state: ServerState, form: TypedForm, values: 
     return await page_about(request, served, "thread.html", values, ranked(state, form))
 
 
-def _values(form: TypedForm) -> Values:
+def _values(form: TypedForm) -> PageValues:
     comments = form.every("comment")[:_MOST_COMMENTS]
     comments += [""] * max(0, _COMMENTS - len(comments))
     return {"page": "thread", "form": form, "rankings": RANKINGS, "found": None, "comments": comments}

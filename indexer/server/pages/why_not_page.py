@@ -9,7 +9,7 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.sentences import BETTER, exclusion
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.server.pages.measurements_page import bars
-from moverank.indexer.server.pages.rendering import Values, failed, page_about
+from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
 from moverank.indexer.server.pages.search_page import PROOF, cut_title, number, typed_query
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
@@ -46,7 +46,7 @@ async def why_not_typed_page(state: ThisServer, request: Request, name: str) -> 
 
 async def _why_not_page(state: ServerState, request: Request, name: str, form: TypedForm) -> HTMLResponse:
     key = form.one("key").strip()
-    values: Values = {"page": "why", "form": form, "key": key, "name": name, "found": None}
+    values: PageValues = {"page": "why", "form": form, "key": key, "name": name, "found": None}
     try:
         served = collection_of(request, name)
         if not form.query:
@@ -55,7 +55,7 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
             raise UsageError("type the key of the document: hits show theirs below the title")
         query, options = check_length(form.query, state.limits), form.options()
 
-        def work(view: State, task: Task) -> Values:
+        def work(view: State, task: Task) -> PageValues:
             why = view.searcher.why_not(typed_query(form, view), key, options.resolved(state.limits, task))
             with view.contents() as contents:
                 document = contents.describe(key).document
@@ -74,7 +74,7 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
         return failed(request, "why_not.html", values, error)
 
 
-def _shown(why: WhyNot) -> Values:
+def _shown(why: WhyNot) -> PageValues:
     rows = [(_NAMES.get(name, name), value) for name, value in why.bounds.items()]
     rows.append(("exact value", why.distance))
     limit = why.kth if isfinite(why.kth) else None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from moverank import Collection, CollectionError, Document, Part, QueryVectorError, SettingsError, UsageError
-from moverank.indexer.given_vectors import Metric
+from moverank.indexer.given_vectors import VectorMetric
 from moverank.indexer.maintenance.check import check
 from tests.indexer.given import (
     METRICS,
@@ -24,7 +24,7 @@ from tests.indexer.world import MakeCollection, Twin, check_exact, check_sound, 
 QUERIES = random_vectors(5, seed=99)
 
 
-def given(make_collection: MakeCollection, metric: Metric = "cosine", **choices: object) -> Collection:
+def given(make_collection: MakeCollection, metric: VectorMetric = "cosine", **choices: object) -> Collection:
     """Return an empty collection whose first stage is `given`."""
     return make_collection(first_stage="given", first_stage_options=(f"metric={metric}",), **choices)
 
@@ -32,7 +32,7 @@ def given(make_collection: MakeCollection, metric: Metric = "cosine", **choices:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("small_tail", [0, 20, 999])
 def test_candidates_are_the_nearest_by_brute_force(
-    make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch, metric: Metric, small_tail: int
+    make_collection: MakeCollection, monkeypatch: pytest.MonkeyPatch, metric: VectorMetric, small_tail: int
 ) -> None:
     """In a snapshot, in the tail, and in both."""
     snapshot_above(monkeypatch, small_tail)
@@ -49,7 +49,7 @@ def test_candidates_are_the_nearest_by_brute_force(
 @pytest.mark.parametrize("faiss", ["auto", "IDMap2,Flat", "HNSW32", "SQ8", "IVF4,Flat", "HR,RaBitQ"])
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_kind_of_index_finds_most_of_the_nearest(
-    make_collection: MakeCollection, metric: Metric, faiss: str
+    make_collection: MakeCollection, metric: VectorMetric, faiss: str
 ) -> None:
     collection, documents = given(make_collection, metric, faiss=faiss), documents_with_vectors(300)
     collection.index(documents)
@@ -64,7 +64,7 @@ def test_every_kind_of_index_finds_most_of_the_nearest(
 
 @pytest.mark.usefixtures("always_compact")
 @pytest.mark.parametrize("metric", METRICS)
-def test_hits_are_exact_among_the_candidates(make_collection: MakeCollection, metric: Metric) -> None:
+def test_hits_are_exact_among_the_candidates(make_collection: MakeCollection, metric: VectorMetric) -> None:
     collection, twin = given(make_collection, metric), Twin.of(documents_with_vectors(60))
     collection.index(twin.documents.values())
     expected = twin.distances("ant bee")
@@ -96,7 +96,9 @@ def test_documents_without_a_vector_are_no_candidates_but_found_otherwise(
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_term_vector_is_the_distance_by_given_vectors(make_collection: MakeCollection, metric: Metric) -> None:
+def test_the_term_vector_is_the_distance_by_given_vectors(
+    make_collection: MakeCollection, metric: VectorMetric
+) -> None:
     collection, documents = given(make_collection, metric), documents_with_vectors(30)
     collection.index(documents)
     expected = costs(documents, QUERIES[0], metric)

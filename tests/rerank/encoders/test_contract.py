@@ -13,7 +13,7 @@ from moverank.rerank.encoders.encoder_registry import ENCODERS, choose_encoder, 
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.testing.encoder_checks import (
     ENCODER_CHECKS,
-    Check,
+    EncoderCheck,
     check_independent_rows_of,
     check_vectors_of,
     fingerprint,
@@ -38,7 +38,7 @@ def test_every_encoder_is_in_the_contract() -> None:
 
 @every_case
 @pytest.mark.parametrize("check", ENCODER_CHECKS, ids=lambda check: check.__name__)
-def test_every_encoder_keeps_the_contract(name: str, options: Options, check: Check) -> None:
+def test_every_encoder_keeps_the_contract(name: str, options: Options, check: EncoderCheck) -> None:
     check(encoder_class(name), options)
 
 
