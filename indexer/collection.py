@@ -82,10 +82,12 @@ class Collection(Face, StoredDocuments):
         settings, VectorsError for unusable vectors, and CollectionError if there is a collection already. A failure
         leaves nothing behind.
         """
-        from moverank.indexer.indexing.creation import create
+        from moverank.indexer.indexing.creation import create_collection
 
         directory = collection_directory(path)
-        created = create(directory, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress)
+        created = create_collection(
+            directory, settings or Settings(), trust_pickle=trust_pickle, wait=wait, progress=progress
+        )
         return cls(directory, *created, wait)
 
     @classmethod
@@ -282,7 +284,7 @@ class Collection(Face, StoredDocuments):
         if a filter chose all documents, unless `everything` confirms it; CollectionError for a source without
         documents. `dry_run`: change nothing, and return what would be changed. `upkeep`: as for `index`.
         """
-        from moverank.indexer.indexing.removal import DocumentsToRemove, count_documents, remove_documents
+        from moverank.indexer.indexing.removal import DocumentsToRemove, count_removals, remove_documents
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 
         for name, value in {"everything": everything, "dry_run": dry_run, "upkeep": upkeep}.items():
@@ -290,7 +292,7 @@ class Collection(Face, StoredDocuments):
         keys = texts("keys", keys)
         chosen = DocumentsToRemove(keys, where, source, everything=everything or dry_run)
         if dry_run:
-            return count_documents(self._store, chosen)
+            return count_removals(self._store, chosen)
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from moverank.indexer.arguments import finite_number, limit, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
-from moverank.indexer.ranked_texts import QueryText, StoredKey, asked, with_vector
+from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.settings import Settings
 
@@ -164,7 +164,10 @@ class Face:
         `gamma`: sensitivity to rank, and `rank`: the ranking whose terms are explained; by default the collection's.
         `vector` as in `search`. Raises UnknownKey.
         """
-        options, text = SearchOptions(gamma=gamma, rank=rank), asked(query, similar, vector, self.settings.encoder)
+        options, text = (
+            SearchOptions(gamma=gamma, rank=rank),
+            explained_query(query, similar, vector, self.settings.encoder),
+        )
         return self._run(lambda state: state.searcher.explain(text, key, options))
 
     def why_not(
@@ -181,7 +184,7 @@ class Face:
 
         `options` and `vector` are those of the search; `similar` as in `explain`. Raises UnknownKey.
         """
-        chosen, text = SearchOptions.of(options, fields), asked(query, similar, vector, self.settings.encoder)
+        chosen, text = SearchOptions.of(options, fields), explained_query(query, similar, vector, self.settings.encoder)
         return self._run(lambda state: state.searcher.why_not(text, key, chosen))
 
     def pairs(

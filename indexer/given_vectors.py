@@ -48,7 +48,7 @@ def numbers_fault(vector: NDArray[np.float32]) -> str | None:
     return None
 
 
-def packed(vector: Iterable[float]) -> bytes:
+def vector_bytes(vector: Iterable[float]) -> bytes:
     """Return the stored form of a vector."""
     numbers = array("f", vector)  # NumPy takes three times as long for a tuple
     if sys.byteorder == "big":

@@ -19,7 +19,7 @@ class StoredKey:
     key: str
 
 
-def as_document(query: QueryText) -> Document:
+def query_document(query: QueryText) -> Document:
     """Return a query as a document: a text is its only part. UsageError for another type, or a rank out of range."""
     if isinstance(query, str):
         return Document("", parts=(Part(query),))
@@ -29,7 +29,7 @@ def as_document(query: QueryText) -> Document:
     return query
 
 
-def asked(
+def explained_query(
     query: QueryText | None, similar: str | None, vector: Iterable[float] | None, encoder: str
 ) -> QueryText | StoredKey:
     """Return the query of an explanation: a text or record, perhaps with a vector, or the stored document `similar`.
@@ -51,7 +51,7 @@ def with_vector(query: QueryText, vector: Iterable[float] | None, encoder: str) 
         return query
     if encoder != GIVEN:
         raise UsageError(f"the first stage is {encoder}, not given: a vector of the query has no effect there")
-    return replace(as_document(query), vector=vector_numbers(vector))
+    return replace(query_document(query), vector=vector_numbers(vector))
 
 
 def vector_numbers(vector: Iterable[float]) -> tuple[float, ...]:

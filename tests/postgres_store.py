@@ -17,7 +17,7 @@ import pytest
 
 from moverank.indexer.files.location import TRUSTED, URL_FILE, database_url
 from moverank.indexer.indexing import creation
-from moverank.indexer.maintenance.backup import copy
+from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.pgvector.vector_table import drop_tables
 from moverank.indexer.store import Store
 from tests.engines.postgres_server import postgres_server
@@ -65,7 +65,7 @@ def copied(source: Path, target: Path) -> Path:
     if database_url(source) is None:
         return Path(shutil.copytree(source, target))
     database_in(target)
-    copy(source, target)
+    copy_collection(source, target)
     for path in source.glob("snapshot-*"):
         shutil.copytree(path, target / path.name)
     return target
@@ -97,7 +97,7 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     request.getfixturevalue("postgres")
-    create = creation.create
+    create = creation.create_collection
 
     def create_there(directory: Path, *arguments: Any, **named: Any) -> Any:
         if directory.exists() or (directory.parent / "collection.db").exists() or directory.suffix == ".jsonl":
@@ -110,7 +110,7 @@ def _collections_on_postgres(request: pytest.FixtureRequest) -> Iterator[None]:
             raise
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moverank.indexer.indexing.creation.create", create_there)
+        patch.setattr("moverank.indexer.indexing.creation.create_collection", create_there)
         patch.setenv(_VARIABLE, "postgresql")
         patch.setenv(TRUSTED, str(request.getfixturevalue("tmp_path_factory").getbasetemp()))
         yield

@@ -27,7 +27,7 @@ def list_documents(
 ) -> None:
     """List the documents, one a line: key, title, label and metadata; cut to the width of a terminal, else whole."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.formatters.csv_tables import entry_table, fields_of
+    from moverank.indexer.formatters.csv_tables import entry_table, metadata_fields
     from moverank.indexer.formatters.document_lines import entry_line
     from moverank.indexer.formatters.json_objects import entry_object
     from moverank.indexer.formatters.terminal import note, print_lines, print_object
@@ -38,7 +38,7 @@ def list_documents(
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     with open_listing(index, where) as contents:
         if format == "csv":
-            fields = fields_of(entry.metadata for entry in contents.entries(limit))
+            fields = metadata_fields(entry.metadata for entry in contents.entries(limit))
             print_lines(entry_table(contents.entries(limit), fields))
         else:
             for entry in contents.entries(limit):
@@ -97,7 +97,7 @@ def export(
 ) -> None:
     """Write documents as JSONL, from which `index` or `threads` makes the same documents again, or as a CSV table."""
     from moverank.indexer.collection import Collection
-    from moverank.indexer.formatters.csv_tables import document_table, fields_of
+    from moverank.indexer.formatters.csv_tables import document_table, metadata_fields
     from moverank.indexer.formatters.lines import write_lines
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import json_line, note, print_lines
@@ -106,7 +106,7 @@ def export(
     as_csv = format == "csv" or (format is None and output is not None and ".csv" in output.suffixes[-2:])
     with Collection.open(index) as collection, collection.contents(where) as contents:
         if as_csv:
-            fields = fields_of(entry.metadata for entry in contents.entries())
+            fields = metadata_fields(entry.metadata for entry in contents.entries())
             lines = document_table(contents.documents(), fields)
         else:
             lines = (json_line(record_of(document)) for document in contents.documents())

@@ -44,7 +44,7 @@ def tune(  # over 40 lines: most of them are its options
 ) -> None:
     """Find the ranking that is best by your judgments, and measure it on queries that were not used to choose it."""
     from moverank.indexer.errors import UsageError
-    from moverank.indexer.evaluation.tuned_ranking import tune as find_ranking
+    from moverank.indexer.evaluation.tuned_ranking import tune_ranking
     from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
     from moverank.rerank.words.tokenizer import LANGUAGES
 
@@ -57,7 +57,7 @@ def tune(  # over 40 lines: most of them are its options
         raise UsageError("give one of --qrels, --pairs and --links")
     ((read, path),) = given
     experiment = partial(
-        find_ranking,
+        tune_ranking,
         Path(index),
         read(path),
         measure_name=measure,

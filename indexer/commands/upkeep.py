@@ -151,7 +151,7 @@ def check(
     """Verify the database, the word vectors, and that all derived files agree with them."""
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_check
-    from moverank.indexer.maintenance.check import check as check_collection
+    from moverank.indexer.maintenance.check import check_collection
     from moverank.indexer.maintenance.repair import repair as repair_collection
 
     with interruptible("what was repaired is kept" if repair else NOTHING_CHANGED), Bars() as bars:
@@ -171,10 +171,10 @@ def backup(
     """Copy one consistent state of the collection, even while other processes write to it."""
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.maintenance.backup import backup as copy
+    from moverank.indexer.maintenance.backup import back_up
 
     with interruptible("there is no backup"), Bars() as bars:
-        revision = copy(index, directory, progress=bars)
+        revision = back_up(index, directory, progress=bars)
     if as_json:
         print_object({"directory": str(directory), "revision": revision})
     else:
@@ -189,14 +189,14 @@ def copy(
     as_json: Json = False,
 ) -> None:
     """Copy one consistent state of a collection to a directory or into a database: both kinds answer alike."""
-    from moverank.indexer.files.location import collection_directory, shown
+    from moverank.indexer.files.location import collection_directory, display_name
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.maintenance.backup import copy as copy_collection
+    from moverank.indexer.maintenance.backup import copy_collection
 
     with interruptible("there is no copy"), Bars() as bars:
         revision = copy_collection(source, target, wait=wait, progress=bars)
-    place = shown(collection_directory(target))
+    place = display_name(collection_directory(target))
     if as_json:
         print_object({"place": place, "revision": revision})
     else:

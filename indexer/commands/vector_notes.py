@@ -144,10 +144,10 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
 
 def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     """Return how to get word vectors that fit the texts."""
-    from moverank.indexer.files.location import shown
+    from moverank.indexer.files.location import display_name
     from moverank.indexer.indexing.creation import TRAINED
 
-    refit = f"`moverank refit -i {quote(shown(collection.path))} "
+    refit = f"`moverank refit -i {quote(display_name(collection.path))} "
     if collection.settings.embedding in TRAINED and not trained_now:
         return f"{refit}--vectors` trains them again on all texts"
     return f"{refit}--embedding FILE` takes word vectors that fit these texts"

@@ -72,7 +72,7 @@ class Classified:
     k: int
 
 
-def classification(
+def classification_table(
     methods: Sequence[Method],
     data: LabelledTexts,
     cache: RowCache,
@@ -184,7 +184,7 @@ def _votes(
     return np.where(nearest >= 0, data.labels[split.train][nearest], -1)
 
 
-def multilabel(
+def multilabel_table(
     methods: Sequence[Method],
     texts: Texts,
     labels: Mapping[str, AbstractSet[str]],

@@ -15,7 +15,12 @@ from moverank.indexer.evaluation.bound_tightness import (
     pairs_of,
     sample_bounds,
 )
-from moverank.indexer.evaluation.classification import LabelledTexts, check_labels, classification, multilabel
+from moverank.indexer.evaluation.classification import (
+    LabelledTexts,
+    check_labels,
+    classification_table,
+    multilabel_table,
+)
 from moverank.indexer.evaluation.corpus import QueryFiles, corpus_of
 from moverank.indexer.evaluation.distances import RowCache, results_directory
 from moverank.indexer.evaluation.duplicates import find_duplicates
@@ -28,7 +33,7 @@ from moverank.indexer.evaluation.method import (
     compares_given,
     parse_method,
 )
-from moverank.indexer.evaluation.retrieval import RetrievalTask, RunFiles, retrieval
+from moverank.indexer.evaluation.retrieval import RetrievalTask, RunFiles, retrieval_table
 from moverank.indexer.files.atomic_write import check_writable
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
@@ -98,7 +103,7 @@ def evaluate_retrieval(
     note_workload(rows, pairs, f"{len(trial.queries):,} queries, {len(trial.pool):,} documents")
     named = tuple(measures) or DEFAULT_MEASURES
     task = RetrievalTask(judgments, named, clean, reference, folds, train_judgments, cutoff)
-    return _naming_own(retrieval(rows, trial, task, files), rows)
+    return _naming_own(retrieval_table(rows, trial, task, files), rows)
 
 
 def evaluate_knn(
@@ -149,7 +154,7 @@ def evaluate_knn(
         splits = random_splits(len(texts), times=times, seed=seed)
     note_workload(rows, pairs_of(splits, k), f"{len(texts):,} documents, splits: {len(splits)}")
     data, cache = LabelledTexts.of(texts, splits), RowCache(results_directory(index))
-    return _naming_own(classification(rows, data, cache, progress, k, reference, predictions), rows)
+    return _naming_own(classification_table(rows, data, cache, progress, k, reference, predictions), rows)
 
 
 def check_measures(names: Iterable[str]) -> None:
@@ -219,7 +224,7 @@ def evaluate_multilabel(
         raise UsageError(f"{labels}: none of its keys is that of a document with a word: its first is {first}")
     note_workload(rows, len(texts) ** 2, f"{len(texts):,} documents with each other")
     cache = RowCache(results_directory(index))
-    return _naming_own(multilabel(rows, texts, labels_of, ks, cache, progress), rows)
+    return _naming_own(multilabel_table(rows, texts, labels_of, ks, cache, progress), rows)
 
 
 def evaluate_gamma(

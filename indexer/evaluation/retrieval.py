@@ -21,7 +21,7 @@ from moverank.indexer.evaluation.duplicates import Duplicates, find_duplicates
 from moverank.indexer.evaluation.method import RANDOM, Figure, Method, Table, reference_row
 from moverank.indexer.evaluation.trial import Trial, best_with_values, placing_relevant, run_of
 from moverank.indexer.files.atomic_write import check_writable, write_text
-from moverank.rerank.evaluation.knn import best_setting, chosen_settings, folds
+from moverank.rerank.evaluation.knn import best_setting, cross_validated_settings, folds
 from moverank.rerank.evaluation.measures import Judgments, evaluate_measures, join_run, p_values, run_lines
 from moverank.rerank.evaluation.tightness import hubness
 
@@ -117,7 +117,9 @@ FiguresByMethod = dict[str, dict[str, NDArray[np.float64]]]
 """The figures (q,) of queries, by method and measure."""
 
 
-def retrieval(methods: Sequence[Method], trial: Trial, task: RetrievalTask, files: RunFiles = RunFiles()) -> Table:
+def retrieval_table(
+    methods: Sequence[Method], trial: Trial, task: RetrievalTask, files: RunFiles = RunFiles()
+) -> Table:
     """Rank all documents, or each query's candidates, by every method, and measure the rankings.
 
     `methods` are the rows, `trial` the documents and queries, `task` the measures, and `files` the files to write. The
@@ -159,7 +161,7 @@ def _measure(
     (figures, *trained), hubs, runs = _rank(methods, trial, tasks)
     measure, count = task.measures[0], len(task.judgments.queries)
     if task.folds is not None:
-        choice = chosen_settings(_settings(figures, measure), folds(count, task.folds))
+        choice = cross_validated_settings(_settings(figures, measure), folds(count, task.folds))
     elif trained:
         choice = np.full(count, best_setting(_settings(trained[0], measure)))
     else:

@@ -77,7 +77,7 @@ class Trial:
         """Return the trial of the queries at `rows` (m,) only, all of whose positions are exact."""
         return replace(self, queries=self.queries.take(rows), own_rows=self.own_rows[rows], placed=None)
 
-    def asked(self) -> PoolQueries:
+    def pool_queries(self) -> PoolQueries:
         """Return the queries in the form that the pool ranks."""
         wanted = None if self.wanted is None else [np.flatnonzero(row) for row in self.wanted]
         scores = None
@@ -87,7 +87,7 @@ class Trial:
 
     def ranked(self, ranking: RankingSpec, k: int) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
         """Yield the rows (m,) of the `k` best documents for each query, and their values; see `SearchPool.rank`."""
-        return self.search.rank(ranking, self.asked(), k, self.progress)
+        return self.search.rank(ranking, self.pool_queries(), k, self.progress)
 
     def distances(self, ranking: RankingSpec, queries: Texts) -> NDArray[np.float64]:
         """Return the distances (m, n) of some `queries` from all documents; distances of bags are cached.

@@ -21,7 +21,7 @@ TUNED_QUERIES = 200
 """Number of judged queries, drawn at random, that the search of `tune` takes into account."""
 
 
-def tune(
+def tune_ranking(
     index: Path,
     grades: Mapping[str, Mapping[str, int]],
     *,

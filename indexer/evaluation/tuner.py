@@ -83,8 +83,8 @@ def components_of(
     if stored is not None:
         return stored
     weighted = replace(pool, title_weight=float(weighting.title_weight))
-    asked = replace(queries, title_weight=float(weighting.title_weight))
-    costs, lengths = SearchPool(weighted).costs(weighting.ranking, PoolQueries(asked, own_rows), progress)
+    titled = replace(queries, title_weight=float(weighting.title_weight))
+    costs, lengths = SearchPool(weighted).costs(weighting.ranking, PoolQueries(titled, own_rows), progress)
     rwmd, cover, cosine, bm25 = costs
     found = Components(rwmd, cover, cosine, bm25, lengths)
     if cache:

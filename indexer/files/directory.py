@@ -78,7 +78,7 @@ def remove_cached(directory: Path) -> None:
                 path.unlink()
 
 
-def remove(directory: Path) -> None:
+def remove_directory(directory: Path) -> None:
     """Remove a collection without documents, and its directory if that holds nothing else."""
     clear_unfinished(directory)
     remove_cached(directory)

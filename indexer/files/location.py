@@ -73,7 +73,7 @@ def collection_directory(name: str | Path) -> Path:
     return directory
 
 
-def accepted(directory: Path) -> None:
+def store_accepted_url(directory: Path) -> None:
     """Store the URL of a collection's database for other processes: the database has accepted its password."""
     if url := _UNPROVEN.pop(directory, None):
         make_cache(directory, url)
@@ -88,8 +88,8 @@ def make_cache(directory: Path, url: str) -> None:
             file.write(url.encode())
     except OSError as error:
         raise CollectionError(
-            f"{directory}, the cache of {shown(directory, url)}, cannot be written: {error.strerror}: name another "
-            f"directory with --cache or ${CACHE}"
+            f"{directory}, the cache of {display_name(directory, url)}, cannot be written: {error.strerror}: name "
+            f"another directory with --cache or ${CACHE}"
         ) from error
 
 
@@ -109,7 +109,7 @@ def collection_name(directory: Path) -> str:
     return (_DIGEST.sub("", name) if database_url(directory) else name).removesuffix(".index").removesuffix(".toml")
 
 
-def cache_directory() -> Path:
+def cache_root() -> Path:
     """Return the directory of all caches: $MOVERANK_CACHE, or the user's directory for caches."""
     named = os.environ.get(CACHE)
     if named:
@@ -178,7 +178,7 @@ def check_cluster(address: str, place: Path) -> None:
 
 def _is_trusted(place: Path) -> bool:
     """Return whether a path is in the directory of caches, or in one of $TRUSTED."""
-    trusted = [cache_directory(), *map(Path, filter(None, os.environ.get(TRUSTED, "").split(os.pathsep)))]
+    trusted = [cache_root(), *map(Path, filter(None, os.environ.get(TRUSTED, "").split(os.pathsep)))]
     return any(place.resolve().is_relative_to(directory.resolve()) for directory in trusted)
 
 
@@ -190,7 +190,7 @@ def _quoted(name: str) -> str:
     return shlex.quote("".join(letter if letter.isprintable() else "?" for letter in name))
 
 
-def shown(directory: Path, url: str | None = None) -> str:
+def display_name(directory: Path, url: str | None = None) -> str:
     """Return how messages name a collection: its directory, or the URL of its database without the password."""
     url = database_url(directory) if url is None else url
     return str(directory) if url is None else without_passwords(url)
@@ -203,7 +203,7 @@ def without_passwords(text: str) -> str:
 
 
 def _cache_of_cluster(address: str) -> Path:
-    return cache_directory() / f"ray-{blake2b(repr((address, os.geteuid())).encode(), digest_size=8).hexdigest()}"
+    return cache_root() / f"ray-{blake2b(repr((address, os.geteuid())).encode(), digest_size=8).hexdigest()}"
 
 
 def _cache_of(url: str) -> Path:
@@ -232,7 +232,7 @@ def _cache_of(url: str) -> Path:
         added["section"] = repr(_section(service))
     others = without_passwords(f"//?{parts.query}")
     identity = repr((user, host, port, unquote(parts.path), others, added, os.geteuid()))
-    return cache_directory() / f"{named[0]}-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
+    return cache_root() / f"{named[0]}-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
 
 
 def _section(service: str) -> list[str]:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import filter_value
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters.comparable import Comparable
-from moverank.indexer.filters.where import Alternatives, accepted, alternatives
+from moverank.indexer.filters.where import Alternatives, alternatives, value_test
 from moverank.indexer.options import OtherGroups, Where
 from moverank.indexer.store import FieldTest, Reader
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 _LONGEST_SHOWN, _FEW = 60, 10  # characters of a value in a message, and number of values
 _MANY = 2000  # accepted values from which reading all values of a field takes less time than finding each
@@ -112,7 +112,7 @@ def _test(
     reader: Reader, group: Alternatives, names: Sequence[str], values_of: Callable[[str], list[str]]
 ) -> FieldTest:
     """Return the test that one of the conditions, all on the same field, holds; `names` are the names of all fields."""
-    check()
+    check_time()
     if not group:
         return FieldTest(())
     field = group[0].field
@@ -124,7 +124,7 @@ def _test(
         raise UsageError(f"no document has a field {field!r}: {known}{'' if below else '; also key and source'}")
     if group[0].tests_presence:
         return FieldTest((field, *below), None, group[0].negates, ids)
-    accepts, values = accepted(group), values_of(field)
+    accepts, values = value_test(group), values_of(field)
     chosen = tuple(value for value in values if accepts(value))
     return FieldTest((field,), None if len(chosen) == len(values) else chosen, group[0].negates, ids)
 
@@ -139,7 +139,7 @@ def _with_key(reader: Reader, group: Alternatives) -> Iterable[int]:
         elif condition.tests_presence:
             found.update(reader.ids())
         elif condition.operator not in ("=", "!="):
-            accepts = accepted([condition])
+            accepts = value_test([condition])
             found.update(id_ for id_, key in reader.all_keys() if accepts(key))
     return sorted(found)
 
@@ -149,7 +149,7 @@ def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
 
     A file and a source have two names: the canonical path, and the path as it was given to `index`.
     """
-    every, meets = any(one.tests_presence for one in group), accepted(group)
+    every, meets = any(one.tests_presence for one in group), value_test(group)
 
     @cache
     def accepts(name: str) -> bool:

@@ -77,7 +77,7 @@ class Condition:
         return self.operator in ("present", "absent")
 
 
-def accepted(conditions: Iterable[Condition]) -> Callable[[str], bool]:
+def value_test(conditions: Iterable[Condition]) -> Callable[[str], bool]:
     """Return a function that says whether a stored value meets any of the conditions; != accepts the same values as =.
 
     Equal are: the same text; equal numbers, as 3 and 3.0; a date within the condition's date; true and True. Blanks

@@ -36,7 +36,7 @@ def csv_line(cells: Iterable[Cell]) -> str:
 def hit_table(answers: Sequence[tuple[str, Ranking]], *, several: bool) -> Iterator[str]:
     """Yield a row for each hit of each query; `several`: the first column is the query's id."""
     hits = [hit for _, ranking in answers for hit in ranking.hits]
-    fields, full = fields_of(hit.metadata for hit in hits), any(hit.text is not None for hit in hits)
+    fields, full = metadata_fields(hit.metadata for hit in hits), any(hit.text is not None for hit in hits)
     more = ("text",) if full else ()
     yield csv_line([*(("query",) if several else ()), *_HIT, *more, *_named(fields, {"query", *_HIT, "text"})])
     for query, ranking in answers:
@@ -63,7 +63,7 @@ def document_table(documents: Iterable[Document], fields: Sequence[str]) -> Iter
         yield csv_line([document.key, document.title, document.label, *_values(document.metadata, fields), text])
 
 
-def fields_of(metadata: Iterable[Metadata]) -> list[str]:
+def metadata_fields(metadata: Iterable[Metadata]) -> list[str]:
     """Return the names of all fields of metadata, in the order in which they first occur."""
     return list(dict.fromkeys(name for one in metadata for name in values_by_field(one)))
 

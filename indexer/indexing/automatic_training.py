@@ -46,7 +46,7 @@ def fit_vectors(
     changes: Changes,
     progress: Progress,
 ) -> tuple[Settings, Embedding | None, Changes]:
-    """Train the vectors of a collection after a run, unless the current ones fit; see `is_due`.
+    """Train the vectors of a collection after a run, unless the current ones fit; see `needs_training`.
 
     `store`, `directory`, `settings` and `embedding` are the collection's, `changes` are the run's; `progress` is
     called during training. Returns the settings and vectors in use, and the changes with the coverage. With too few
@@ -58,7 +58,9 @@ def fit_vectors(
     training = Training.stored(stored_settings(store))
     first = embedding is None
     enough = settings.embedding == AUTO_EMBEDDING and not has_few_texts(store)
-    due = changes.documents if first else enough or (settings.embedding in TRAINED and is_due(covered, training))
+    due = (
+        changes.documents if first else enough or (settings.embedding in TRAINED and needs_training(covered, training))
+    )
     if not due:
         return settings, embedding, changes
     began = perf_counter()
@@ -78,7 +80,7 @@ def fit_vectors(
     return changed.settings, changed.embedding, changes
 
 
-def is_due(now: Coverage, last: Training | None) -> bool:
+def needs_training(now: Coverage, last: Training | None) -> bool:
     """Return whether trained vectors must be trained again; `last` is None if an earlier version trained them."""
     share = now.share
     if share is None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from moverank.indexer.errors import CollectionError, NoCollection, VectorsError
 from moverank.indexer.files.directory import VECTORS
-from moverank.indexer.files.location import shown
+from moverank.indexer.files.location import display_name
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader, Store, Writer, open_existing, repeated
 from moverank.indexer.store.stored_files import fetch_folder, store_folder
@@ -53,7 +53,7 @@ def open_collection(directory: Path) -> tuple[Store, Settings, Embedding | None]
 def _opened(directory: Path) -> tuple[Store, Settings, Embedding | None]:
     store = open_existing(directory)
     if store is None:
-        place = shown(directory)
+        place = display_name(directory)
         raise NoCollection(f"there is no collection in {place}: make one with `moverank index PATH -i {quote(place)}`")
     try:
         return store, *current_settings(store, directory)
@@ -141,6 +141,6 @@ def copy_vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], tar
     """
     embedding = current_vectors(reader, directory, stored)  # fetches them if the database is shared
     if embedding is None:
-        raise CollectionError(f"{shown(directory)} has no word vectors")
+        raise CollectionError(f"{display_name(directory)} has no word vectors")
     shutil.copytree(vectors_folder(directory, stored), target)
     return embedding

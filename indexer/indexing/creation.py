@@ -10,8 +10,8 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, LockedError, UsageError
 from moverank.indexer.files.atomic_write import sync_path
 from moverank.indexer.files.directory import DATABASE, UNFINISHED, VECTORS, clear_unfinished, is_leftover
-from moverank.indexer.files.directory import remove as remove_directory
-from moverank.indexer.files.location import database_url, shown, trusted_url
+from moverank.indexer.files.directory import remove_directory as remove_directory
+from moverank.indexer.files.location import database_url, display_name, trusted_url
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
@@ -91,7 +91,9 @@ def create_like(origin: Path, directory: Path, *, wait: float = 0.0) -> None:
         new.close()
 
 
-def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: float, progress: Progress) -> Created:
+def create_collection(
+    directory: Path, settings: Settings, *, trust_pickle: bool, wait: float, progress: Progress
+) -> Created:
     """Create an empty collection in `directory`, and import word vectors if the `settings` name a source.
 
     `trust_pickle` allows pickled vectors; `wait` is the time in seconds to wait for another writer; `progress` is
@@ -108,7 +110,7 @@ def create(directory: Path, settings: Settings, *, trust_pickle: bool, wait: flo
 
 
 def _create(directory: Path, settings: Settings, vectors: VectorsMaker, wait: float) -> Created:
-    """Create an empty collection in `directory`, and its word vectors by `vectors`; see `create`."""
+    """Create an empty collection in `directory`, and its word vectors by `vectors`: `create_collection`."""
     _refuse_second(directory, filled=exists(directory))
     if settings.first_stage_in == IN_DATABASE:  # before vectors are imported, which takes long
         with closing(Store(trusted_url(directory) or "", migrated=False)) as database, database.reading() as reader:
@@ -159,7 +161,7 @@ def remove_if_empty(store: Store, directory: Path) -> None:
 
 def _refuse_second(directory: Path, *, filled: bool) -> None:
     if filled:
-        raise CollectionError(f"{shown(directory)} holds a collection already: open it, or choose another place")
+        raise CollectionError(f"{display_name(directory)} holds a collection already: open it, or choose another place")
 
 
 def _fill(directory: Path, settings: Settings, vectors: VectorsMaker) -> Created:

@@ -17,7 +17,7 @@ from moverank.indexer.store import Reader, Store, Writer
 _BATCH = 2000
 
 
-def remove(writer: Writer, ids: Sequence[int]) -> int:
+def remove_by_ids(writer: Writer, ids: Sequence[int]) -> int:
     """Remove documents by id, and return their number."""
     if not ids:
         return 0
@@ -63,12 +63,12 @@ def remove_documents(
 ) -> Changes:
     """Remove the selected documents; `follow` brings derived data up to date in the same transaction."""
     with store.writing() as writer:
-        removed = remove(writer, selection.ids(writer))
+        removed = remove_by_ids(writer, selection.ids(writer))
         follow(writer)
         return Changes(removed=removed, revision=writer.revision())
 
 
-def count_documents(store: Store, selection: DocumentsToRemove) -> Changes:
+def count_removals(store: Store, selection: DocumentsToRemove) -> Changes:
     """Return what `remove_documents` would change; needs neither a lock nor write permission."""
     with store.reading() as reader:
         return Changes(removed=len(selection.ids(reader)), revision=reader.revision())

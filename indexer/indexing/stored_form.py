@@ -19,7 +19,7 @@ from moverank.indexer.documents import (
     metadata_fault,
 )
 from moverank.indexer.errors import UsageError
-from moverank.indexer.given_vectors import numbers_fault, packed
+from moverank.indexer.given_vectors import numbers_fault, vector_bytes
 from moverank.indexer.ranked_texts import check_ranks, ranked_texts
 from moverank.indexer.store import StoredDocument, Writer
 from moverank.rerank.bags.bag import TITLE
@@ -58,7 +58,10 @@ def stored_parts(document: Document, digests: Sequence[bytes]) -> tuple[StoredPa
 
 def document_digest(document: Document, digests: Sequence[bytes], salt: bytes) -> bytes:
     """Return a digest of the content of `document`; `digests` are `part_digests`; see `content_digest`."""
-    ranks, vector = [part.rank for part in document.parts], b"" if document.vector is None else packed(document.vector)
+    ranks, vector = (
+        [part.rank for part in document.parts],
+        b"" if document.vector is None else vector_bytes(document.vector),
+    )
     own = document.title, document.label, dict(document.metadata), ranks, digests, vector, salt
     return content_digest(*own, title_counts=document.title_counts)
 
@@ -113,7 +116,7 @@ def vector_fault(document: Document, dim: int) -> str | None:
     """
     if document.vector is None:
         return None
-    vector = np.frombuffer(packed(document.vector), "<f4")
+    vector = np.frombuffer(vector_bytes(document.vector), "<f4")
     fault = numbers_fault(vector)
     if fault is None and dim and len(vector) != dim:
         fault = (

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from moverank.indexer.arguments import shown
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import PruneRefused, RecordError, UsageError
-from moverank.indexer.given_vectors import packed
+from moverank.indexer.given_vectors import vector_bytes
 from moverank.indexer.indexing.ownership import Ownership, Place
 from moverank.indexer.indexing.pruning import Protection, unseen_documents
-from moverank.indexer.indexing.removal import remove
+from moverank.indexer.indexing.removal import remove_by_ids
 from moverank.indexer.indexing.stored_form import (
     StoredPart,
     check_document,
@@ -167,7 +167,7 @@ class Sync:
             _log.warning("%s, so that --prune needs --yes", reason)
         for sentence in unseen.notes():
             _log.warning(sentence)
-        self._tally["removed"] += remove(writer, list(unseen.removable))
+        self._tally["removed"] += remove_by_ids(writer, list(unseen.removable))
         self._follow(writer)
         self._tally["kept"] += kept
         for key in unseen.removable.values():
@@ -262,7 +262,7 @@ class Sync:
             updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _field_rows(id_, new)]
         )
         pairs = [(id_, new.document.vector) for id_, new in zip(ids, fresh, strict=True)]
-        vectors = [{"document_id": id_, "vector": packed(own)} for id_, own in pairs if own is not None]
+        vectors = [{"document_id": id_, "vector": vector_bytes(own)} for id_, own in pairs if own is not None]
         writer.replace_vectors(updated, vectors)
         self._counter.add_documents(words.ids)
         self._counter.add_documents(distinct_words([old.get(id_, []) for id_ in updated]).ids, -1)

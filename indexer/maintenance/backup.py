@@ -9,7 +9,7 @@ from typing import Any
 from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.files.atomic_write import atomic_directory, sync_path
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import collection_directory, database_url, shown
+from moverank.indexer.files.location import collection_directory, database_url, display_name
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
@@ -29,12 +29,12 @@ from moverank.indexer.settings import FILES, Settings
 from moverank.indexer.snapshot.compaction import compact_if_due
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.store import Reader, Store, exists, open_existing, open_store, sqlite_url
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 
 _log = logging.getLogger("moverank")
 
 
-def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int:
+def back_up(directory: Path, target: Path, *, progress: Progress = silent) -> int:
     """Copy the collection in `directory` to a new directory `target`, and return the revision of the copy.
 
     One consistent state of the database is copied; the word vectors are copied and checked; derived files are copied,
@@ -42,7 +42,7 @@ def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int
     leaves nothing behind then.
     """
     if not exists(directory):
-        raise NoCollection(f"there is no collection in {shown(directory)}")
+        raise NoCollection(f"there is no collection in {display_name(directory)}")
     if target.exists():
         raise CollectionError(f"{target} exists already: name another directory")
     try:
@@ -54,16 +54,16 @@ def backup(directory: Path, target: Path, *, progress: Progress = silent) -> int
 
 def _copied(directory: Path, partial: Path, progress: Progress) -> int:
     stored = _copy_state(directory, partial)
-    with closing(Store(sqlite_url(partial / DATABASE))) as copy:
-        with copy.reading() as reader:
+    with closing(Store(sqlite_url(partial / DATABASE))) as copied:
+        with copied.reading() as reader:
             revision = reader.revision()
         if FINGERPRINT in stored:
-            check_vectors(vectors_folder(partial, stored))
-            with copy.reading() as reader:
+            verify_vectors(vectors_folder(partial, stored))
+            with copied.reading() as reader:
                 embedding = current_vectors(reader, partial, stored)
             _copy_snapshots(directory, partial)
             if embedding:
-                compact_if_due(copy, partial, Settings.restored(stored), embedding, progress)
+                compact_if_due(copied, partial, Settings.restored(stored), embedding, progress)
     for path in partial.rglob("*"):
         sync_path(path)
     return revision
@@ -76,8 +76,8 @@ def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
             return _copy_rows(store, directory, partial)
         while True:
             store.copy_to(partial / DATABASE)
-            with closing(Store(sqlite_url(partial / DATABASE))) as copy:
-                stored = stored_settings(copy)
+            with closing(Store(sqlite_url(partial / DATABASE))) as copied:
+                stored = stored_settings(copied)
             if FINGERPRINT not in stored:
                 return stored
             folder = vectors_folder(directory, stored)
@@ -93,9 +93,9 @@ def _copy_state(directory: Path, partial: Path) -> dict[str, Any]:
 
 def _copy_rows(store: Store, directory: Path, partial: Path) -> dict[str, Any]:
     """Copy the state of a shared database to a file, with its word vectors, and return the stored settings."""
-    with store.reading() as reader, closing(Store(sqlite_url(partial / DATABASE))) as copy:
+    with store.reading() as reader, closing(Store(sqlite_url(partial / DATABASE))) as copied:
         stored = reader.settings()
-        with copy.writing() as writer:
+        with copied.writing() as writer:
             writer.copy_rows(reader)
             if stored.get("first_stage_in") == IN_DATABASE:
                 stored |= {"first_stage_in": FILES, SETTING: {}}
@@ -115,17 +115,17 @@ def _copy_snapshots(directory: Path, partial: Path) -> None:
             shutil.rmtree(partial / path.name, ignore_errors=True)
 
 
-def copy(source: str | Path, target: str | Path, *, wait: float = 0.0, progress: Progress = silent) -> int:
+def copy_collection(source: str | Path, target: str | Path, *, wait: float = 0.0, progress: Progress = silent) -> int:
     """Copy one consistent state of a collection to `target`, a new directory or a database, and return its revision.
 
     `progress` is called while derived files are made. Raises CollectionError, and leaves nothing behind then.
     """
     origin, directory = collection_directory(source), collection_directory(target)
     if database_url(directory) is None:
-        return backup(origin, directory, progress=progress)
+        return back_up(origin, directory, progress=progress)
     store = open_existing(origin)
     if store is None:
-        raise NoCollection(f"there is no collection in {shown(origin)}")
+        raise NoCollection(f"there is no collection in {display_name(origin)}")
     with closing(store), store.reading() as reader, locked(directory, wait):
         return _copied_rows(reader, origin, directory, wait, progress)
 
@@ -135,7 +135,7 @@ def _copied_rows(reader: Reader, origin: Path, directory: Path, wait: float, pro
     stored = reader.settings()
     with closing(open_store(directory)) as new, new.locked(wait), new.writing() as writer:
         if writer.settings():
-            raise CollectionError(f"{shown(directory)} holds a collection already: name another schema")
+            raise CollectionError(f"{display_name(directory)} holds a collection already: name another schema")
         writer.copy_rows(reader)
         if FINGERPRINT in stored:
             folder = new_vectors_folder(directory, stored, shared=True)

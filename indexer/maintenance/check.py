@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import CollectionError, ConnectionLost, NoCollection, VectorsError
-from moverank.indexer.files.location import shown
+from moverank.indexer.files.location import display_name
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT, current_vectors, vectors_folder
 from moverank.indexer.maintenance.check_database import check_database
 from moverank.indexer.maintenance.check_snapshot import check_snapshot
@@ -14,11 +14,11 @@ from moverank.indexer.maintenance.report import Report
 from moverank.indexer.pgvector.table_check import check_table
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Auditor, Reader, open_existing, repeated
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 from moverank.rerank.words.embedding import Embedding
 
 
-def check(directory: Path) -> Report:
+def check_collection(directory: Path) -> Report:
     """Read everything in a collection's directory, and report the faults.
 
     Nothing is changed, except that an older schema is migrated. Raises NoCollection and ConnectionLost.
@@ -36,7 +36,7 @@ def _checked(directory: Path) -> Report:
         report.general.append(str(error))
         return report
     if store is None:
-        raise NoCollection(f"there is no collection in {shown(directory)}")
+        raise NoCollection(f"there is no collection in {display_name(directory)}")
     with closing(store):
         try:
             with store.auditing() as auditor:
@@ -65,7 +65,7 @@ def _vectors(reader: Reader, directory: Path, stored: Mapping[str, Any], report:
     """Check the word vectors, and open them; None if they are damaged or not the collection's."""
     try:
         embedding = current_vectors(reader, directory, stored)
-        check_vectors(vectors_folder(directory, stored))
+        verify_vectors(vectors_folder(directory, stored))
     except (VectorsError, CollectionError) as error:
         report.vectors = True
         report.general.append(str(error))

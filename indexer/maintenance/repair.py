@@ -19,7 +19,7 @@ from moverank.indexer.indexing.collection_vectors import (
 from moverank.indexer.indexing.creation import TRAINED
 from moverank.indexer.indexing.vectors_change import train_again
 from moverank.indexer.indexing.word_counts import WordCounter
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.report import Report
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.pgvector.table_upkeep import TableUpkeep
@@ -39,7 +39,7 @@ def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -
     are rebuilt. Raises LockedError if another process writes for longer than `wait` seconds, CollectionError if there
     is no collection.
     """
-    report = check(directory)
+    report = check_collection(directory)
     if not report.sentences():
         return report
     try:
@@ -49,16 +49,16 @@ def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -
     except CollectionError:
         return report
     with closing(store), locked_for_writing(store, directory, wait):
-        report = check(directory)
+        report = check_collection(directory)
         try:
             _repair(store, directory, report, progress)
         except ConnectionLost:
             raise
         except (CollectionError, VectorsError) as error:
-            left = check(directory)
+            left = check_collection(directory)
             left.general.append(f"not repaired: {error}")
             return left
-        return check(directory)
+        return check_collection(directory)
 
 
 def _repair(store: Store, directory: Path, report: Report, progress: Progress) -> None:
@@ -67,10 +67,10 @@ def _repair(store: Store, directory: Path, report: Report, progress: Progress) -
     settings = Settings.restored(stored)
     if report.vectors:
         _repair_vectors(store, directory, settings, stored, progress)
-        report = check(directory)
+        report = check_collection(directory)
     if report.texts:
         _count_again(store, directory, settings, report.texts)
-        report = check(directory)
+        report = check_collection(directory)
     with store.auditing(write=True) as auditor:
         auditor.set_frequencies(report.frequencies)
         auditor.set_word_rows(report.rows)

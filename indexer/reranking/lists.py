@@ -16,7 +16,7 @@ from moverank.indexer.errors import CollectionError, NoCollection
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.reranking.texts import CorpusVocabulary
-from moverank.indexer.search.candidate_rankings import Candidate, in_old_order
+from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order
 from moverank.indexer.snapshot.segment import Terms
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.weights import PartCounts
@@ -64,7 +64,7 @@ class ListReranker:
                 problem = self._problem(one)
                 if problem:
                     candidates = [Candidate(i, key) for i, key in enumerate(one.keys)]
-                    yield one, in_old_order(candidates, problem)
+                    yield one, ranking_in_given_order(candidates, problem)
                 else:
                     yield one, next(rankings[one.documents is None])
 

@@ -73,8 +73,8 @@ class SearchPool:
         """
         if ranking.proximity:
             sampled_distances(self.view, ranking.gamma, ranking.weights, progress)
-        asked = self._queries(ranking, queries, k)
-        searches = (query if isinstance(query, str) else Search(self.view, query) for query in asked)
+        own = self._queries(ranking, queries, k)
+        searches = (query if isinstance(query, str) else Search(self.view, query) for query in own)
         for done, (_, outcome) in enumerate(answer_many(searches), start=1):
             progress(f"Ranking by {ranking}", done, len(queries), "queries")
             if outcome is None:
@@ -135,8 +135,8 @@ class SearchPool:
             for i, (ids, values) in enumerate(_costs_of(self.view, query)):
                 costs[i, number, self._rows_of(ids)] = values
 
-        asked = enumerate(self._queries(ranking, queries, 1))
-        for done, _ in enumerate(map_ahead(work, asked, lambda numbered: _has_words(numbered[1])), start=1):
+        numbered = enumerate(self._queries(ranking, queries, 1))
+        for done, _ in enumerate(map_ahead(work, numbered, lambda one: _has_words(one[1])), start=1):
             progress("Comparing", done, len(queries), "queries")
         return costs, lengths
 

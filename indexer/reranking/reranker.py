@@ -20,11 +20,11 @@ from moverank.indexer.reranking.texts import (
     CorpusVocabulary,
     Text,
     Texts,
-    as_document,
     candidate_documents,
+    document_of_text,
     query_and_candidates,
 )
-from moverank.indexer.search.candidate_rankings import Candidate, in_old_order, whole_ranking
+from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order, ranking_of_candidates
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.engine_scores import Scores, engine_scores, numbers_of
@@ -187,10 +187,10 @@ class Reranker:
         k = None if k is None else whole_number("k", k)
         if not isinstance(candidates, Mapping):
             candidates = list(items("candidates", candidates))
-        asked, documents = as_document(query, "the query"), candidate_documents(candidates)
+        query_record, documents = document_of_text(query, "the query"), candidate_documents(candidates)
         raw = list(candidates.values()) if isinstance(candidates, Mapping) else candidates
         fields = [dict(term.options)["field"] for term in spec.terms if term.name == PRIOR]
-        words, *counted = counter.count([asked, *documents])
+        words, *counted = counter.count([query_record, *documents])
         ids = np.arange(1, 1 + len(documents))
         given = engine_scores(scores, [document.key for document in documents], ids)
         if given is None and any(term.name == VECTOR for term in spec.terms):
@@ -210,9 +210,11 @@ class Reranker:
         )
         query = searched.with_words(plain, own, 0)
         if query is None:
-            found = in_old_order(shown, _NO_VECTOR if plain.needs_bag else "the query has no word")
+            found = ranking_in_given_order(shown, _NO_VECTOR if plain.needs_bag else "the query has no word")
         else:
-            found = whole_ranking(Search(searched.view, query).run(), query, {one.index + 1: [one] for one in shown})
+            found = ranking_of_candidates(
+                Search(searched.view, query).run(), query, {one.index + 1: [one] for one in shown}
+            )
         unknown, ignored = _without_effect(own, pool, task.ranking, searched.view)
         return replace(
             found,

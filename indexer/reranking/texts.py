@@ -35,11 +35,11 @@ def candidate_documents(candidates: Candidates) -> list[Document]:
     Raises UsageError for a candidate of another type or with invalid fields.
     """
     if isinstance(candidates, Mapping):
-        return [replace(as_document(one, f"text {key}", key), key=key) for key, one in candidates.items()]
-    return [as_document(one, f"text {i}", str(i)) for i, one in enumerate(candidates)]
+        return [replace(document_of_text(one, f"text {key}", key), key=key) for key, one in candidates.items()]
+    return [document_of_text(one, f"text {i}", str(i)) for i, one in enumerate(candidates)]
 
 
-def as_document(text: Text, name: str, key: str = "") -> Document:
+def document_of_text(text: Text, name: str, key: str = "") -> Document:
     """Return a text or record as a document, whose key is `key` unless it has one; `name` is for messages."""
     if isinstance(text, str):
         return Document(key, parts=(Part(text),))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.candidates import SegmentRows, allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.ordering import best_first
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import PLACES, Others, Outcome, Query
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sum_terms import SumWeights, charged_by, scales_of
@@ -71,7 +71,7 @@ class _Found:
     def merged(self, other: "_Found", k: int) -> "_Found":
         """Return the k best documents of both; ties in the order of ids."""
         ids, values = np.append(self.ids, other.ids), np.append(self.values, other.values)
-        best, values = best_first(values, ids, k)
+        best, values = smallest_first(values, ids, k)
         unsolved_bounds = np.append(self.unsolved_bounds, other.unsolved_bounds)
         components = np.concatenate([self.components, other.components])[best]
         every = self.all_rows

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_spec import PRIOR, ScorerChoice
 from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.candidates import allowed_rows, candidates, needs_candidates
-from moverank.indexer.search.ordering import best_first
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_terms import KnownTerm, charged_by, offsets, related_ids, scales_of
 from moverank.indexer.search.view import View
@@ -52,7 +52,7 @@ def search_by_known_sum(view: View, query: Query, parts: list[KnownTerm], began:
         ids = ids if limit is None else ids[np.isin(ids, limit)]
     ids = ids[ids != query.without] if query.without is not None else ids
     totals = offsets(parts, ids)
-    best, totals = best_first(totals, ids, len(ids) if query.whole else query.k)
+    best, totals = smallest_first(totals, ids, len(ids) if query.whole else query.k)
     few = int(np.searchsorted(totals, query.within, side="right"))
     best, totals = best[:few], totals[:few]
     floor = _floor(view, chosen, 0.0)

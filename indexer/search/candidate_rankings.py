@@ -56,9 +56,9 @@ def rerank_many(
         if isinstance(candidates, StoredCandidates) and outcome is not None and not isinstance(search, str):
             yield candidates.ranking(outcome, search.query)
         elif isinstance(candidates, StoredCandidates):
-            yield in_old_order(candidates.all, str(search))
+            yield ranking_in_given_order(candidates.all, str(search))
         else:
-            yield in_old_order([Candidate(index, key) for index, key in enumerate(candidates)], str(search))
+            yield ranking_in_given_order([Candidate(index, key) for index, key in enumerate(candidates)], str(search))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Place(NamedTuple):
     value: float
 
 
-def whole_ranking(
+def ranking_of_candidates(
     outcome: Outcome, query: Query, ranked: Mapping[int, Sequence[Candidate]], missing: Sequence[Candidate] = ()
 ) -> Ranking:
     """Return the ranking of all candidates of `query`: `ranked` by document id, and `missing` in the collection.
@@ -110,7 +110,7 @@ def whole_ranking(
     return replace(_with_wordless(hits, wordless, scores[len(hits) :], *proof), terms=outcome.terms)
 
 
-def in_old_order(candidates: Sequence[Candidate], problem: str) -> Ranking:
+def ranking_in_given_order(candidates: Sequence[Candidate], problem: str) -> Ranking:
     """Return the candidates in the order given, as wordless; `problem` says why they cannot be ranked."""
     scores = falling_scores(np.empty(0), len(candidates)).tolist()
     return replace(_with_wordless([], candidates, scores, False), problem=problem)
@@ -196,7 +196,7 @@ class StoredCandidates:
 
     def ranking(self, outcome: Outcome, query: Query) -> Ranking:
         """Return the ranking of all candidates for the `outcome` of `query`."""
-        found = whole_ranking(outcome, query, self.ranked, self.missing)
+        found = ranking_of_candidates(outcome, query, self.ranked, self.missing)
         words = query.words
         about = replace(found, ranked_by=str(query.ranking), seconds=outcome.seconds)
         return replace(about, unknown_words=words.unknown, ignored_words=words.ignored)

@@ -7,10 +7,10 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
+from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
 from moverank.indexer.search.segments import Idf
-from moverank.indexer.snapshot.segment import packed
+from moverank.indexer.snapshot.segment import packed_rows
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -34,7 +34,7 @@ class TextCounter:
 
     def count(self, documents: Iterable[QueryText]) -> list[RankedCounts]:
         """Count the words of texts or documents by part, as indexing counts them."""
-        ranked = [ranked_texts(as_document(one)) for one in documents]
+        ranked = [ranked_texts(query_document(one)) for one in documents]
         new = list(dict.fromkeys(text for parts in ranked for _, text in parts if text not in self._texts))
         counted = chain.from_iterable(block.each() for block in self._numbers.number(new))
         self._texts.update(zip(new, counted, strict=True))
@@ -55,7 +55,7 @@ def part_counts(documents: Sequence[RankedCounts], places: NDArray[np.int64]) ->
         for i in (0, 1)
     )
     ranks = np.repeat(rank, sizes).astype(np.int32)
-    return packed(np.repeat(row, sizes), places[numbers].astype(np.int32), ranks, counts, len(documents))
+    return packed_rows(np.repeat(row, sizes), places[numbers].astype(np.int32), ranks, counts, len(documents))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

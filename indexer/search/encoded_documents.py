@@ -14,7 +14,7 @@ from moverank.indexer.search.query import Query, QueryWords
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.view import View
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.distance.bounds import bag_means, centroid_lengths, products_with_one
+from moverank.rerank.distance.bounds import bag_means, centroid_lengths, inner_products
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.encoders.encoder_registry import choose_encoder
 
@@ -64,7 +64,7 @@ def cosine_distances(view: View, query: Query) -> Distances:
         key = "lengths", number, ranking.gamma, ranking.weights
         every_length = view.computed.get(key, partial(_centroid_lengths, part, ranking))
         bags = part.bags_of_most(rows, ranking.gamma, ranking.weights)
-        products = bag_means(bags, products_with_one(part.segment.vectors, centre))
+        products = bag_means(bags, inner_products(part.segment.vectors, centre))
         lengths = every_length[rows] * length
         cosines = np.divide(products, lengths, out=np.zeros(len(bags)), where=lengths > 0)
         ids.append(part.segment.ids[rows])

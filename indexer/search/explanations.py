@@ -14,7 +14,7 @@ from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sum_terms import QueryStatistics
 from moverank.rerank.bags.bag import Bag
 from moverank.rerank.distance.cell_limit import check_cells
-from moverank.rerank.distance.explain import Explanation, WhyNot, bounds_of, explain
+from moverank.rerank.distance.explain import Explanation, WhyNot, bounds_of, explain_distance
 from moverank.rerank.distance.weighted_sum import Sides, exact_sides
 from moverank.rerank.errors import NoKnownWords
 
@@ -28,7 +28,7 @@ def explain_words(source: QueryWords, target: QueryWords) -> Explanation:
         order = np.argsort(ids)
         sides.append((Bag(ids[order], words.weights[order]), words.vectors[order], [words.texts[i] for i in order]))
     (one, one_vectors, one_texts), (other, other_vectors, other_texts) = sides
-    return explain(one, other, (one_vectors, other_vectors), (one_texts, other_texts))
+    return explain_distance(one, other, (one_vectors, other_vectors), (one_texts, other_texts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ def _check_words(query: Query, document: StoredBag) -> None:
     check_cells(len(own - other), len(other - own))
 
 
-def why_not(search: Search, document: StoredBag) -> WhyNot:
+def explain_exclusion(search: Search, document: StoredBag) -> WhyNot:
     """Return the stage at which a `document` is excluded from the hits of `search`, if it is.
 
     For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.

@@ -12,7 +12,7 @@ from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
 from moverank.rerank.ranking import Hit, Ranking
-from moverank.rerank.runtime.deadline import over
+from moverank.rerank.runtime.deadline import time_is_over
 
 _Item = TypeVar("_Item")
 _Search = Callable[[SearchOptions], Ranking]
@@ -96,7 +96,7 @@ def check_not_grouped(options: SearchOptions) -> None:
 
 
 def _is_over(options: SearchOptions) -> bool:
-    return over() or (options.stop is not None and options.stop())
+    return time_is_over() or (options.stop is not None and options.stop())
 
 
 def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:

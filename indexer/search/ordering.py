@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 _DIGITS = 12
 
 
-def best_first(
+def smallest_first(
     values: NDArray[np.float64], ids: NDArray[np.int64], k: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the indices (at most `k`,) of the smallest of `values` (n,), smallest first, equal ones by `ids` (n,).

@@ -174,12 +174,12 @@ def _mutual(
 ) -> FoundPairs:
     """Return the pairs whose documents are among the `most` hits of each other within a total, nearest first."""
     columns = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    counts, asked, searches = StageCounts(), 0, (search_of(id_, most, within) for id_ in ids.tolist())
+    counts, searched, searches = StageCounts(), 0, (search_of(id_, most, within) for id_ in ids.tolist())
     for number, (_, outcome) in enumerate(answer_many(searches)):
         if outcome is not None:
             hits = outcome.ids[outcome.values <= within]
             columns.append((np.full(len(hits), ids[number]), hits, outcome.values[outcome.values <= within]))
-            counts, asked = counts + outcome.counts, asked + 1
+            counts, searched = counts + outcome.counts, searched + 1
         progress("Comparing", number + 1, len(ids), "documents")
     one, other, values = map(np.concatenate, zip(*columns, strict=True))
     low, high = np.minimum(one, other), np.maximum(one, other)
@@ -187,7 +187,7 @@ def _mutual(
     low, high, values = low[order], high[order], values[order]
     larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
     best = larger[np.argsort(values[larger], kind="stable")]
-    return FoundPairs(low[best], high[best], values[best], asked * (asked - 1) // 2, counts)
+    return FoundPairs(low[best], high[best], values[best], searched * (searched - 1) // 2, counts)
 
 
 def pairs_of_bags(

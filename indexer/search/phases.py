@@ -25,7 +25,7 @@ from moverank.indexer.search.sum_terms import (
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.content_sample import SAMPLE
 from moverank.rerank.errors import NoKnownWords, OutOfTime
-from moverank.rerank.runtime.deadline import check, stopping
+from moverank.rerank.runtime.deadline import check_time, stopping
 from moverank.rerank.runtime.parallel import map_ahead
 
 _Item = TypeVar("_Item")
@@ -148,8 +148,8 @@ def answer_many(searches: Iterable[Search | str]) -> Iterator[tuple[Search | str
     def work(search: Search | str) -> Outcome | str | None:
         try:
             return None if isinstance(search, str) else search.run()
-        except OutOfTime as error:  # the budget of one query; `check` raises if the time of all is used up
-            check()
+        except OutOfTime as error:  # the budget of one query; `check_time` raises if the time of all is used up
+            check_time()
             return str(error)
 
     for search, outcome in map_ahead(work, searches, initialises=lambda search: not isinstance(search, str)):

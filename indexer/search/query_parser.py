@@ -12,7 +12,7 @@ from moverank.indexer.documents import Document
 from moverank.indexer.errors import QueryVectorError, UsageError
 from moverank.indexer.filters import alternatives, matching_ids, why_none_passes
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, OtherGroups, SearchOptions, Where
-from moverank.indexer.ranked_texts import QueryText, as_document, ranked_texts
+from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, ScorerChoice
 from moverank.indexer.search.candidates import NO_CANDIDATES, NO_VECTOR, allowed_rows, needs_candidates
 from moverank.indexer.search.counted_query import CountedQuery, TextCounter, part_counts
@@ -218,6 +218,6 @@ def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settin
 
 def _without_words(text: QueryText, *, has_words: bool) -> str:
     """Return why a query has no answer; `has_words`: it has only unknown words."""
-    shown = " ".join(" ".join(part for _, part in ranked_texts(as_document(text))).split())
+    shown = " ".join(" ".join(part for _, part in ranked_texts(query_document(text))).split())
     reason = "" if has_words else ": all of its words are stop words" if shown else ": it is empty"
     return f"the query {shown[:60]!r} has no word that the collection has a vector for{reason}"

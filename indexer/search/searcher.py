@@ -19,7 +19,7 @@ from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandida
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.explanations import StoredBag, explain_document, why_not
+from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion
 from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.pairs import (
@@ -282,7 +282,7 @@ class Searcher:
     def why_not(self, request: Request, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query with `options` excludes the document `key`."""
         search = self.begun(request, options)
-        return why_not(search, self.stored(search.query, key))
+        return explain_exclusion(search, self.stored(search.query, key))
 
     def stored(self, query: Query, key: str) -> StoredBag:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none."""

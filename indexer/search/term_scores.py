@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.ranking_spec import ScorerChoice
-from moverank.indexer.search.ordering import best_first
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import QueryTerms
 from moverank.indexer.search.segment_words import CountedTerms, SegmentCounts, Stems, WordTexts
 from moverank.indexer.search.segments import LiveSegment
@@ -56,7 +56,7 @@ class ScoredDocuments:
         if len(rows) > k:
             last = np.partition(self.nearness[rows], len(rows) - k)[len(rows) - k]
             rows = rows[self.nearness[rows] >= last]
-        order, costs = best_first(-self.nearness[rows], self.ids[rows], k)
+        order, costs = smallest_first(-self.nearness[rows], self.ids[rows], k)
         return self.ids[rows[order]], -costs
 
 

@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.reranking.texts import as_document
+from moverank.indexer.reranking.texts import document_of_text
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.workers import Task
@@ -169,7 +169,7 @@ class StoredRerankBody(RankingParameters):
 def as_query(text: TextOrRecord | Document, limits: Limits, name: str = "the query") -> Document:
     """Return a text or record as a document; HttpProblem 413 if it is too long, UsageError if it is invalid."""
     check_depth(text, name)
-    return check_length(as_document(text, name), limits, name)
+    return check_length(document_of_text(text, name), limits, name)
 
 
 def check_depth(value: Any, name: str) -> None:

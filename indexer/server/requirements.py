@@ -10,18 +10,18 @@ from moverank.indexer.ranking_spec import parse_ranking
 
 
 def serve_with(options: dict[str, Any], started: Callable[[str], None]) -> None:
-    """Serve with options by name, with `places` as typed: `DIR` or `NAME=DIR`; see `serving.serve`.
+    """Serve with options by name, with `places` as typed: `DIR` or `NAME=DIR`; see `run_server`.
 
     Raises UsageError if the extra is not installed.
     """
     places = named_places(options.pop("places"))
     try:
         from moverank.indexer.server.limits import Limits
-        from moverank.indexer.server.serving import ServeOptions, serve
+        from moverank.indexer.server.serving import ServeOptions, run_server
     except ModuleNotFoundError as error:
         raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
     rankings = tuple(map(_ranking, options.pop("rankings")))
-    serve(ServeOptions(places=places, limits=Limits(rankings=rankings), **options), started)
+    run_server(ServeOptions(places=places, limits=Limits(rankings=rankings), **options), started)
 
 
 def _ranking(typed: str) -> str:

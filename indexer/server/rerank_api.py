@@ -29,7 +29,7 @@ from moverank.indexer.server.served import Served, State
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Task
 from moverank.rerank.ranking import Hit, Ranking
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 router = APIRouter(tags=["rerank"])
 
@@ -136,12 +136,12 @@ async def _ranked(
     options: JsonObject = {"k": body.top_n or None, "rank": body.rank, "gamma": body.gamma}
 
     def work(_: Task) -> _Reranked:
-        asked = as_query(body.query, state.limits)
+        query = as_query(body.query, state.limits)
         documents, faults = _documents(texts, state, fields)
 
         def ranked(view: State) -> Ranking:
             reranker = view.reranker(body.rank, body.gamma)
-            return count_work(state, reranker.rank_many([asked], [documents], **options)[0])
+            return count_work(state, reranker.rank_many([query], [documents], **options)[0])
 
         return _Reranked(served.answer(ranked), documents, faults)
 
@@ -158,7 +158,7 @@ def _documents(
     """
     documents, faults = list[Document](), dict[int, str]()
     for i, text in enumerate(texts):
-        check()
+        check_time()
         name = f"document {i}"
         try:
             chosen = _only(text, fields, name) if fields and not isinstance(text, str) else text

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.json_objects import why_not_object
-from moverank.indexer.ranked_texts import asked, with_vector
+from moverank.indexer.ranked_texts import explained_query, with_vector
 from moverank.indexer.server.answers import (
     CollectionObject,
     CollectionsObject,
@@ -35,7 +35,7 @@ from moverank.indexer.server.state import ServerState, collection_of, state_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.errors import RerankError
 from moverank.rerank.ranking import Ranking
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 
 async def known_parameters(request: Request) -> None:
@@ -139,7 +139,7 @@ def _answers(
     answers, faults = list[JsonObject](), list[Exception]()
     for text in texts:
         try:
-            check()
+            check_time()
             answers.append(one(view, task, text))
         except (HttpProblem, IndexerError, RerankError) as error:
             if status_of(error) not in (413, 422, 504):
@@ -182,7 +182,7 @@ async def explain(served: ServedHere, state: ThisServer, request: Request, body:
     def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
         options = SearchParameters(rank=body.rank, gamma=body.gamma).resolved(state.limits, task)
-        compared = asked(query, body.similar, body.vector, view.settings.encoder)
+        compared = explained_query(query, body.similar, body.vector, view.settings.encoder)
         document = {} if body.similar is None else {"query_key": body.similar}
         return document | view.searcher.explain(compared, body.key, options).to_dict()
 
@@ -195,7 +195,7 @@ async def why_not(served: ServedHere, state: ThisServer, request: Request, body:
 
     def work(view: State, task: Task) -> JsonObject:
         query = None if body.query is None else as_query(body.query, state.limits)
-        searched = asked(query, body.similar, body.vector, view.settings.encoder)
+        searched = explained_query(query, body.similar, body.vector, view.settings.encoder)
         return why_not_object(view.searcher.why_not(searched, body.key, body.resolved(state.limits, task)))
 
     return await answered(state, served, request, work, body.budget)

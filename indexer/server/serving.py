@@ -133,7 +133,7 @@ class ServeOptions:
     limits: Limits = field(default_factory=Limits)
 
 
-def serve(options: ServeOptions, started: Callable[[str], None] = lambda _: None) -> None:
+def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _: None) -> None:
     """Serve collections until SIGINT or SIGTERM; `started` is called with the URL once requests are answered.
 
     Raises UsageError for an address that is not safe or not free, and CollectionError.

@@ -20,7 +20,7 @@ from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.shards.messages import Call, Failure, failure_of
 from moverank.indexer.shards.shard import Shard
 from moverank.indexer.store import database_errors
-from moverank.rerank.runtime.deadline import over
+from moverank.rerank.runtime.deadline import time_is_over
 
 _CALLS = 64  # that an actor runs at a time: most calls wait for other shards
 _SLICE = 0.1  # seconds between checks of whether the work has to end
@@ -180,10 +180,10 @@ class RayShards:
             done = self._ray.wait(list(waiting.values()), num_returns=len(waiting), timeout=_SLICE)[0]
             waiting = {name: reference for name, reference in waiting.items() if reference not in done}
             now = time.monotonic()
-            if waiting and not pings and (over() or now > until):
+            if waiting and not pings and (time_is_over() or now > until):
                 until = min(until, now)
                 pings = {name: self._actors[name].process.remote() for name in waiting if self._actors.get(name)}
-                if over():
+                if time_is_over():
                     hurry()
             if pings and now > until + _GRACE:
                 silent = waiting.keys() - {name for name in pings if self._ray.wait([pings[name]], timeout=0)[0]}

@@ -23,7 +23,7 @@ from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.reranking.pairs import pairs_of_texts
 from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
-from moverank.indexer.search.ordering import best_first
+from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.pairs import Pairs
 from moverank.indexer.search.query import PortableQuery
 from moverank.indexer.search.query_parser import joined_scorer
@@ -39,7 +39,7 @@ from moverank.indexer.shards.whole_corpus import WholeCorpus, joined, joined_wor
 from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Hit, Ranking, StageCounts
-from moverank.rerank.runtime.deadline import over, stopping
+from moverank.rerank.runtime.deadline import stopping, time_is_over
 
 _AT_A_TIME = 4  # queries of a batch: while some wait for messages, others compute
 
@@ -63,7 +63,7 @@ class Merged:
         """Return the k best documents; ties in the order of shards."""
         owners = [(name, position) for name, own in found.items() for position in range(len(own.values))]
         values = np.concatenate([np.empty(0), *(own.values for own in found.values())])
-        best, values = best_first(values, np.arange(len(values)), k)
+        best, values = smallest_first(values, np.arange(len(values)), k)
         chosen = [owners[row] for row in best.tolist()]
         return cls(tuple(name for name, _ in chosen), tuple(position for _, position in chosen), values)
 
@@ -149,7 +149,7 @@ class _Running:
         calls = dict.fromkeys(names, Call.of(method, *own, *arguments))
         answers, lost = divided(self._shards.ask(calls, hurry=lambda: self._shards.send(stop)))
         self.late |= lost
-        if not over() or len(self.late) == len(self._names):
+        if not time_is_over() or len(self.late) == len(self._names):
             check_found(self.late)
         return answers
 

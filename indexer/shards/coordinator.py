@@ -17,7 +17,7 @@ from moverank.indexer.shards.actors import Lost, RayShards
 from moverank.indexer.shards.messages import Call, Failure, ShardState
 from moverank.indexer.shards.shard import StaleState
 from moverank.rerank.errors import OutOfTime
-from moverank.rerank.runtime.deadline import check, over
+from moverank.rerank.runtime.deadline import check_time, time_is_over
 
 _log = logging.getLogger("moverank")
 
@@ -86,7 +86,7 @@ class Coordinator:
     def _locked(self) -> Iterator[None]:
         """Hold the lock; OutOfTime if the work of this thread has to end before it is free."""
         while not self._lock.acquire(timeout=_SLICE):
-            check()
+            check_time()
         try:
             yield
         finally:
@@ -124,14 +124,16 @@ class Coordinator:
                 _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
             warned |= lost.keys()
             rounds += not lost
-            waits = any(time.monotonic() < min(began, since) + _RESTART for since in lost.values()) and not over()
+            waits = (
+                any(time.monotonic() < min(began, since) + _RESTART for since in lost.values()) and not time_is_over()
+            )
             if (found == before or rounds > _ROUNDS) and not waits:
                 break
             if lost:
                 time.sleep(2 * _SLICE)
             before = found
         if not found:  # waited for already: the search is not repeated
-            check()
+            check_time()
             raise CollectionError(_unreachable(names))
         _check_alike(found)
         return found
@@ -167,7 +169,7 @@ class Coordinator:
                     version = Version(_id_of(states, keys), states, keys, shared, missing)
                 self._adopt(version)
             except (StaleState, ShardLost):
-                check()
+                check_time()
                 continue
             return version
         raise CollectionError("the shards are being changed all the time by other processes: try again")
@@ -199,7 +201,7 @@ class Coordinator:
                 if isinstance(error, ConnectionLost):
                     self.tell(self.shards.names, "forget")
                 self.refresh()
-                check()
+                check_time()
                 if time.monotonic() > until:
                     raise
 
@@ -215,7 +217,7 @@ def divided(answers: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, float
 
 def check_found(lost: Mapping[str, float]) -> None:
     """Raise OutOfTime for shards that did not answer until the work had to end, else ShardLost for lost ones."""
-    if lost and over():
+    if lost and time_is_over():
         raise OutOfTime(f"the shard {', '.join(lost)} did not answer in time: its process may hang")
     if lost:
         raise ShardLost(tuple(lost))

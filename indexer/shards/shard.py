@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import CollectionError, DamagedFile, NoCollection, UsageError
-from moverank.indexer.files.location import collection_directory, shown
+from moverank.indexer.files.location import collection_directory, display_name
 from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.options import SearchOptions
@@ -297,7 +297,8 @@ def _opened_store(directory: Path) -> tuple[Store, Embedding | None]:
         store, _, embedding = open_collection(directory)
     except NoCollection as error:
         raise NoCollection(
-            f"there is no shard in {shown(directory)}: put a backup of it there, or take it out of the file of shards"
+            f"there is no shard in {display_name(directory)}: put a backup of it there, or take it out of the file of "
+            "shards"
         ) from error
     return store, embedding
 

@@ -46,7 +46,7 @@ def compact_if_due(
         base = newest_snapshot(reader, directory, settings, embedding, log_damage)
         since, size = (base.revision, len(base.segment.ids)) if base else (0, 0)
         tail = len(reader.changed_ids(since)) + (len(reader.removed_ids(since)) if base else 0)
-        if not is_due(tail, size) and not (refit and size + tail):
+        if not needs_compaction(tail, size) and not (refit and size + tail):
             # Left behind by a killed writer, or made for word vectors that have been replaced.
             remove_other_snapshots(directory, base.path if base else None)
             return
@@ -59,7 +59,7 @@ def compact_if_due(
             writer.forget_removals(revision)
 
 
-def is_due(tail: int, size: int) -> bool:
+def needs_compaction(tail: int, size: int) -> bool:
     """Return whether `tail` changes after a snapshot of `size` documents should be compacted."""
     return tail > max(SMALL_TAIL, size // _SHARE)
 

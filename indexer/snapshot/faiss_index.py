@@ -345,7 +345,7 @@ LONG_DIM = 1024
 """Number of dimensions from which one bit for each is enough: the error falls with its square root."""
 
 
-def choose(n: int, dim: int) -> str:
+def choose_factory(n: int, dim: int) -> str:
     """Return the factory string for `n` vectors of `dim` numbers.
 
     `IDMap2,Flat` if all vectors together are small, or if vectors are short and searches compare all documents: nothing

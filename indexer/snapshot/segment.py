@@ -117,10 +117,10 @@ def _assembled(parts: list["CountedPart"], position_of: NDArray[np.int32]) -> Po
     documents = documents[known]
     first = np.diff(documents, prepend=-1) != 0
     ids, rows = documents[first], np.cumsum(first) - 1
-    return ids, packed(rows, words[known], ranks[known], counts[known], len(ids))
+    return ids, packed_rows(rows, words[known], ranks[known], counts[known], len(ids))
 
 
-def packed(
+def packed_rows(
     rows: NDArray[np.int64], words: NDArray[np.int32], ranks: NDArray[np.int32], counts: NDArray[np.int32], n: int
 ) -> PartCounts:
     """Return counts (nnz,) as `n` rows, which may be empty; `rows` (nnz,) increase; the order within a row is free."""

@@ -38,7 +38,7 @@ from moverank.indexer.snapshot.snapshot_layout import (
     VECTOR_IDS,
     VOCABULARY,
     derived_from,
-    ignored,
+    ignore_damage,
     newest_of,
     valid_for,
 )
@@ -92,7 +92,7 @@ def newest_snapshot(
     directory: Path,
     settings: Settings,
     embedding: Embedding,
-    damaged: Callable[[DamagedFile], None] = ignored,
+    damaged: Callable[[DamagedFile], None] = ignore_damage,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> Snapshot | None:
     """Open the newest snapshot that is valid for the state of `reader`; see `newest` for `damaged` and `distrusted`.
@@ -119,7 +119,7 @@ def newest(
     directory: Path,
     wanted: dict[str, Any],
     valid: Callable[[int, str], bool],
-    damaged: Callable[[DamagedFile], None] = ignored,
+    damaged: Callable[[DamagedFile], None] = ignore_damage,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> Snapshot | None:
     """Open the newest snapshot in `directory` that was made for `wanted`; see `newest_of`."""

@@ -43,7 +43,7 @@ SAME_AS = {"bag_starts": "starts", "bag_words": "words"}
 _Opened = TypeVar("_Opened")
 
 
-def ignored(_: DamagedFile) -> None:
+def ignore_damage(_: DamagedFile) -> None:
     """Do nothing about a damaged snapshot."""
 
 
@@ -63,7 +63,7 @@ def newest_of(
     wanted: dict[str, Any],
     valid: Callable[[int, str], bool],
     opened: Callable[[Path, dict[str, Any]], _Opened],
-    damaged: Callable[[DamagedFile], None] = ignored,
+    damaged: Callable[[DamagedFile], None] = ignore_damage,
     distrusted: AbstractSet[Path] = frozenset(),
 ) -> _Opened | None:
     """Open the newest snapshot in `directory` that was made for `wanted` (see `derived_from`); None if there is none.

@@ -45,7 +45,7 @@ class SnapshotRepairer:
         base = sizes[0] if view.snapshot else 0
         # A writer on another machine compacts only its own files.
         in_tail = sum(sizes) - base if not base or self._store.shared else 0
-        if not damages and (not compaction.is_due(in_tail, base) or self._without_snapshot):
+        if not damages and (not compaction.needs_compaction(in_tail, base) or self._without_snapshot):
             return view
         self.repair(damages)
         return None

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.directory import DATABASE
-from moverank.indexer.files.location import accepted, database_url, is_cluster, make_cache, shown, trusted_url
+from moverank.indexer.files.location import (
+    database_url,
+    display_name,
+    is_cluster,
+    make_cache,
+    store_accepted_url,
+    trusted_url,
+)
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.store.reader import Reader
 from moverank.indexer.store.rows import SCHEMA, DamagedDocument, FileRows, connect_file, is_writable
@@ -33,7 +40,7 @@ def exists(directory: Path) -> bool:
             raise CollectionError(f"{directory} cannot be read: {error.strerror}") from error
     with closing(_open(url, migrated=False)) as store:
         filled = store.is_filled()
-    accepted(directory)
+    store_accepted_url(directory)
     return filled
 
 
@@ -42,7 +49,7 @@ def open_store(directory: Path) -> "Store":
     from moverank.indexer.store.engines import sqlite_url
 
     store = _open(trusted_url(directory) or sqlite_url(directory / DATABASE))
-    accepted(directory)
+    store_accepted_url(directory)
     return store
 
 
@@ -59,7 +66,7 @@ def open_existing(directory: Path) -> "Store | None":
         filled = store.is_filled()
         if filled:
             store.migrate()
-        accepted(directory)
+        store_accepted_url(directory)
         if filled:
             return store
     except BaseException:
@@ -92,7 +99,7 @@ def direct_reader(directory: Path) -> Iterator[Reader | None]:
     except (sqlite3.Error, JSONDecodeError, DamagedDocument):
         from moverank.indexer.store.engines import database_errors
 
-        with database_errors(shown(directory)):
+        with database_errors(display_name(directory)):
             raise
 
 

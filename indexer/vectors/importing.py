@@ -10,7 +10,7 @@ from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress, silent
-from moverank.indexer.vectors.formats.detection import is_pickle, read_table
+from moverank.indexer.vectors.formats.detection import is_pickle, read_vector_rows
 from moverank.indexer.vectors.formats.gensim_pickle import read_pickled
 from moverank.indexer.vectors.formats.word2vec import WordVectorRows
 from moverank.indexer.vectors.manifest import read_manifest
@@ -101,7 +101,7 @@ def import_vectors(
         if is_pickle(file):
             table = _read_pickled(path, temporary, trust=trust_pickle)
         else:
-            table = read_table(file, temporary, progress)
+            table = read_vector_rows(file, temporary, progress)
         sizes = write_vectors(temporary, table, str(path), normalize=normalize, progress=progress)
         recorded = str(path) if name == source else source
         origin = {"source": recorded, "bytes": file.size, "mtime_ns": file.modified, "sha256": file.digest()}

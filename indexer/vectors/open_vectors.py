@@ -81,7 +81,7 @@ def checksums_name(matrix: str) -> str:
 def open_vectors(directory: Path) -> Embedding:
     """Open the embedding of `directory`, memory-mapped and read-only, in milliseconds.
 
-    The words are checked now, the vectors when they are read; `check_vectors` checks all of them. Raises VectorsError
+    The words are checked now, the vectors when they are read; `verify_vectors` checks all of them. Raises VectorsError
     if anything is missing or damaged.
     """
     manifest = read_manifest(directory)
@@ -107,7 +107,7 @@ def open_vectors(directory: Path) -> Embedding:
         raise VectorsError(f"{directory / MANIFEST} is damaged: {REPAIR_HINT}") from error
 
 
-def check_vectors(directory: Path) -> None:
+def verify_vectors(directory: Path) -> None:
     """Read all of `directory`; VectorsError if its content does not match its checksums and fingerprint."""
     stored = open_vectors(directory)
     if stored.before:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import OutOfTime
-from moverank.rerank.runtime.deadline import NO_ANSWER, check, over
+from moverank.rerank.runtime.deadline import NO_ANSWER, check_time, time_is_over
 
 RowIndices = NDArray[np.int64]
 
@@ -25,10 +25,10 @@ class LateProblems:
 
     def check(self, work: int) -> None:
         """Raise OutOfTime if the time is used up and a problem of this much `work`, in cells, exceeds the limit."""
-        if over():
+        if time_is_over():
             self._work += work
             if not self._partial or self._work > _LATE_WORK:
-                check()
+                check_time()
 
 
 def best_first(
@@ -62,7 +62,7 @@ def best_first(
             continue
         try:
             if row not in solved and (full or not partial):
-                check()
+                check_time()
             entry = (-distance(row), -row)
         except OutOfTime:
             if not partial:

@@ -124,7 +124,7 @@ def _for_each(threshold: Threshold, count: int) -> NDArray[np.float64]:
     return np.full(count, threshold, np.float64)
 
 
-def products_with_one(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
+def inner_products(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the inner products (n,) of `vectors` (n, d) and `one` (d,); each depends on its own vector alone."""
     from moverank.rerank.kernels import products
 

@@ -31,7 +31,7 @@ from moverank.rerank.distance.weighted_sum import Sides, WeightedSum
 from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
 
 QUANTISED_BYTES = 256 * 2**20
@@ -132,7 +132,7 @@ class Cascade:
                 block = rows[start : start + _COST_BLOCK]
                 if self._lower[block[0]] > self._limit:
                     break
-                check()
+                check_time()
                 self._bound_by_sinkhorn(block)
 
     def _bound_all(self) -> None:
@@ -146,7 +146,7 @@ class Cascade:
             else:
                 self._bound_by_quantised_costs(rows)
             self._remaining_rows = self._remaining(rows)
-            check()
+            check_time()
             self._bound_by_sinkhorn(self._remaining_rows[:_COST_BLOCK])
             self._bound_contested(self._remaining_rows)
 
@@ -214,7 +214,7 @@ class Cascade:
         """
         size, start = _FIRST_PORTION, 0
         while start < len(rows) and self._lower[rows[start]] <= self._limit:
-            check()
+            check_time()
             portion = rows[start : start + size]
             portion = portion[self._lower[portion] <= self._limit]
             self._raise_by_quantised_dual(cost, portion, -np.inf)
@@ -255,7 +255,7 @@ class Cascade:
                 promising = order[start : start + _SINKHORN_BLOCK]
                 promising = promising[self._lower[block[promising]] <= self._limit]
                 if len(promising):
-                    check()
+                    check_time()
                     self._bound_problem_by_sinkhorn(problem, promising, block[promising])
 
     def _without_sinkhorn(self, rows: RowIndices) -> RowIndices:
@@ -298,7 +298,7 @@ class Cascade:
     def _bound_finely(self, rows: RowIndices) -> None:
         """Compute Sinkhorn's finer bounds of a few rows."""
         for block in word_blocks(self._bags, rows, self._max_words):
-            check()
+            check_time()
             problem = self._costs.problem(self._bags.take(block))
             self._bound_problem_by_sinkhorn(problem, np.arange(len(block)), block, fine=True)
 

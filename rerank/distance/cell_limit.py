@@ -69,7 +69,7 @@ def reserved_cells(n: int, m: int) -> Iterator[None]:
     with _Cells.freed:
         while _Cells.reserved and _Cells.reserved + cells > _Cells.most:
             _Cells.freed.wait(_POLL)
-            deadline.check()
+            deadline.check_time()
         _Cells.reserved += cells
     try:
         with single_threaded():

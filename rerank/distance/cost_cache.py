@@ -9,7 +9,7 @@ from moverank.rerank.distance.bounds import SUM_MARGIN, Problem, query_side
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_slack, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.word_blocks import word_blocks
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 
 class CostCache:
@@ -71,7 +71,7 @@ class CostCache:
         weights = self._query.bag.weights
         least = np.full(len(weights), np.inf, np.float32)
         for start in range(0, len(bag.words), self._max_words):
-            check()
+            check_time()
             entries = slice(start, start + self._max_words)
             words = bag.words[entries]
             problem = self.problem(Bags(np.array([0, len(words)]), words, bag.weights[entries]))

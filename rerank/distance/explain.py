@@ -44,7 +44,7 @@ class Explanation:
         return values | {"flows": [asdict(flow) for flow in self.flows]} | words
 
 
-def explain(
+def explain_distance(
     source: Bag,
     target: Bag,
     vectors: tuple[NDArray[np.float32], NDArray[np.float32]],

@@ -19,7 +19,7 @@ from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import single_threaded_blas
 
@@ -118,7 +118,7 @@ class NearPairs:
     def _bounds(self, first: int) -> Iterator[tuple[int, _Floats]]:
         """Yield each row from `first` on, and lower bounds (m,) of its distances from all later rows."""
         for start in range(first, len(self._bags), _BLOCK):
-            check()
+            check_time()
             stop = min(start + _BLOCK, len(self._bags))
             products = self._centroids[start:stop] @ self._centroids[start:].T
             if self._others is not None:

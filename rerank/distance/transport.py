@@ -12,7 +12,7 @@ from moverank.rerank.distance.cell_limit import reserved_cells
 from moverank.rerank.distance.ground_cost import bounded_cost, exact_cost
 from moverank.rerank.distance.network_simplex import Arcs, Vertex, network_simplex
 from moverank.rerank.errors import TransportError
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 _MAX_ITERATIONS = 10_000_000
 _LONG_PROBLEM = 2**20  # cells, or work, from which the time is checked between the steps of a solution
@@ -179,7 +179,7 @@ class _Problem:
     def _check_time(self) -> None:
         """Raise OutOfTime if the time is used up and the problem is a long one."""
         if work_of(*self.cost.shape) >= _LONG_PROBLEM:
-            check()
+            check_time()
 
     def _compute_exact(self, arcs: Arcs) -> None:
         """Replace the cost floor of arcs by their exact costs."""

@@ -9,7 +9,7 @@ from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import IdfBags
 from moverank.rerank.distance.cell_limit import most_cells
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 MATRIX_BYTES = 64 * 2**20
 """The largest size in bytes of a float32 cost matrix, and of the vectors that give the costs."""
@@ -33,7 +33,7 @@ def word_blocks(bags: Bags | IdfBags, rows: NDArray[np.int64], limit: int) -> It
     start = 0
     while start < len(rows):
         if start:
-            check()
+            check_time()
         before = entries[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(entries, before + limit, "right")))
         yield rows[start:stop]

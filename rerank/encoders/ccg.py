@@ -17,7 +17,7 @@ from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metr
 from moverank.rerank.encoders.lda import count_matrix, training_sample
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Option, check_options
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -101,7 +101,7 @@ def _normalised(new: Reals, old: Reals, axis: int) -> Reals:
     return normalised
 
 
-def infer(counts: NDArray[np.float64], of_words: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+def infer_locations(counts: NDArray[np.float64], of_words: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
     """Return the shares (L,) of locations in a document after `steps` EM iterations from equal shares.
 
     `counts` (u,) belong to the document's words, `of_words` (u, L) are the probabilities of each at each location.
@@ -165,7 +165,7 @@ class Ccg:
         grid: Reals = first_grid(np.asarray(counts.sum(axis=0)), extent**2, seed)
         theta: Reals = np.full((counts.shape[0], extent**2), 1 / extent**2, np.float32)
         for _ in range(ITERATIONS.read(options)):
-            check()
+            check_time()
             grid, theta, _ = step(counts, grid, theta, window)
         return cls(word_ids, window_means(grid, extent, window).astype(np.float32), STEPS.read(options))
 
@@ -175,9 +175,9 @@ class Ccg:
         vectors = np.empty((len(documents), self.dim), np.float32)
         for row, (start, stop) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:], strict=True)):
             if row:
-                check()
+                check_time()
             of_words = self.windows[counts.indices[start:stop]].astype(np.float64)
-            vectors[row] = np.sqrt(infer(counts.data[start:stop], of_words, self.steps))
+            vectors[row] = np.sqrt(infer_locations(counts.data[start:stop], of_words, self.steps))
         return vectors
 
     def state(self) -> dict[str, NDArray[Any]]:

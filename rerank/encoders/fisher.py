@@ -16,7 +16,7 @@ from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metr
 from moverank.rerank.encoders.lsi import peak_signs, row_products
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, Switch, check_options
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import unit_rows
 
 _ROWS = 16_384
@@ -69,7 +69,7 @@ def spread_centres(points: Points, weights: NDArray[np.float64], count: int, see
     masses = weights
     nearest = np.full(len(points), np.inf)
     while len(centres) < count and masses.sum() > 0:
-        check()
+        check_time()
         # The first point whose cumulated mass exceeds the draw has a mass above zero.
         cumulated = np.cumsum(masses)
         row = int(np.searchsorted(cumulated, generator.random() * cumulated[-1], side="right"))
@@ -133,7 +133,7 @@ class Mixture:
         mixture = cls._start(points, weights, components, floor, seed)
         last = -np.inf
         for _ in range(rounds):
-            check()
+            check_time()
             mixture, likelihood = mixture.improved(points, weights, floor)
             if likelihood - last < _TOLERANCE * points.shape[1]:
                 break
@@ -294,7 +294,7 @@ class Fisher:
             bags = Bags(portion.starts, columns.astype(np.int32), portion.weights)
             for start in range(0, len(bags), block):
                 if start:
-                    check()
+                    check_time()
                 rows = np.arange(start, min(start + block, len(bags)))
                 vectors[first + rows] = self._normalised(self._gradients(bags.take(rows), points, shares))
         return vectors

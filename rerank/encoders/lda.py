@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from moverank.rerank.encoders.encoder import SEED, Documents, EncoderState, Metric, known, part, sample_rows
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, check_options
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.gensim_log import gensim_imports, without_gensim_log
 
 if TYPE_CHECKING:
@@ -113,9 +113,9 @@ class Lda:
         vectors = np.empty((len(documents), self.dim), np.float32)
         for row, (start, stop) in enumerate(zip(counts.indptr[:-1], counts.indptr[1:], strict=True)):
             if row:
-                check()
+                check_time()
             of_words = self.exp_elog_beta[counts.indices[start:stop]].astype(np.float64)
-            gamma = infer(counts.data[start:stop], of_words, self.alpha, self.iterations, _TOLERANCE)
+            gamma = infer_topics(counts.data[start:stop], of_words, self.alpha, self.iterations, _TOLERANCE)
             vectors[row] = np.sqrt(gamma / gamma.sum())
         return vectors
 
@@ -154,7 +154,7 @@ def exp_elog_beta(topics: NDArray[np.float64]) -> NDArray[np.float64]:
     return scaled
 
 
-def infer(
+def infer_topics(
     counts: NDArray[np.float64],
     of_words: NDArray[np.float64],
     alpha: NDArray[np.float64],

@@ -12,7 +12,7 @@ from moverank.rerank.encoders.lda import training_sample
 from moverank.rerank.encoders.lsi import row_products
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Integer, Number, Option, Switch, check_options
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.embedding import unit_rows
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Msda:
         vectors = np.empty((len(documents), self.dim), np.float32)
         for start in range(0, len(documents), _BLOCK):
             if start:
-                check()
+                check_time()
             rows = np.arange(start, min(start + _BLOCK, len(documents)))
             vectors[rows] = self._encode(_inputs(documents.take(rows), self.word_ids))
         return vectors
@@ -149,7 +149,7 @@ def _first_layer(inputs: "SparseRows", features: int, noise: float) -> NDArray[n
     blocks = -(-len(order) // features)
     layer = np.zeros((len(order) + 1, targets.shape[1]))
     for block in range(blocks):
-        check()
+        check_time()
         # Words are distributed by rank, so that each block has frequent and rare ones.
         words = np.sort(order[block::blocks])
         matrix = denoiser(*_moments(columns[:, words], targets), noise)

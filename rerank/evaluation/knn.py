@@ -150,7 +150,7 @@ def best_setting(figures: NDArray[np.float64]) -> int:
     return int(np.argmax(np.round(figures.mean(axis=1), 12)))
 
 
-def chosen_settings(figures: NDArray[np.float64], fold: NDArray[np.int64]) -> NDArray[np.int64]:
+def cross_validated_settings(figures: NDArray[np.float64], fold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each query (q,) the setting whose mean over the queries of all other folds is the highest.
 
     `figures` (s, q) belong to s settings, and `fold` (q,) are the folds of the queries; see `best_setting`. Raises

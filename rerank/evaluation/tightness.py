@@ -53,7 +53,7 @@ def prefetched(
     return np.array([row for _, row in best], np.int64), solved
 
 
-def occurrences(neighbours: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def k_occurrences(neighbours: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return how often (n,) each of `n` documents is among the k nearest: `neighbours` (m, k), -1 for none.
 
     Raises EvaluationError for a neighbour that is not below `n`.
@@ -79,4 +79,4 @@ def hubness(neighbours: Sequence[NDArray[np.int64]], n: int, k: int = 10) -> flo
     """
     if min(k, n) < 1:
         raise EvaluationError("hubness needs a document and a k of 1 or more")
-    return skewness(occurrences(np.concatenate([np.empty(0, np.int64), *(rows[:k] for rows in neighbours)]), n))
+    return skewness(k_occurrences(np.concatenate([np.empty(0, np.int64), *(rows[:k] for rows in neighbours)]), n))

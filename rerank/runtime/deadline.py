@@ -29,15 +29,15 @@ def stopping(stop: Callable[[], bool]) -> Iterator[None]:
         _stop.reset(token)
 
 
-def over() -> bool:
+def time_is_over() -> bool:
     """Return whether the work of this thread has to end."""
     stop = _stop.get()
     return stop is not None and stop()
 
 
-def check() -> None:
+def check_time() -> None:
     """Raise OutOfTime if the work of this thread has to end; loops call it between portions of well under a second."""
-    if over():
+    if time_is_over():
         raise OutOfTime(NO_ANSWER)
 
 
@@ -49,7 +49,7 @@ class PatientLock:
 
     def __enter__(self) -> None:
         while not self._lock.acquire(timeout=_POLL):
-            check()
+            check_time()
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

@@ -12,7 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import TypeVar
 
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.threads import (
     core_count,
     is_single_threaded,
@@ -44,14 +44,14 @@ def map_ahead(
 
     if is_single_threaded():  # waiting for pool tasks inside the pool deadlocks
         for item in items:
-            check()
+            check_time()
             yield item, work(item)
         return
     pending: deque[tuple[Item, Future[Result]]] = deque()
     opened = False
     try:
         for item in items:
-            check()
+            check_time()
             pending.append((item, thread_pool().submit(copy_context().run, work_alone, item)))
             while pending and (not opened or len(pending) > _AHEAD * core_count()):
                 first, future = pending.popleft()

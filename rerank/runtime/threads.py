@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread, local
 from typing import Any
 
 from moverank.rerank.errors import OutOfTime
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.imports import load_alone
 
 _KERNELS_BLAS = "scipy.linalg.cython_blas"
@@ -159,19 +159,19 @@ def parallel_for(work: Callable[[int, int], None], n: int, small: int = 64, most
     raises, and OutOfTime before a range for which no time is left; a failure in the calling thread stops the other
     threads after their current range.
     """
-    threads, check_time = core_count(), check if most is None or n > most else _no_check
+    threads, check = core_count(), check_time if most is None or n > most else _no_check
     alone = n < small or threads == 1 or is_single_threaded()
     block = max(1, min(n if alone else -(-n // (threads * _BLOCKS)), n if most is None else most))
     if alone:
         for first in range(0, n, block):
-            check_time()
+            check()
             work(first, min(first + block, n))
         return
     block_numbers, stopped = count(), Event()
 
     def run_blocks() -> None:
         while not stopped.is_set() and (first := next(block_numbers) * block) < n:
-            check_time()
+            check()
             work(first, min(first + block, n))
 
     def run_blocks_in_pool() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.scorers.word_vectors import WordVectors
 from moverank.rerank.words.embedding import unit_rows
 
@@ -57,7 +57,7 @@ def _sums_within(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     for first in range(0, len(vectors), _BLOCK):
         rows = unit_rows(vectors[first : first + _BLOCK])
         for start in range(first, len(vectors), _BLOCK):
-            check()
+            check_time()
             cosines = _clipped(rows, vectors[start : start + _BLOCK])
             sums[first : first + _BLOCK] += cosines.sum(axis=1)
             if start > first:
@@ -71,7 +71,7 @@ def _sums_over(vectors: NDArray[np.float32], others: NDArray[np.float32]) -> NDA
     for first in range(0, len(vectors), _BLOCK):
         rows = unit_rows(vectors[first : first + _BLOCK])
         for start in range(0, len(others), _BLOCK):
-            check()
+            check_time()
             sums[first : first + _BLOCK] += _clipped(rows, others[start : start + _BLOCK]).sum(axis=1)
     return sums
 

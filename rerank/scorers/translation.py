@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import ScorerError
 from moverank.rerank.options import Choice, Number, Option, check_options
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.scorers.fusion import translation_normalisers
 from moverank.rerank.scorers.postings import count_products, grouped_sums
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, TermQuery, check_segment, check_terms
@@ -110,7 +110,7 @@ class Translation:
             table = self._table(query.terms[part], WordVectors(words.vectors[part], words.known[part]))
             for first in range(0, len(scores), _DOCUMENTS):
                 if start or first:
-                    check()
+                    check_time()
                 sums = count_products(self._counts, table, first, _DOCUMENTS)
                 smoothed = self._smoothed(sums, self._lengths[first : first + _DOCUMENTS, None], background[part])
                 scores[first : first + _DOCUMENTS] += np.log(smoothed) @ query.counts[part]

@@ -95,7 +95,7 @@ def check_independent_rows_of(fitted: Encoder, batch: Documents) -> None:
 def check_reproducible_fits(encoder: type[Encoder], options: Options) -> None:
     """Check that two fits to the same documents are the same."""
     one, other = (encoder.fit(random_documents(3), options) for _ in range(2))
-    require(fingerprint(one) == fingerprint(other), "two fits to the same documents must have the same state")
+    require(state_bytes(one) == state_bytes(other), "two fits to the same documents must have the same state")
     batch = random_documents(4)
     _require_bits(other.encode(batch), one.encode(batch), "by a second fit to the same documents")
 
@@ -109,7 +109,7 @@ def check_state(encoder: type[Encoder], options: Options) -> None:
     restored = encoder.restore(state)
     same = (restored.dim, restored.metric) == (fitted.dim, fitted.metric)
     require(same, "a restored encoder must have the same dim and metric")
-    require(fingerprint(restored) == fingerprint(fitted), "a restored encoder must have the same state")
+    require(state_bytes(restored) == state_bytes(fitted), "a restored encoder must have the same state")
     batch = random_documents(6, n=25, v=90)
     _require_bits(restored.encode(batch), fitted.encode(batch), "by the restored encoder")
 
@@ -117,9 +117,9 @@ def check_state(encoder: type[Encoder], options: Options) -> None:
 def check_encoding_changes_nothing(encoder: type[Encoder], options: Options) -> None:
     """Check that encoding does not change the encoder."""
     fitted = encoder.fit(random_documents(8), options)
-    before, first = fingerprint(fitted), fitted.encode(random_documents(8))
+    before, first = state_bytes(fitted), fitted.encode(random_documents(8))
     fitted.encode(random_documents(9, v=100))
-    require(fingerprint(fitted) == before, "encode must not change the state")
+    require(state_bytes(fitted) == before, "encode must not change the state")
     _require_bits(fitted.encode(random_documents(8)), first, "after encoding others")
 
 
@@ -191,7 +191,7 @@ ENCODER_CHECKS: tuple[EncoderCheck, ...] = (
 """Every part of the contract."""
 
 
-def fingerprint(fitted: Encoder) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+def state_bytes(fitted: Encoder) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     """Return the dtype, the shape and the bytes of each array of an encoder's state, for comparisons."""
     return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in sorted(fitted.state().items())}
 

@@ -18,7 +18,7 @@ from tests.benchmarks.small_collection import answers, create, documents, prepar
 
 from moverank import Collection, IndexerError
 from moverank.indexer.files.directory import CACHED, remove_cached
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.check_snapshot import is_cache_intact
 from tests.benchmarks.child_process import FAILED, run_in_child
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
@@ -62,7 +62,7 @@ def examine(path: Path, expected: str, file: Path) -> str:
     """
     recorder = LogRecorder()
     logging.getLogger("moverank").addHandler(recorder)
-    checked = bool(check(path).sentences())
+    checked = bool(check_collection(path).sentences())
     try:
         with Collection.open(path) as collection:
             wrong = search_all(collection) != expected

@@ -22,7 +22,7 @@ import psycopg
 
 from moverank import Collection
 from moverank.indexer.files.location import CACHE
-from moverank.indexer.maintenance.backup import copy
+from moverank.indexer.maintenance.backup import copy_collection
 from tests.benchmarks.common import argument_parser, rotated, show, show_table, verdict
 from tests.benchmarks.data_sets import Text, draw_queries, indexed, read_split
 from tests.benchmarks.synthetic_documents import SyntheticDocuments
@@ -112,7 +112,7 @@ def measured(files: Collection, queries: Sequence[str], index: str) -> list[list
     sides = {"FAISS, Flat": files}
     for label, factory, schema in (("pgvector, exact order", "Flat", "flat"), (f"pgvector, {index}", index, "hnsw")):
         url = database(schema)
-        timed(f"copied for {label}", lambda url=url: copy(files.path, url))  # type: ignore[misc]
+        timed(f"copied for {label}", lambda url=url: copy_collection(files.path, url))  # type: ignore[misc]
         sides[label] = side = Collection.open(url)
         chosen = {"first_stage_in": "database", "faiss": factory}
         timed("its vectors written", lambda side=side, chosen=chosen: side.change_settings(**chosen))  # type: ignore[misc]

@@ -19,7 +19,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, FirstStage, build, choose
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, FirstStage, build, choose_factory
 from moverank.rerank.encoders.encoder_registry import choose_encoder
 from tests.benchmarks.candidate_task import CACHE, DEPTHS, CandidateTask, parse_encoder, recall, single
 from tests.benchmarks.common import argument_parser, show, show_table, verdict
@@ -57,7 +57,7 @@ def measured(factory: str, vectors: Vectors, directory: Path) -> tuple[list[str]
     n, dim = vectors.stored.shape
     path = directory / "index"
     began = time.process_time()
-    used = build(choose(n, dim) if factory == AUTO else factory, np.arange(n), vectors.stored, path)
+    used = build(choose_factory(n, dim) if factory == AUTO else factory, np.arange(n), vectors.stored, path)
     seconds = time.process_time() - began
     size, plain = path.stat().st_size, vectors.stored.nbytes
     stage = FirstStage(path, used)

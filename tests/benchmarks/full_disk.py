@@ -29,7 +29,7 @@ from tests.benchmarks.small_collection import (  # isort: split
 )
 
 from moverank import Collection, Document, IndexerError
-from moverank.indexer.maintenance.backup import backup
+from moverank.indexer.maintenance.backup import back_up
 from tests.benchmarks.child_process import FAILED, run_in_child
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
 from tests.indexer.world import CollectionFactory
@@ -61,9 +61,9 @@ def refit(path: Path) -> None:
         collection.refit()
 
 
-def back_up(path: Path) -> None:
+def make_backup(path: Path) -> None:
     """Make a backup on the same file system."""
-    backup(path, path / "copy")
+    back_up(path, path / "copy")
 
 
 def create_another(path: Path) -> None:
@@ -75,7 +75,7 @@ OPERATIONS: dict[str, tuple[Callable[[Path], None], list[Document]]] = {
     "index": (index, [*BEFORE, *ADDED]),
     "remove": (remove, [one for i, one in enumerate(BEFORE) if i % 2]),
     "refit": (refit, BEFORE),
-    "backup": (back_up, BEFORE),
+    "backup": (make_backup, BEFORE),
     "create": (create_another, BEFORE),
 }
 """The operations, with the documents after success."""

@@ -22,8 +22,8 @@ from tests.benchmarks.small_collection import answers, documents, prepare, rever
 from moverank import Collection
 from moverank.indexer.errors import ConnectionLost
 from moverank.indexer.files.location import CACHE, collection_directory
-from moverank.indexer.maintenance.backup import copy
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from tests.benchmarks.common import any_missed, argument_parser, show_table, verdict
 from tests.engines.cutting_proxy import CuttingProxy, cutting_proxy
@@ -56,9 +56,9 @@ class Commands:
         self.by_name: dict[str, Command] = {
             **{name: self._opened(change) for name, change in changes.items()},
             "create": self._create,
-            "copy to it": lambda url: copy(base, _other(url)) if not Collection.exists(_other(url)) else 1,
+            "copy to it": lambda url: copy_collection(base, _other(url)) if not Collection.exists(_other(url)) else 1,
             "copy from it": self._copy_from,
-            "check": lambda url: check(collection_directory(url)).sentences(),
+            "check": lambda url: check_collection(collection_directory(url)).sentences(),
             "repair": lambda url: repair(collection_directory(url)).sentences(),
         }
 
@@ -75,7 +75,7 @@ class Commands:
 
     def _copy_from(self, url: str) -> object:
         shutil.rmtree(self._directory / "copy", ignore_errors=True)
-        copy(url, self._directory / "copy")
+        copy_collection(url, self._directory / "copy")
         return _state(str(self._directory / "copy"))
 
 
@@ -149,7 +149,7 @@ class Trials:
             result = command(self._cut)
         if result != expected or self._states() != after:
             return "lost"
-        if any(check(collection_directory(url)).sentences() for url in (self._cut, self._direct)):
+        if any(check_collection(collection_directory(url)).sentences() for url in (self._cut, self._direct)):
             return "damaged"
         if (_state(self._cut), _state(self._direct)) != (after[0],) * 2:  # type: ignore[index]  # a pair
             return "damaged"

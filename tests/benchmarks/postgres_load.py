@@ -23,7 +23,7 @@ sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
 from moverank import Collection
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError
 from moverank.indexer.files.location import CACHE
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.benchmarks.common import any_missed, argument_parser, show, show_table, verdict
 from tests.benchmarks.small_collection import QUERIES, documents
 from tests.engines.postgres_server import postgres_server
@@ -141,7 +141,7 @@ def report(url: str, directory: Path, seconds: float, seed: int) -> list[list[ob
     heads = ["process", "revisions or answers", "connection lost", "locked", "errors", "mixed", "wrong", "lost", ""]
     show_table(heads, rows)
     with Collection.open(url) as collection:
-        sentences = check(collection.path).sentences()
+        sentences = check_collection(collection.path).sentences()
     show("; ".join(sentences) or "nothing is wrong with the collection")
     return rows
 

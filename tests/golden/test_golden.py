@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Collection
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.golden.make import DIRECTORY, QUERIES, results
 from tests.golden.unpacking import unpack
 from tests.indexer.commands.program import Call, program
@@ -43,12 +43,12 @@ def test_a_collection_of_an_earlier_release_is_usable(archive: Path, tmp_path: P
     expected = DIRECTORY / archive.name.replace("collection-", "answers-").replace(".tar.xz", ".json")
     with Collection.open(tmp_path / "golden") as collection:
         assert results(collection) == json.loads(expected.read_text())
-        assert check(collection.path).sentences() == ()
+        assert check_collection(collection.path).sentences() == ()
         collection.index([document("new", "ant bee cat")])
         assert collection.search("ant bee cat", k=1).hits[0].key == "new"
         assert collection.info()["documents"] == 30
         collection.refit()
-    assert check(tmp_path / "golden").sentences() == ()
+    assert check_collection(tmp_path / "golden").sentences() == ()
 
 
 def test_derived_files_of_an_earlier_version_are_opened_and_not_made_again(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document
 from moverank.indexer.given_vectors import VectorMetric
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.given import METRICS, costs
 from tests.indexer.world import WORDS, CollectionFactory, document, snapshot_above
 
@@ -71,4 +71,4 @@ def test_any_sequence_of_edits_equals_indexing_from_scratch(
         scratch.index(kept.values())
         assert _shown(edited, 3) == pytest.approx(_shown(scratch, 3))
         assert {one.key: one.vector for one in edited} == {one.key: one.vector for one in kept.values()}
-        assert check(edited.path).sentences() == ()
+        assert check_collection(edited.path).sentences() == ()

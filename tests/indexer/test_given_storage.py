@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from moverank import Collection, Document
 from moverank.indexer.documents import NamedSource, Origin
-from moverank.indexer.maintenance.backup import backup
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import back_up
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.formats.threads import record_of
@@ -65,7 +65,7 @@ def test_an_interrupted_run_keeps_what_was_committed(
         collection.index(interrupted())
     assert _stored(collection) == {one.key: one.vector for one in DOCUMENTS[:20]}
     assert candidates_of(collection, QUERY, 5) == nearest(DOCUMENTS[:20], QUERY, "cosine", 5)
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert collection.index(DOCUMENTS).added == 10
 
 
@@ -80,7 +80,7 @@ def test_a_run_that_stops_while_it_writes_the_snapshot_loses_nothing(
     collection.close()
     with Collection.open(collection.path) as opened:
         assert candidates_of(opened, QUERY, 5) == nearest(changed, QUERY, "cosine", 5)
-        assert check(opened.path).sentences() == ()
+        assert check_collection(opened.path).sentences() == ()
         assert opened.index(changed).unchanged == 30
 
 
@@ -108,36 +108,38 @@ def test_a_damaged_vector_is_found_and_written_again(
     collection: Collection, vector: bytes | None, sentence: str
 ) -> None:
     _execute(collection, _REPLACE if vector else "DELETE FROM vectors WHERE document_id = 3", vector)
-    assert any(sentence in found for found in check(collection.path).sentences())
+    assert any(sentence in found for found in check_collection(collection.path).sentences())
     repair(collection.path)
     collection.refresh()
     origin = Origin(NamedSource("/x", "x"))
     collection.index([replace(one, origin=origin) for one in DOCUMENTS])
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert _stored(collection) == {one.key: one.vector for one in DOCUMENTS}
 
 
 @pytest.mark.parametrize("name", ["stage_vectors", "stage_ids", "first_stage.faiss"])
 def test_a_damaged_snapshot_is_rebuilt(collection: Collection, name: str) -> None:
     change_last_byte(only_snapshot(collection) / name)
-    assert any(name in sentence for sentence in check(collection.path).sentences())
+    assert any(name in sentence for sentence in check_collection(collection.path).sentences())
     if name == "stage_vectors":  # the index has vectors of its own
         assert len(collection.search("ant", k=99, rank="vector", vector=QUERY).hits) == 30
     assert candidates_of(collection, QUERY, 5) == nearest(DOCUMENTS, QUERY, "cosine", 5)
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 @pytest.mark.sqlite("PostgreSQL enforces foreign keys")
 def test_an_orphaned_vector_is_found(collection: Collection) -> None:
     with closing(sqlite3.connect(collection.path / "collection.db")) as connection, connection:
         connection.execute("INSERT INTO vectors VALUES (999, zeroblob(20))")
-    assert any("vectors belongs to no document" in sentence for sentence in check(collection.path).sentences())
+    assert any(
+        "vectors belongs to no document" in sentence for sentence in check_collection(collection.path).sentences()
+    )
 
 
 def test_a_snapshot_of_other_vectors_is_reported(collection: Collection) -> None:
     """Its checksums are right, but the database has another vector under the same revision."""
     _execute(collection, _REPLACE, bytes(20))
-    sentences = check(collection.path).sentences()
+    sentences = check_collection(collection.path).sentences()
     assert any("first stage has other documents" in sentence for sentence in sentences)
 
 
@@ -150,11 +152,11 @@ def test_exported_records_make_the_same_collection(collection: Collection, tmp_p
 
 
 def test_a_backup_has_the_vectors(collection: Collection, tmp_path: Path) -> None:
-    backup(collection.path, tmp_path / "copy")
+    back_up(collection.path, tmp_path / "copy")
     with Collection.open(tmp_path / "copy") as copy:
         assert _stored(copy) == _stored(collection)
         assert candidates_of(copy, QUERY, 5) == nearest(DOCUMENTS, QUERY, "cosine", 5)
-    assert check(tmp_path / "copy").sentences() == ()
+    assert check_collection(tmp_path / "copy").sentences() == ()
 
 
 def test_a_schema_without_vectors_drops_them(collection: Collection) -> None:
@@ -166,6 +168,6 @@ def test_a_schema_without_vectors_drops_them(collection: Collection) -> None:
     with Collection.open(collection.path) as opened:
         assert opened.settings.first_stage == "centroid"
         assert set(_stored(opened).values()) == {None}
-        assert check(opened.path).sentences() == ()
+        assert check_collection(opened.path).sentences() == ()
         assert len(opened.search("ant bee", k=3, depth=5).hits) == 3
         assert opened.index([replace(one, vector=None) for one in DOCUMENTS[2:]]).unchanged == 28

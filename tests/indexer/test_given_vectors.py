@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from moverank import Document, QueryVectorError
-from moverank.indexer.given_vectors import LARGEST, Space, VectorMetric, numbers_fault, packed, unpacked
+from moverank.indexer.given_vectors import LARGEST, Space, VectorMetric, numbers_fault, unpacked, vector_bytes
 from tests.indexer.given import METRICS, costs, random_vectors
 
 _MATRIX = arrays.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=32).map(lambda x: round(x, 2)))
@@ -70,8 +70,8 @@ def test_an_unusable_vector_of_a_query_is_explained(vector: object, reason: str)
 
 
 def test_stored_vectors_are_little_endian_float32() -> None:
-    assert packed((1.0, -2.0)) == b"\0\0\x80\x3f\0\0\0\xc0"
-    assert unpacked([packed((1.0, -2.0)), packed((0.5, 0.0))], 2).tolist() == [[1, -2], [0.5, 0]]
+    assert vector_bytes((1.0, -2.0)) == b"\0\0\x80\x3f\0\0\0\xc0"
+    assert unpacked([vector_bytes((1.0, -2.0)), vector_bytes((0.5, 0.0))], 2).tolist() == [[1, -2], [0.5, 0]]
     assert unpacked([], 2).shape == (0, 2)
 
 

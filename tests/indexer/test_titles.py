@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moverank import Collection, Document, Part, Rejection
 from moverank.indexer.documents import begins_with_title, counted_texts, rest_after_title, without_title
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import stored_parts
 from tests.indexer.world import (
@@ -100,7 +100,7 @@ def test_the_title_weight_may_change_at_any_time(
             ranking = collection.search("elk ant", k=20, depth=depth)
             check_exact(ranking, expected, 20)
         assert not any(hit.snippet.lower().startswith(hit.title.lower()) for hit in ranking.hits)
-        assert check(collection.path).sentences() == ()
+        assert check_collection(collection.path).sentences() == ()
     assert set(counted) <= {"elk ant"}  # no document is read again
 
 
@@ -131,14 +131,14 @@ def test_a_title_that_is_only_shown_does_not_count(collection: Collection) -> No
     assert collection.search("ant bee", k=1).hits[0].distance > 0
     assert collection.index([shown]).updated == 1
     assert collection.search("ant bee", k=1).hits[0].distance == 0
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 def test_a_document_may_have_a_title_only(collection: Collection) -> None:
     collection.index([Document("a", "Elk fox"), Document("b", "", (Part("ant"),))])
     (hit, _) = collection.search("fox elk", k=2).hits
     assert (hit.key, hit.distance, hit.snippet) == ("a", 0, "")
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert collection.info()["parts"] == 1
 
 
@@ -149,7 +149,7 @@ def test_a_changed_title_changes_the_counts_of_the_text(collection: Collection) 
         collection.index([Document("a", title, (Part("elk elk ant"),))])
         expected = Twin.of([document("a", counted)]).distances("ant")
         check_exact(collection.search("ant", k=1), expected, 1)
-        assert check(collection.path).sentences() == ()
+        assert check_collection(collection.path).sentences() == ()
 
 
 def test_word_vectors_are_trained_on_titles_once(make_collection: MakeCollection) -> None:

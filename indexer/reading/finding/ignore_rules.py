@@ -94,7 +94,7 @@ def rules_above(root: Path) -> Chain:
         chain = (*chain, *rules_in(directory))
     for directory in above[:top]:
         applying = [(base, rules) for base, rules in chain if directory.parent.is_relative_to(base)]
-        if ignored(directory, applying, is_directory=True):
+        if is_ignored(directory, applying, is_directory=True):
             return ()
     return chain
 
@@ -106,7 +106,7 @@ def _is_repository(directory: Path) -> bool:
         return False
 
 
-def ignored(path: Path, chain: Sequence[tuple[Path, IgnoreRules]], *, is_directory: bool) -> bool:
+def is_ignored(path: Path, chain: Sequence[tuple[Path, IgnoreRules]], *, is_directory: bool) -> bool:
     """Return the decision of the innermost rule for `path`."""
     for base, rules in reversed(chain):
         decision = rules.ignores(path.relative_to(base).as_posix(), is_directory=is_directory)

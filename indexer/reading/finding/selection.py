@@ -9,7 +9,7 @@ from pathspec import GitIgnoreSpec
 
 from moverank.indexer.errors import UsageError
 from moverank.indexer.files.directory import holds_database, is_own
-from moverank.indexer.reading.finding.ignore_rules import Chain, IgnoreRules, ignored, rules_above, rules_in
+from moverank.indexer.reading.finding.ignore_rules import Chain, IgnoreRules, is_ignored, rules_above, rules_in
 
 _Compiled = TypeVar("_Compiled")
 
@@ -86,7 +86,7 @@ class Rules:
         below = path.relative_to(self._root)
         if self._exclude is not None and self._exclude.ignores(below.as_posix(), is_directory=is_directory):
             return True
-        return ignored(self._resolved / below, chain, is_directory=is_directory)
+        return is_ignored(self._resolved / below, chain, is_directory=is_directory)
 
     def _chain(self, directory: Path) -> Chain:
         """Return the rules in a directory, which is the root or below."""

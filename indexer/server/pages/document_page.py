@@ -70,8 +70,8 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
             if compared:
                 query = typed_query(form, view)
                 try:
-                    asked = StoredKey(similar) if similar else query
-                    explanation = view.searcher.explain(asked, key, options.resolved(state.limits, task))
+                    query_or_key = StoredKey(similar) if similar else query
+                    explanation = view.searcher.explain(query_or_key, key, options.resolved(state.limits, task))
                 except NoKnownWords as error:
                     reason = str(error)
                 marks, typical = marks_between(query, title_and_texts(document), view)

@@ -6,7 +6,7 @@ from pathlib import Path
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress
 from moverank.indexer.vectors.formats.fasttext import MAGIC, read_fasttext
-from moverank.indexer.vectors.formats.text_vectors import MAX_LINE, numbers_at_end, read_text
+from moverank.indexer.vectors.formats.text_vectors import MAX_LINE, numbers_at_end, read_text_vectors
 from moverank.indexer.vectors.formats.word2vec import MAX_DIM, WordVectorRows, read_binary
 from moverank.indexer.vectors.vector_file import VectorFile
 
@@ -24,7 +24,7 @@ def is_pickle(source: VectorFile) -> bool:
     return source.peek(1) == b"\x80"
 
 
-def read_table(source: VectorFile, directory: Path, progress: Progress) -> WordVectorRows:
+def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) -> WordVectorRows:
     """Return the rows of `source`, in any format but pickles. Raises VectorsError, now or while the rows are read.
 
     fastText's binary rows are first copied to `directory`, and `progress` is called for each block.
@@ -42,7 +42,7 @@ def read_table(source: VectorFile, directory: Path, progress: Progress) -> WordV
     dim = numbers_at_end(_first_line(source, head))
     if not dim:
         raise VectorsError(f"{source.path} is no file of word vectors: {_KNOWN}")
-    return read_text(source, None, dim)
+    return read_text_vectors(source, None, dim)
 
 
 def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes) -> WordVectorRows:
@@ -57,7 +57,7 @@ def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes
             f"but the file has {source.size}: it is cut short or its header is wrong"
         )
     source.read(header.end())
-    return read_binary(source, count, dim) if binary else read_text(source, count, dim)
+    return read_binary(source, count, dim) if binary else read_text_vectors(source, count, dim)
 
 
 def _is_binary(source: VectorFile, sample: bytes, dim: int) -> bool:

@@ -27,7 +27,7 @@ def numbers_at_end(line: bytes) -> int:
     return len(fields)
 
 
-def read_text(source: VectorFile, count: int | None, dim: int) -> WordVectorRows:
+def read_text_vectors(source: VectorFile, count: int | None, dim: int) -> WordVectorRows:
     """Read the `count` lines of `source` after the header, or all lines without one (None). Raises VectorsError.
 
     The last `dim` fields of a line are the vector, so a word may contain spaces, as in GloVe's 840B. Only space and

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from moverank.indexer.files.location import shown
+from moverank.indexer.files.location import display_name
 from tests.indexer.commands.program import Call
 from tests.indexer.maintenance.damage import execute
 
@@ -184,7 +184,7 @@ def _check_damage(call: Call, collection: Path, command: str) -> None:
     answer = call(*command.split(), "-i", collection)
     assert answer.code == 1
     assert answer.sentence.startswith(
-        f"the database of {shown(collection)} is damaged: the document 'd3' has no metadata"
+        f"the database of {display_name(collection)} is damaged: the document 'd3' has no metadata"
     )
     assert answer.sentence.endswith("index the texts again in a new place")
 

@@ -8,7 +8,7 @@ from shlex import quote
 
 import pytest
 
-from moverank.indexer.files.location import shown
+from moverank.indexer.files.location import display_name
 from tests.indexer.commands.program import WORDS, Call
 
 _TOPICS = {
@@ -71,7 +71,7 @@ def test_vectors_of_a_file_stay_and_the_remedy_is_named(call: Call, vectors: Pat
     assert answer.json["coverage"] < 0.5
     assert answer.sentence.startswith("only ")
     assert (
-        f"`moverank refit -i {quote(shown(path))} --embedding FILE` takes word vectors that fit these texts"
+        f"`moverank refit -i {quote(display_name(path))} --embedding FILE` takes word vectors that fit these texts"
         in answer.sentence
     )
     words = sorted({word for text in _TOPICS.values() for word in text.split()})

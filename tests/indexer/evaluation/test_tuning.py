@@ -8,7 +8,7 @@ import pytest
 from moverank import Collection, UsageError
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
-from moverank.indexer.evaluation.tuned_ranking import tune
+from moverank.indexer.evaluation.tuned_ranking import tune_ranking
 from moverank.indexer.evaluation.tuner import TriedRanking, Weighting, components_of
 from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.options import silent
@@ -56,7 +56,7 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
     indexed.change_settings(rank="bm25")
     keys = [f"d{i}" for i in range(12)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2, rank="chamfer").hits} for key in keys}
-    table = tune(indexed.path, grades, folds=3, save=True)
+    table = tune_ranking(indexed.path, grades, folds=3, save=True)
     plain, stemmed, before, held_out, after = (float(row["map"] or 0.0) for row in table.rows)
     assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=english", "bm25"]
     assert plain == before
@@ -72,7 +72,7 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
 def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
     keys = [f"d{i}" for i in range(10)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=1).hits} for key in keys}
-    table = tune(indexed.path, grades, folds=2, save=True)
+    table = tune_ranking(indexed.path, grades, folds=2, save=True)
     assert table.rows[2]["map"] == 1.0
     assert table.facts["saved"] is False
     assert sum("nothing is stored" in note for note in table.notes) == 1
@@ -82,13 +82,13 @@ def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:
 
 def test_too_few_judgments_are_refused(indexed: Collection) -> None:
     with pytest.raises(UsageError, match="1 judged queries are too few for 5 folds"):
-        tune(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
+        tune_ranking(indexed.path, {"d1": {"d2": 1}, "gone": {"d3": 1}})
 
 
 def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
     grades = {f"d{i}": {f"d{(i + 5) % 12}": 1} for i in range(12)}
     indexed.change_settings(rank="wmd")
-    table = tune(indexed.path, grades, folds=2, language="german")
+    table = tune_ranking(indexed.path, grades, folds=2, language="german")
     assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=german", "wmd"]
 
 
@@ -101,7 +101,7 @@ def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path
         grades[key] = {others[0]: 1, others[1]: 1}
         lines += [f"{key} Q0 {other} {rank} {20 - rank} engine" for rank, other in enumerate(others, start=1)]
     (tmp_path / "run").write_text("\n".join(lines))
-    table = tune(indexed.path, grades, candidates=str(tmp_path / "run"), folds=3)
+    table = tune_ranking(indexed.path, grades, candidates=str(tmp_path / "run"), folds=3)
     assert "*vector" in str(table.facts["rank"])
     rows = {row["figures"]: float(row["map"] or 0.0) for row in table.rows}
     assert rows["before"] < rows["cross-validated"]
@@ -123,7 +123,7 @@ def test_progress_is_that_of_the_whole(indexed: Collection) -> None:
 
     keys = [f"d{i}" for i in range(12)]
     grades = {key: {hit.key: 1 for hit in indexed.similar(key, k=2).hits} for key in keys}
-    tune(indexed.path, grades, folds=3, progress=progress)
+    tune_ranking(indexed.path, grades, folds=3, progress=progress)
     assert {task for task, _, _ in seen} == {"Tuning"}
     done = [done for _, done, _ in seen]
     assert done == sorted(done)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from moverank.indexer.errors import CollectionError
-from moverank.indexer.files.directory import clear_unfinished, is_leftover, remove, remove_temporary
+from moverank.indexer.files.directory import clear_unfinished, is_leftover, remove_directory, remove_temporary
 from moverank.indexer.store import exists
 
 _LEFTOVERS = ["lock", "lock.owner", ".vectors.1a2b", ".vectors.1a2b.old", "new-collection.db-wal", "collection.db-shm"]
@@ -40,8 +40,8 @@ def test_a_collection_is_removed_with_its_directory_unless_that_holds_other_file
         for file in ("collection.db", *_LEFTOVERS):
             (tmp_path / name / file).touch()
     (tmp_path / "two" / "mine.txt").touch()
-    remove(tmp_path / "one")
-    remove(tmp_path / "two")
+    remove_directory(tmp_path / "one")
+    remove_directory(tmp_path / "two")
     assert [path.name for path in tmp_path.rglob("*")] == ["two", "mine.txt"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moverank.indexer.formatters.csv_tables import csv_line, document_table, fields_of, hit_table
+from moverank.indexer.formatters.csv_tables import csv_line, document_table, hit_table, metadata_fields
 from moverank.indexer.formatters.escaping import printable
 from moverank.rerank.ranking import Hit, Ranking
 from tests.indexer.world import document
@@ -66,7 +66,7 @@ def test_hits_of_several_queries_share_the_columns_of_their_metadata() -> None:
 
 def test_a_text_has_its_line_ends_and_parts_are_apart() -> None:
     thread = document("t", "one\ntwo", "three, four", metadata={"year": 1})
-    header, row = _read(list(document_table([thread], fields_of([thread.metadata]))))
+    header, row = _read(list(document_table([thread], metadata_fields([thread.metadata]))))
     assert dict(zip(header, row, strict=True)) == {
         "key": "t",
         "title": "",

@@ -6,7 +6,7 @@ import pytest
 
 from moverank import Collection, Document
 from moverank.indexer.indexing import automatic_training, training
-from moverank.indexer.indexing.automatic_training import is_due
+from moverank.indexer.indexing.automatic_training import needs_training
 from moverank.indexer.indexing.vectors_change import Training
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from tests.indexer.stored_state import snapshots
@@ -43,7 +43,7 @@ def _numbered(numbers: Sequence[int]) -> list[Document]:
 def test_training_is_due_when_the_texts_have_doubled_or_too_few_words_are_known(
     now: Coverage, last: Training | None, due: bool
 ) -> None:
-    assert is_due(now, last) is due
+    assert needs_training(now, last) is due
 
 
 def test_vectors_are_trained_again_while_a_collection_grows(make_collection: MakeCollection) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from moverank import Collection, Document
 from moverank.indexer.files.directory import CACHED
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.stored_state import change_last_byte, only_snapshot
 from tests.indexer.world import STOP_WORDS, TABLE, MakeCollection, document, random_documents, snapshot_above
 
@@ -60,6 +60,6 @@ def test_a_damaged_cache_is_reported_and_counted_again(collection: Collection, d
     path = collection.path / f"{CACHED}coverage.json"
     path.write_bytes(path.read_bytes().replace(b'"known"', b'"Known"'))
     problem = f"{path} does not match its checksum"
-    assert problem in check(collection.path).sentences()
+    assert problem in check_collection(collection.path).sentences()
     assert collection.coverage == _counted(documents)
-    assert problem not in check(collection.path).sentences()
+    assert problem not in check_collection(collection.path).sentences()

@@ -9,7 +9,7 @@ import pytest
 
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.indexing.stored_form import check_document
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.reading import read_documents
 from tests.indexer.world import document
 
@@ -40,7 +40,7 @@ def test_any_other_text_is_valid() -> None:
 @pytest.mark.parametrize("counts", [True, False])
 def test_a_blank_title_is_no_damage(collection: Collection, counts: bool) -> None:
     collection.index([Document("a", " ", (Part("ant"),), title_counts=counts)])
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert collection.index(list(collection)).unchanged == 1
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from moverank import Changes, Collection, Document, Part, PruneRefused, RecordError, Rejection
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.stored_state import snapshots, stored_frequencies, stored_keys, stored_parts
 from tests.indexer.world import (
@@ -258,6 +258,6 @@ def test_batches_before_a_failure_of_reading_are_committed(
     with pytest.raises(KeyboardInterrupt):
         collection.index(records())
     assert [one.key for one in collection] == [one.key for one in documents[:6]]
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert collection.index(documents) == Changes(added=5, unchanged=6, revision=4)
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()

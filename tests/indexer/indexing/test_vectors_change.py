@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from moverank import Collection, UsageError, VectorsError
-from moverank.indexer.maintenance.backup import backup
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import back_up
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import vector_rows
 from tests.indexer.world import (
@@ -72,8 +72,8 @@ def test_a_collection_is_intact_afterwards_and_can_be_copied(
     trained: Collection, factory: CollectionFactory, expected: dict[str, float], tmp_path: Path
 ) -> None:
     trained.refit(embedding=str(factory.vectors))
-    assert check(trained.path).sentences() == ()
-    backup(trained.path, tmp_path / "copy")
+    assert check_collection(trained.path).sentences() == ()
+    back_up(trained.path, tmp_path / "copy")
     with Collection.open(tmp_path / "copy") as copy:
         check_exact(copy.search(_QUERY, k=20), expected, 20)
     trained.index([*_TEXTS, document("later", "ant bee fox")])
@@ -136,7 +136,7 @@ def test_an_interrupted_change_leaves_the_old_vectors(
     with Collection.open(trained.path) as opened:
         assert opened.search(_QUERY, k=20).hits == before
     assert len(_folders(trained)) == 1
-    assert check(trained.path).sentences() == ()
+    assert check_collection(trained.path).sentences() == ()
 
 
 @pytest.mark.usefixtures("always_compact")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.maintenance.backup import backup
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import back_up
+from moverank.indexer.maintenance.check import check_collection
 from tests.benchmarks.child_process import run_in_child
 from tests.indexer.world import MakeCollection, Twin, check_exact, document, random_documents, vectors_in
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.usefixtures("always_compact")
 def test_a_backup_equals_the_collection(collection: Collection, tmp_path: Path) -> None:
     twin, target = Twin.of(random_documents(20)), tmp_path / "deep" / "copy"
     collection.index(twin.documents.values())
-    assert backup(collection.path, target) == 1
-    assert check(target).sentences() == ()
+    assert back_up(collection.path, target) == 1
+    assert check_collection(target).sentences() == ()
     assert [path.name for path in target.parent.iterdir()] == ["copy"]
     with Collection.open(target) as copy:
         check_exact(copy.search("ant bee", k=20), twin.distances("ant bee"), 20)
@@ -43,8 +43,8 @@ def test_a_backup_during_changes_is_of_one_revision(collection: Collection, tmp_
     backups = 0
     while not done.is_set() or backups < 3:
         target = tmp_path / f"copy-{backups}"
-        backup(collection.path, target)
-        assert check(target).sentences() == ()
+        back_up(collection.path, target)
+        assert check_collection(target).sentences() == ()
         with Collection.open(target) as copy:
             assert len({hit.title for hit in copy.search("ant", k=10).hits}) == 1
         backups += 1
@@ -54,7 +54,7 @@ def test_a_backup_during_changes_is_of_one_revision(collection: Collection, tmp_
 def test_a_collection_without_vectors_is_copied(make_collection: MakeCollection, tmp_path: Path) -> None:
     collection = make_collection(embedding="train")
     collection.index([document("a", "one")])
-    backup(collection.path, tmp_path / "copy")
+    back_up(collection.path, tmp_path / "copy")
     with Collection.open(tmp_path / "copy") as copy:
         assert copy.info()["documents"] == 1
 
@@ -64,15 +64,15 @@ def test_a_failed_backup_leaves_nothing_behind(collection: Collection, tmp_path:
     collection.index(random_documents(5))
     (tmp_path / "there").mkdir()
     with pytest.raises(CollectionError, match="exists already"):
-        backup(collection.path, tmp_path / "there")
+        back_up(collection.path, tmp_path / "there")
     with pytest.raises(CollectionError, match="there is no collection"):
-        backup(tmp_path / "there", tmp_path / "new")
+        back_up(tmp_path / "there", tmp_path / "new")
     (tmp_path / "file").write_text("")
     with pytest.raises(CollectionError, match="cannot be written"):
-        backup(collection.path, tmp_path / "file" / "new")
+        back_up(collection.path, tmp_path / "file" / "new")
     shutil.rmtree(vectors_in(collection.path))
     with pytest.raises(CollectionError, match="cannot be written"):
-        backup(collection.path, tmp_path / "new")
+        back_up(collection.path, tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "there"]
 
 
@@ -85,7 +85,7 @@ def test_a_full_disk_is_one_error_and_leaves_nothing_behind(
     def work() -> str:
         resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
         try:
-            backup(collection.path, tmp_path / "copy")
+            back_up(collection.path, tmp_path / "copy")
         except CollectionError as error:
             return str(error)
         return "done"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results, execute
 
@@ -31,7 +31,7 @@ _ORIGINAL = {
 @pytest.mark.parametrize(("statement", "message"), _DERIVED.items())
 def test_rows_that_follow_from_the_texts_are_repaired(directory: Path, statement: str, message: str) -> None:
     execute(directory, statement)
-    assert any(sentence.startswith(message) for sentence in check(directory).sentences())
+    assert any(sentence.startswith(message) for sentence in check_collection(directory).sentences())
     assert repair(directory).sentences() == ()
     check_results(directory)
 
@@ -39,25 +39,27 @@ def test_rows_that_follow_from_the_texts_are_repaired(directory: Path, statement
 @pytest.mark.parametrize(("statement", "message"), _ORIGINAL.items())
 def test_a_damaged_document_is_written_again_by_the_next_run(directory: Path, statement: str, message: str) -> None:
     execute(directory, statement)
-    assert any(sentence.startswith(message) for sentence in check(directory).sentences())
+    assert any(sentence.startswith(message) for sentence in check_collection(directory).sentences())
     assert repair(directory).sentences()
     with Collection.open(directory) as opened:
         assert opened.index(DOCUMENTS).updated == 1
-    assert check(directory).sentences() == ()
+    assert check_collection(directory).sentences() == ()
     check_results(directory)
 
 
 def test_faults_of_one_kind_are_one_sentence(directory: Path) -> None:
     execute(directory, "UPDATE documents SET wordless = 1")
-    assert check(directory).sentences() == ("'d0' is wrongly marked as having known words, or none, and 29 more",)
+    assert check_collection(directory).sentences() == (
+        "'d0' is wrongly marked as having known words, or none, and 29 more",
+    )
 
 
 @pytest.mark.sqlite("PostgreSQL enforces foreign keys")
 def test_orphaned_rows_are_reported(directory: Path) -> None:
     execute(directory, "INSERT INTO fields VALUES (999, 'a', 'b')")
-    assert any("belongs to no document" in sentence for sentence in check(directory).sentences())
+    assert any("belongs to no document" in sentence for sentence in check_collection(directory).sentences())
 
 
 def test_a_revision_of_the_future_is_reported(directory: Path) -> None:
     execute(directory, "UPDATE documents SET revision = 99 WHERE key = 'd1'")
-    assert "'d1' was changed by a revision that does not exist" in check(directory).sentences()
+    assert "'d1' was changed by a revision that does not exist" in check_collection(directory).sentences()

@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.files.checksums import file_checksums
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.snapshot.faiss_index import build
 from tests.indexer.maintenance.damage import DOCUMENTS, check_results
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("always_compact")
 def test_a_damaged_file_is_reported_and_repaired(any_directory: Path, file: str) -> None:
     (path,) = any_directory.glob(f"snapshot-*/{file}")
     change_last_byte(path)
-    (sentence,) = check(any_directory).sentences()
+    (sentence,) = check_collection(any_directory).sentences()
     assert f"{path} does not match its checksum" in sentence
     assert repair(any_directory).sentences() == ()
     check_results(any_directory)
@@ -49,7 +49,7 @@ def test_wrong_content_with_valid_checksums_is_reported(
     with monkeypatch.context() as patch:
         patch.setattr("moverank.indexer.files.arrays.file_checksums", change)
         collection.index(DOCUMENTS)
-    assert any(message in sentence for sentence in check(collection.path).sentences())
+    assert any(message in sentence for sentence in check_collection(collection.path).sentences())
     assert repair(collection.path).sentences() == ()
 
 
@@ -60,5 +60,8 @@ def test_a_first_stage_of_other_vectors_is_reported(collection: Collection, monk
             lambda name, ids, vectors, path, **how: build(name, ids, -vectors, path, **how),
         )
         collection.index(DOCUMENTS)
-    assert any("the vectors of its first stage are not" in sentence for sentence in check(collection.path).sentences())
+    assert any(
+        "the vectors of its first stage are not" in sentence
+        for sentence in check_collection(collection.path).sentences()
+    )
     assert repair(collection.path).sentences() == ()

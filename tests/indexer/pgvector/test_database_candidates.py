@@ -10,7 +10,7 @@ from sqlalchemy import Engine, event
 
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import QueryVectorError, UsageError
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import Ranking
 from tests.indexer.world import CollectionFactory, MakeCollection, Twin, check_exact, check_sound, random_documents
@@ -261,7 +261,7 @@ def test_other_rankings_use_the_files_of_this_machine(make: Make) -> None:
         5,
     )
     assert snapshots(there) != []
-    assert check(there.path).sentences() == ()
+    assert check_collection(there.path).sentences() == ()
 
 
 def there_distances(collection: Collection) -> dict[str, float]:
@@ -286,5 +286,5 @@ def test_given_vectors_choose_candidates(make: Make, make_collection: MakeCollec
     assert same(there.similar("d3", depth=12, rank="wmd"), here.similar("d3", depth=12, rank="wmd"))
     with pytest.raises(QueryVectorError):
         there.search(QUERY, depth=12, rank="wmd")
-    assert check(there.path).sentences() == ()
+    assert check_collection(there.path).sentences() == ()
     assert snapshots(there) == []

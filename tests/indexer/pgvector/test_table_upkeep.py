@@ -18,8 +18,8 @@ import pytest
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.files.location import collection_directory
-from moverank.indexer.maintenance.backup import copy
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.pgvector import table_upkeep
 from moverank.indexer.pgvector.fits import FitRecord
@@ -69,7 +69,7 @@ def execute(url: str, statement: str) -> list[Any]:
 
 def intact(collection: Collection) -> bool:
     """Return whether the vectors are those of all documents, and nothing else is wrong."""
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     return record_of(collection) is not None
 
 
@@ -250,7 +250,7 @@ def test_changes_by_a_version_without_it_are_caught_up(make: Make, monkeypatch: 
         patch.setattr(table_upkeep.TableUpkeep, "follow", lambda *_, **__: None)
         collection.index(random_documents(50, seed=2))
         collection.remove(["d3"])
-    (fault,) = check(collection.path).sentences()
+    (fault,) = check_collection(collection.path).sentences()
     assert "revision 1: a version without it wrote later ones" in fault
     assert len(collection.search(QUERY, depth=5, k=5).hits) == 5  # of the database's documents, by files
     collection.index([document("new", "ant")])
@@ -278,7 +278,7 @@ def test_check_finds_damage_and_repair_mends_it(make: Make, schema_url: str, dam
     execute(schema_url, f'SET search_path = "{schema_url.rpartition("=")[2]}", public; ' + damage.format(table=table))
     for folder in collection.path.glob("stage_*"):
         shutil.rmtree(folder)
-    faults = check(collection.path).sentences()
+    faults = check_collection(collection.path).sentences()
     assert any(re.search(DAMAGE[damage], fault) for fault in faults), faults
     assert repair(collection.path).sentences() == ()
     collection.refresh()
@@ -292,19 +292,19 @@ def test_copies(make: Make, schema_url: str, tmp_path: Path, caplog: pytest.LogC
     collection.index(random_documents(300))
     collection.index(random_documents(330))  # by the encoder of the first fit
     there, back = f"{schema_url}_copy", tmp_path / "file.index"
-    copy(schema_url, there)
+    copy_collection(schema_url, there)
     with Collection.open(there) as other:
         assert intact(other)
         found, expected = (each.search(QUERY, depth=30, k=9, rank="wmd") for each in (other, collection))
         assert found.hits == expected.hits
         assert in_database(other)
     assert not caplog.messages
-    copy(schema_url, back)
+    copy_collection(schema_url, back)
     assert caplog.messages == ["the copy is a directory: its first stage is in files, not in a database"]
     with Collection.open(back) as file:
         assert file.settings.first_stage_in == "files"
         assert file.info()["database_stage"] is None
-        assert check(back).sentences() == ()
+        assert check_collection(back).sentences() == ()
 
 
 @pytest.mark.sqlite("a directory is one of the choices")
@@ -367,7 +367,7 @@ def test_given_vectors_may_be_lost_and_come_again(make: Make) -> None:
     collection.index(with_vectors(20, 5))
     assert collection.info()["database_stage"] == "vector(5), exact order"
     collection.index([document(one.key, one.parts[0].text) for one in with_vectors(20, 5)])
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     assert record_of(collection) is None
     collection.index(with_vectors(10, 7))
     assert collection.info()["database_stage"] == "vector(7), exact order"
@@ -402,7 +402,7 @@ def test_a_server_without_pgvector_is_one_sentence(schema_url: str, factory: Col
             collection.change_settings(first_stage_in="database")
         collection.refresh()
         assert collection.settings.first_stage_in == "files"
-    assert check(collection_directory(bare)).sentences() == ()
+    assert check_collection(collection_directory(bare)).sentences() == ()
 
 
 def test_pgvector_may_be_in_any_schema(schema_url: str, factory: CollectionFactory) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from moverank import Bags, Collection, Document, Part
 from moverank.indexer.files.directory import CACHED, remove_cached
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.maintenance.repair import repair
 from moverank.indexer.search import encoded_documents
 from moverank.rerank.distance.bounds import centroid_lengths
@@ -119,7 +119,7 @@ def test_damage_is_found_by_check_and_harms_no_search(path: Path, name: str) -> 
     expected = _results(path)
     file = path / f"{CACHED}{name}"
     change_last_byte(file)
-    assert check(path).sentences() == (f"{file} does not match its checksum",)
+    assert check_collection(path).sentences() == (f"{file} does not match its checksum",)
     assert repair(path).sentences() == ()
     assert _results(path) == expected
     intact = file.read_bytes()

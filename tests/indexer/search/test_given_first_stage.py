@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection, CollectionError, Document, Part, QueryVectorError, SettingsError, UsageError
 from moverank.indexer.given_vectors import VectorMetric
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.given import (
     METRICS,
     candidates_of,
@@ -42,7 +42,7 @@ def test_candidates_are_the_nearest_by_brute_force(
     assert bool(snapshots(collection)) == (small_tail < 60)
     for query in QUERIES:
         assert candidates_of(collection, query, 7) == nearest(documents, query, metric, 7)
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 @pytest.mark.usefixtures("always_compact")
@@ -92,7 +92,7 @@ def test_documents_without_a_vector_are_no_candidates_but_found_otherwise(
     assert {hit.key for hit in collection.search("ant", k=40, rank="vector", vector=QUERIES[0]).hits} == {
         one.key for one in some
     }
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -187,7 +187,7 @@ def test_the_first_stage_can_be_changed_to_given_vectors_and_back(collection: Co
         assert (only_snapshot(collection) / "stage_vectors").exists()
         assert candidates_of(collection, QUERIES[0], 6) == nearest(documents, QUERIES[0], metric, 6)
     collection.refit()
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
     collection.change_settings(first_stage="fisher", first_stage_options=("k=2",))
     twin = Twin.of(documents)
     check_sound(collection.search("ant", k=2, depth=5), twin.distances("ant"), 2)
@@ -240,7 +240,7 @@ def test_an_index_of_an_earlier_dimension_is_not_searched(
     assert snapshots(collection) == before
     query = random_vectors(1, 50, dim=3)[0]
     assert candidates_of(collection, query, 4) == nearest(other, query, "cosine", 4)
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 @pytest.mark.parametrize("bad", [[1.0, float("nan"), 0, 0, 0], [float("inf")] * 5, [], [1e16] * 5])
@@ -277,7 +277,7 @@ def test_nothing_is_found_without_any_vector(make_collection: MakeCollection) ->
     collection.index([document(f"d{i}", "ant") for i in range(5)])
     assert collection.search("ant", k=2, depth=2, vector=[1.0, 2.0]).hits == ()
     assert len(collection.search("ant", k=2).hits) == 2
-    assert check(collection.path).sentences() == ()
+    assert check_collection(collection.path).sentences() == ()
 
 
 def test_settings_that_are_final_stay_final(make_collection: MakeCollection) -> None:

@@ -11,7 +11,7 @@ from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.shards.messages import Call, Failure
 from moverank.indexer.shards.shard import Shard
 from moverank.rerank.errors import RerankError
-from moverank.rerank.runtime.deadline import over
+from moverank.rerank.runtime.deadline import time_is_over
 
 
 class LocalShards:
@@ -65,7 +65,7 @@ class LocalShards:
     def ask(
         self, calls: Mapping[str, Call], _seconds: float = 0.0, hurry: Callable[[], object] = lambda: None
     ) -> dict[str, Any]:
-        if over():
+        if time_is_over():
             hurry()
         self.calls += 1
         lost = self.restart_at.pop(self.calls, None)

@@ -17,8 +17,8 @@ from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.retrieval import RunFiles
-from moverank.indexer.maintenance.backup import copy
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace, shard_of
 from moverank.rerank.errors import NoKnownWords
@@ -457,11 +457,11 @@ def test_shards_are_added_dropped_and_moved_while_others_search(
     _check_same(cluster.search("ant bee cat", k=8), expected)
     assert cluster.index(documents).unchanged == 42
     target = factory.path()
-    copy(cluster.file.place_of(cluster.file.shard("s1")), target)
+    copy_collection(cluster.file.place_of(cluster.file.shard("s1")), target)
     cluster.move_shard(ShardPlace("s1", str(target)))
     _check_same(cluster.search("ant bee cat", k=8), expected)
     other = factory.path()
-    copy(target, other)
+    copy_collection(target, other)
     with pytest.raises(CollectionError, match="is not a copy of the current state of the shard s2"):
         cluster.move_shard(ShardPlace("s2", str(other)))
     cluster.refresh()
@@ -471,7 +471,7 @@ def test_shards_are_added_dropped_and_moved_while_others_search(
     _check_same(again.search("ant bee cat", k=8), expected)
     assert again.index(documents).unchanged == 42
     for shard in again.file.shards:
-        assert not check(Path(again.file.place_of(shard))).sentences()
+        assert not check_collection(Path(again.file.place_of(shard))).sentences()
 
 
 def test_a_shard_that_cannot_be_started_elsewhere_stays(
@@ -480,7 +480,7 @@ def test_a_shard_that_cannot_be_started_elsewhere_stays(
     cluster = make_cluster(_documents(20), 2)
     expected = cluster.search("ant bee cat", k=8)
     target, add = factory.path(), cluster.shards.add
-    copy(cluster.file.place_of(cluster.file.shard("s1")), target)
+    copy_collection(cluster.file.place_of(cluster.file.shard("s1")), target)
 
     def without_machine(file: ClusterFile, shard: ShardPlace) -> None:
         if shard.node:
@@ -589,7 +589,7 @@ def test_a_place_with_other_settings_is_no_shard(make_cluster: MakeCluster, fact
         with pytest.raises(CollectionError, match=f"have different {reason}"):
             cluster.add_shard(ShardPlace("odd", str(other)))
     copied = factory.path()
-    copy(cluster.file.place_of(cluster.file.shard("s1")), copied)
+    copy_collection(cluster.file.place_of(cluster.file.shard("s1")), copied)
     with Collection.open(copied) as one:
         one.change_settings(gamma=0.5)
     with pytest.raises(CollectionError, match="is not a copy of the current state of the shard s1"):

@@ -8,7 +8,7 @@ import pytest
 from moverank import Collection, Document, Settings
 from moverank.indexer.commands.update import RunSources, update
 from moverank.indexer.options import EXACT_UP_TO, silent
-from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, IndexInUse, check_factory, choose
+from moverank.indexer.snapshot.faiss_index import AUTO, FLAT, IndexInUse, check_factory, choose_factory
 from tests.indexer.world import CollectionFactory, document, random_documents
 
 CODES = "HR,RaBitQ"
@@ -29,7 +29,7 @@ CODES = "HR,RaBitQ"
     ],
 )
 def test_the_index_depends_on_number_and_dimension(n: int, dim: int, expected: str) -> None:
-    assert choose(n, dim) == expected
+    assert choose_factory(n, dim) == expected
     check_factory(expected, dim)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.files.location import CACHE, collection_directory
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.engines.postgres_server import ServerUnavailableError, server_programs
 from tests.indexer.world import CollectionFactory, Twin, check_exact, document, random_documents
 
@@ -55,9 +55,9 @@ def test_a_restored_dump_is_the_same_collection(
         with Collection.open(other) as opened:
             check_exact(opened.search(_QUERY, k=9), twin.distances(_QUERY), 9)
             assert list(opened) == list(collection)
-            assert check(opened.path).sentences() == ()
+            assert check_collection(opened.path).sentences() == ()
             twin.add([document("after", _QUERY)])
             assert opened.index([document("after", _QUERY)]).added == 1  # with a new id
             check_exact(opened.search(_QUERY, k=9), twin.distances(_QUERY), 9)
-        assert check(collection_directory(other)).sentences() == ()
+        assert check_collection(collection_directory(other)).sentences() == ()
         assert "after" not in collection

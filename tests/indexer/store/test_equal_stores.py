@@ -17,8 +17,8 @@ from sqlalchemy import text
 from moverank import Collection, Document, Part, Settings
 from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.files.location import TRUSTED, URL_FILE
-from moverank.indexer.maintenance.backup import copy
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.reading import read_documents
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.store import Store
@@ -135,7 +135,7 @@ def test_records_at_the_limits_and_beyond(tmp_path: Path, both: tuple[Collection
     for collection in both:
         assert collection.index(stored).unchanged == len(stored)
         assert [collection.get(each.key) for each in stored] == stored
-        assert check(collection.path).sentences() == ()
+        assert check_collection(collection.path).sentences() == ()
     rankings = [collection.search(f"plug {_noise(2968)}", k=50, rank="bm25") for collection in both]
     assert [(hit.key, hit.score) for hit in rankings[0].hits] == [(hit.key, hit.score) for hit in rankings[1].hits]
     assert {hit.key for hit in rankings[0].hits[:2]} == {"word", "words"}
@@ -262,7 +262,7 @@ def test_an_older_collection_is_migrated_with_its_long_values(both: tuple[Collec
         with Collection.open(collection.path) as opened:
             assert list(opened.keys(f"body={'ab' * 3000}")) == ["a"]
             assert list(opened) == documents
-            assert check(opened.path).sentences() == ()
+            assert check_collection(opened.path).sentences() == ()
 
 
 def test_a_copy_of_an_older_collection_with_a_longer_key(tmp_path: Path, both: tuple[Collection, Collection]) -> None:
@@ -275,4 +275,4 @@ def test_a_copy_of_an_older_collection_with_a_longer_key(tmp_path: Path, both: t
     with pytest.raises(
         CollectionError, match="which PostgreSQL cannot hold, with a key of over 2,000 bytes or a field"
     ):
-        copy(file.path, _database(f"{tmp_path} copied"))
+        copy_collection(file.path, _database(f"{tmp_path} copied"))

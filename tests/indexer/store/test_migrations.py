@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect
 
 from moverank import Collection, Document, Part
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.store import Store, sqlite_url
 from moverank.indexer.store.rows import SCHEMA
 from moverank.indexer.store.schema import METADATA, alembic_config, migrate, schema_of
@@ -94,6 +94,6 @@ def test_titles_move_into_the_texts_and_back(make_collection: MakeCollection, we
         after = opened.search("ant elk", k=9)
         assert [hit.key for hit in after.hits] == [hit.key for hit in before.hits]
         assert [hit.distance for hit in after.hits] == pytest.approx([hit.distance for hit in before.hits])
-        assert check(opened.path).sentences() == ()
+        assert check_collection(opened.path).sentences() == ()
     # Whether a title was part of the text or beside it is lost in schema 0001; the word counts are not.
     assert _word_counts(path) == counts

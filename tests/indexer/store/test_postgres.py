@@ -12,9 +12,9 @@ import pytest
 
 from moverank import Collection, Document, Part
 from moverank.indexer.errors import CollectionError, ConnectionLost, LockedError, UsageError
-from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, shown, without_passwords
-from moverank.indexer.maintenance.backup import copy
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, display_name, without_passwords
+from moverank.indexer.maintenance.backup import copy_collection
+from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.store import Store
 from moverank.rerank.ranking import Ranking
 from tests.contracts.documentation import PAGES, examples
@@ -67,7 +67,7 @@ def test_searches_are_exact_on_the_same_and_on_another_machine(
         there.index([document("new", QUERY)])
     forum.refresh()
     assert forum.search(QUERY, k=1).hits[0].key == "new"
-    assert check(forum.path).sentences() == ()
+    assert check_collection(forum.path).sentences() == ()
     assert forum.path != collection_directory(url)
 
 
@@ -146,7 +146,7 @@ def test_copies_answer_alike(forum: Collection, url: str, tmp_path: Path) -> Non
     forum.index([Document("long", "Title", (Part("ant dog", 0), Part("bee", 1)), "x", {"n": 1.5, "l": ["a"]})])
     forum.remove(["d3"])
     there, back = tmp_path / "file.index", url + "_copy"
-    assert copy(url, there) == copy(there, back) == 3
+    assert copy_collection(url, there) == copy_collection(there, back) == 3
     with Collection.open(there) as file, Collection.open(back) as database:
         for rank in ("wmd", "pwmd", "bm25", "rwmd+0.5*bm25"):
             assert _same(file.search(QUERY, k=9, rank=rank), forum.search(QUERY, k=9, rank=rank))
@@ -156,8 +156,8 @@ def test_copies_answer_alike(forum: Collection, url: str, tmp_path: Path) -> Non
         assert len(database) == len(forum) + 1
     for target in (there, back):
         with pytest.raises(CollectionError, match="already"):
-            copy(url, target)
-        assert check(collection_directory(target)).sentences() == ()
+            copy_collection(url, target)
+        assert check_collection(collection_directory(target)).sentences() == ()
 
 
 def test_hits_have_their_whole_texts(forum: Collection) -> None:
@@ -182,7 +182,7 @@ def test_passwords_stay_in_a_file_of_the_user(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv(CACHE, str(tmp_path))
     directory = collection_directory("postgresql://ada:secret@db.example/forum?schema=help")
     assert directory.name.startswith("help-")
-    assert shown(directory) == "postgresql://ada@db.example/forum?schema=help"
+    assert display_name(directory) == "postgresql://ada@db.example/forum?schema=help"
     command = "moverank search x -i postgresql://ada:secret@db/forum"
     assert without_passwords(command) == "moverank search x -i postgresql://ada@db/forum"
     assert (directory / URL_FILE).stat().st_mode & 0o777 == 0o600
@@ -222,10 +222,10 @@ def test_the_command_line_takes_a_url(url: str, factory: CollectionFactory, tmp_
 def test_the_lines_of_the_manual_run(url: str, tmp_path: Path) -> None:
     write_files(tmp_path)
     (block,) = [one.text for one in examples(PAGES["postgresql"]) if one.info == "shell postgres"]
-    shown = "postgresql://ada@db.example/texts?schema="
+    url_of_manual = "postgresql://ada@db.example/texts?schema="
     own = url.partition("schema=")[0] + "schema="
     for line in block.splitlines():
-        command = line.replace(shown, own).replace("moverank ", f"{sys.executable} -m moverank ", 1)
+        command = line.replace(url_of_manual, own).replace("moverank ", f"{sys.executable} -m moverank ", 1)
         found = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S602
         assert found.returncode == 0, f"{line}\n{found.stdout}{found.stderr}"
 
@@ -262,4 +262,4 @@ def test_a_commit_that_was_not_acknowledged_is_looked_up(url: str, forum: Collec
                     with Collection.open(url) as direct:
                         assert direct.get(key) is not None
     assert before.hits
-    assert check(forum.path).sentences() == ()
+    assert check_collection(forum.path).sentences() == ()

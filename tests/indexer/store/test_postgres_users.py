@@ -11,7 +11,7 @@ import pytest
 from moverank import Collection
 from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import CACHE, URL_FILE, collection_directory, without_passwords
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.commands.program import Call, program
 from tests.indexer.world import CollectionFactory, document, random_documents
 
@@ -287,6 +287,6 @@ def test_a_cache_that_is_deleted_while_it_is_used_is_made_again(
         assert collection.index([document("new", "ant bee")]).added == 1
         assert collection.search("ant bee", k=1).hits[0].key == "new"
         shutil.rmtree(collection.path)
-    assert check(collection_directory(url)).sentences() == ()
+    assert check_collection(collection_directory(url)).sentences() == ()
     with Collection.open(url) as again:
         assert len(again) == 21

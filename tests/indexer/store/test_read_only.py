@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from moverank import Collection, CollectionError
-from moverank.indexer.maintenance.check import check
+from moverank.indexer.maintenance.check import check_collection
 from tests.indexer.stored_state import change_last_byte
 from tests.indexer.world import (
     CollectionFactory,
@@ -57,7 +57,7 @@ def test_searches_and_checks_write_nothing(read_only: Path, twin: Twin) -> None:
         check_exact(collection.search("ant bee", k=9), twin.distances("ant bee"), 9)
         assert collection.info()["documents"] == 30
         assert files_in(read_only) == before
-    assert check(read_only).sentences() == ()
+    assert check_collection(read_only).sentences() == ()
     assert files_in(read_only) == before
 
 

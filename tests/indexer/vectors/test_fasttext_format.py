@@ -9,7 +9,7 @@ from gensim.models.fasttext import load_facebook_vectors, save_facebook_model
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 from moverank.rerank.words.embedding import COMPOSED
 from moverank.rerank.words.vocabulary import UNKNOWN
 
@@ -42,7 +42,7 @@ def test_vectors_are_those_of_gensim(model: Path, tmp_path: Path, zipped: bool) 
         "vectors.npy", "words.npy",
     ]  # fmt: skip
     assert set(tasks) == {"Reading subwords", "Importing vectors"}
-    check_vectors(tmp_path / "out")
+    verify_vectors(tmp_path / "out")
 
 
 def test_composed_vectors_have_unit_length_if_the_others_have(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files import gzip_limit
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 from tests.benchmarks.mutation_fuzzing import vector_samples
 
 _SAMPLES = vector_samples()
@@ -33,7 +33,7 @@ def test_a_damaged_file(what: str, tmp_path: Path, data: st.DataObject) -> None:
         assert "\n" not in str(error)  # noqa: PT017 - most are refused
     else:
         assert np.isfinite(embedding.vectors).all()
-        check_vectors(tmp_path / "out")
+        verify_vectors(tmp_path / "out")
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 

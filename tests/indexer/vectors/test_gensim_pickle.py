@@ -8,7 +8,7 @@ from gensim.models import KeyedVectors, Word2Vec
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 
 
 def test_a_pickle_is_detected_by_its_content_and_refused(keyed: Any, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_trusted_fasttext_keeps_its_subwords(fasttext: Any, tmp_path: Path, comp
     words = ["cat", "catlike", "日日"]
     vectors = embedding.gather(words, embedding.find(words))
     np.testing.assert_allclose(vectors, [fasttext.wv[word] for word in words], atol=1e-6)
-    check_vectors(tmp_path / "out")
+    verify_vectors(tmp_path / "out")
 
 
 def test_other_pickles_are_refused_in_one_sentence(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.checksums import checksummed_json
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.indexer.vectors.open_vectors import check_vectors, open_vectors
+from moverank.indexer.vectors.open_vectors import open_vectors, verify_vectors
 
 FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", "embedding.json"]
 
@@ -31,7 +31,7 @@ def test_opened_vectors_are_mapped_and_read_only(stored: Path, matrix: NDArray[n
     assert type(embedding.vectors) is np.ndarray
     with pytest.raises(ValueError, match="read-only"):
         embedding.vectors[0] = 0
-    check_vectors(stored)
+    verify_vectors(stored)
 
 
 def test_numpy_reads_the_files(stored: Path, matrix: NDArray[np.float32]) -> None:
@@ -98,7 +98,7 @@ def test_a_changed_number_is_detected_when_it_is_read(stored: Path) -> None:
     with pytest.raises(VectorsError, match=r"vectors\.npy is damaged at byte 0"):
         embedding.gather(["x"], embedding.find(["x"]))
     with pytest.raises(VectorsError, match=r"vectors\.npy is damaged at byte 0"):
-        check_vectors(stored)
+        verify_vectors(stored)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -109,9 +109,9 @@ def test_damage_to_any_byte_is_detected(stored: Path, name: str) -> None:
         data[position] ^= 1 << position % 8
         (stored / name).write_bytes(data)
         with pytest.raises(VectorsError, match=r"damaged|holds no word vectors"):
-            check_vectors(stored)
+            verify_vectors(stored)
     (stored / name).write_bytes(intact)
-    check_vectors(stored)
+    verify_vectors(stored)
 
 
 def test_an_unexpected_file_is_reported(stored: Path) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import UsageError, VectorsError
 from moverank.indexer.vectors.lsi_training import train_lsi
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 
 Counts = list[dict[str, int]]
 DOCUMENTS = st.lists(
@@ -65,7 +65,7 @@ def test_larger_corpora_are_decomposed_as_numpy_does(tmp_path: Path, n: int, v: 
     np.testing.assert_allclose(embedding.vectors, expected * signs, atol=1e-5)
     peaks = embedding.vectors[np.abs(embedding.vectors).argmax(axis=0), np.arange(embedding.dim)]
     assert (peaks > 0).all()
-    check_vectors(tmp_path / "out")
+    verify_vectors(tmp_path / "out")
 
 
 def test_the_same_corpus_gives_the_same_vectors(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from gensim.models import Word2Vec
 
 from moverank.indexer.errors import ReadError, UsageError, VectorsError
-from moverank.indexer.vectors.open_vectors import check_vectors
+from moverank.indexer.vectors.open_vectors import verify_vectors
 from moverank.indexer.vectors.word2vec_training import train_vectors
 
 ANIMALS, METALS = ["cat", "dog", "cow", "hen"], ["iron", "gold", "zinc", "lead"]
@@ -39,7 +39,7 @@ def test_words_of_the_same_topic_are_near_each_other(tmp_path: Path, method: Lit
         "method": method, "dim": 10, "window": 5, "negative": 5,
         "subsample": 0, "min_count": 2, "seed": 1, "epochs": 20,
     }  # fmt: skip
-    check_vectors(tmp_path / "out")
+    verify_vectors(tmp_path / "out")
 
 
 def test_the_vectors_are_always_those_of_gensim(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.distance import transport
 from moverank.rerank.distance.cell_limit import limit_cells, most_cells, reserved_cells
-from moverank.rerank.distance.explain import bounds_of, explain
+from moverank.rerank.distance.explain import bounds_of, explain_distance
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_vectors
@@ -104,7 +104,7 @@ def test_the_limit_counts_words_that_only_one_text_has() -> None:
     for work in (
         lambda: nearest(query, Bags.of([other]), vectors, 1),
         lambda: bounds_of(query, other, vectors),
-        lambda: explain(one, other, (query.vectors, vectors[other.words]), (["a"] * 20, ["b"] * 30)),
+        lambda: explain_distance(one, other, (query.vectors, vectors[other.words]), (["a"] * 20, ["b"] * 30)),
     ):
         with pytest.raises(TooLarge, match=r"20 and 30 distinct words.* 600 cells, and the limit is 599; shorten"):
             work()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from moverank.rerank.bags.bag import Bag
-from moverank.rerank.distance.explain import Explanation, explain
+from moverank.rerank.distance.explain import Explanation, explain_distance
 from tests import naive
 from tests.rerank.problems import Problem, problems
 
@@ -13,7 +13,7 @@ from tests.rerank.problems import Problem, problems
 def _explained(problem: Problem, bag: Bag) -> Explanation:
     query = problem.query
     names = [f"q{word}" for word in query.bag.words], [f"d{word}" for word in bag.words]
-    return explain(query.bag, bag, (query.vectors, problem.vectors[bag.words]), names)
+    return explain_distance(query.bag, bag, (query.vectors, problem.vectors[bag.words]), names)
 
 
 @given(problems())
@@ -50,7 +50,7 @@ def test_each_word_sends_and_receives_its_weight(problem: Problem) -> None:
 def test_the_largest_share_comes_first_and_shared_words_last() -> None:
     vectors = np.array([[0, 0], [1, 0], [10, 0], [10, 3]], np.float32)
     source, target = Bag.of([0, 1, 2], [2, 1, 1]), Bag.of([0, 1, 3], [1, 2, 1])
-    explanation = explain(
+    explanation = explain_distance(
         source, target, (vectors[source.words], vectors[target.words]), (["a", "b", "c"], ["a", "b", "d"])
     )
     assert explanation.distance == pytest.approx(1)
@@ -68,7 +68,7 @@ def test_the_largest_share_comes_first_and_shared_words_last() -> None:
 def test_shares_of_a_zero_distance_are_zero() -> None:
     bag = Bag.of([0, 1], [1, 3])
     vectors = np.eye(2, dtype=np.float32)
-    explanation = explain(bag, bag, (vectors, vectors), (["a", "b"], ["a", "b"]))
+    explanation = explain_distance(bag, bag, (vectors, vectors), (["a", "b"], ["a", "b"]))
     assert explanation.distance == 0
     assert [(flow.source, flow.target, flow.mass, flow.share) for flow in explanation.flows] == [
         ("b", "b", 0.75, 0),

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from moverank.rerank.encoders.ccg import Ccg, Reals, first_grid, infer, spread, step, window_means
+from moverank.rerank.encoders.ccg import Ccg, Reals, first_grid, infer_locations, spread, step, window_means
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
@@ -101,7 +101,7 @@ def test_inference_is_the_iteration_with_a_fixed_grid(seed: int, extent: int, st
         _, theta, _ = step(csr_array(counts), grid, theta, 1)
     for row, shares in zip(counts, theta, strict=True):
         used = np.flatnonzero(row)
-        np.testing.assert_allclose(infer(row[used], grid[used], steps), shares, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(infer_locations(row[used], grid[used], steps), shares, rtol=1e-9, atol=1e-15)
 
 
 def test_an_unused_cell_keeps_its_words() -> None:
@@ -143,7 +143,7 @@ def test_a_document_without_known_words_has_equal_shares() -> None:
 
 def test_a_word_of_probability_zero_everywhere_is_ignored() -> None:
     # Probabilities are stored in float32, where the smallest underflow to zero.
-    assert infer(np.array([1.0]), np.zeros((1, 4)), 3).tolist() == [0.25] * 4
+    assert infer_locations(np.array([1.0]), np.zeros((1, 4)), 3).tolist() == [0.25] * 4
 
 
 def test_fits_are_reproducible_by_seed() -> None:

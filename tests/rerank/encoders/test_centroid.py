@@ -8,7 +8,7 @@ from moverank.rerank.encoders.centroid import Centroid, centroids
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.runtime.threads import single_threaded
-from moverank.rerank.testing.encoder_checks import fingerprint
+from moverank.rerank.testing.encoder_checks import state_bytes
 from moverank.rerank.testing.sample_documents import random_documents
 from tests import naive
 from tests.rerank.encoders.worlds import documents
@@ -82,7 +82,7 @@ def test_the_centroid_with_idf_is_no_bound() -> None:
     assert (plain.is_bound, idf.is_bound) == (True, False)
     assert set(plain.state()) == {"dim"}
     restored = Centroid.restore(idf.state())
-    assert fingerprint(restored) == fingerprint(idf) != fingerprint(plain)
+    assert state_bytes(restored) == state_bytes(idf) != state_bytes(plain)
     assert not restored.is_bound
 
 

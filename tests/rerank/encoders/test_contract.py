@@ -16,7 +16,7 @@ from moverank.rerank.testing.encoder_checks import (
     EncoderCheck,
     check_independent_rows_of,
     check_vectors_of,
-    fingerprint,
+    state_bytes,
 )
 from moverank.rerank.testing.sample_documents import make_documents, random_documents, with_unseen_words
 from tests.rerank.encoders.worlds import CASES, documents
@@ -66,10 +66,10 @@ def test_an_unknown_encoder_is_rejected() -> None:
 
 
 def test_other_options_seeds_and_documents_give_other_encoders() -> None:
-    states = [fingerprint(fitted(name, options, random_documents(0))) for name, options in CASES]
+    states = [state_bytes(fitted(name, options, random_documents(0))) for name, options in CASES]
     small = {"k": "5", "dim": "3"}
-    states += [fingerprint(fitted("fisher", small | {"seed": seed}, random_documents(0))) for seed in "12"]
-    states.append(fingerprint(fitted("fisher", small, random_documents(1))))
+    states += [state_bytes(fitted("fisher", small | {"seed": seed}, random_documents(0))) for seed in "12"]
+    states.append(state_bytes(fitted("fisher", small, random_documents(1))))
     assert all(one != other for one, other in combinations(states, 2))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.encoders.encoder import Documents
-from moverank.rerank.encoders.lda import Lda, exp_elog_beta, infer
+from moverank.rerank.encoders.lda import Lda, exp_elog_beta, infer_topics
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
 from tests.rerank.encoders.worlds import (
@@ -34,7 +34,7 @@ def test_exp_elog_beta_equals_the_naive_one(seed: int, k: int, w: int) -> None:
 def test_inference_equals_the_naive_one(seed: int, k: int, u: int, iterations: int) -> None:
     rng = np.random.default_rng(seed)
     counts, of_words, alpha = rng.uniform(0.1, 4, u), rng.uniform(0.01, 1, (u, k)), rng.uniform(0.05, 2, k)
-    gamma = infer(counts, of_words, alpha, iterations, 0.0)
+    gamma = infer_topics(counts, of_words, alpha, iterations, 0.0)
     twin = naive_topics.lda_gamma(counts.tolist(), of_words.tolist(), alpha.tolist(), iterations)
     np.testing.assert_allclose(gamma, twin, rtol=1e-9)
     # The document's counts are divided over the topics.
@@ -61,7 +61,7 @@ def test_inference_agrees_with_gensim_for_the_same_topics() -> None:
     expected, _ = model.inference(corpus)
     of_words = exp_elog_beta(model.state.get_lambda())
     for bag, length, oracle in zip(bags, lengths, expected, strict=True):
-        gamma = infer(bag.weights * length, of_words[bag.words], model.alpha, 5000, 1e-12)
+        gamma = infer_topics(bag.weights * length, of_words[bag.words], model.alpha, 5000, 1e-12)
         np.testing.assert_allclose(gamma, oracle, rtol=1e-6, atol=1e-6)
 
 
@@ -94,14 +94,14 @@ def test_a_document_without_known_words_gets_the_prior() -> None:
 
 def test_a_word_whose_topics_have_no_share_is_ignored() -> None:
     # Its only topic has the weight exp(psi(1e-3) - psi(9)), which is zero in float64.
-    found = infer(np.array([8.0, 1.0]), np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1.0, 1e-3]), 5, 0.0)
+    found = infer_topics(np.array([8.0, 1.0]), np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1.0, 1e-3]), 5, 0.0)
     np.testing.assert_allclose(found, [10, 1e-3])
-    assert infer(np.array([1.0]), np.array([[0.0, 0.0]]), np.ones(2), 5, 0.0).tolist() == [1, 1]
+    assert infer_topics(np.array([1.0]), np.array([[0.0, 0.0]]), np.ones(2), 5, 0.0).tolist() == [1, 1]
 
 
 def test_small_counts_with_a_small_prior_do_not_underflow() -> None:
     # exp(psi(1e-3)) is zero in float64, but not relative to the largest topic.
-    found = infer(np.array([1e-6]), np.array([[1.0, 0.5]]), np.full(2, 1e-3), 3, 0.0)
+    found = infer_topics(np.array([1e-6]), np.array([[1.0, 0.5]]), np.full(2, 1e-3), 3, 0.0)
     assert found.sum() - 2e-3 == pytest.approx(1e-6, rel=1e-6)
 
 

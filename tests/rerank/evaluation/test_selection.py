@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.errors import EvaluationError
-from moverank.rerank.evaluation.knn import chosen_settings, folds
+from moverank.rerank.evaluation.knn import cross_validated_settings, folds
 
 
 @given(st.integers(2, 40), st.integers(0, 9))
@@ -22,7 +22,7 @@ def test_folds_have_nearly_equal_sizes(queries: int, count: int) -> None:
 def test_the_setting_of_a_query_is_the_best_on_the_other_folds(settings: int, queries: int, seed: int) -> None:
     figures = np.random.default_rng(seed).integers(0, 3, (settings, queries)) / 2
     fold = folds(queries, 0 if seed % 2 else 2, seed)
-    choice = chosen_settings(figures, fold)
+    choice = cross_validated_settings(figures, fold)
     for query in range(queries):
         others = [other for other in range(queries) if fold[other] != fold[query]]
         means = [sum(figures[setting, other] for other in others) / len(others) for setting in range(settings)]
@@ -31,6 +31,6 @@ def test_the_setting_of_a_query_is_the_best_on_the_other_folds(settings: int, qu
 
 def test_inconsistent_arguments_are_rejected() -> None:
     with pytest.raises(EvaluationError, match="fold for each query"):
-        chosen_settings(np.zeros((2, 3)), np.zeros(2, np.int64))
+        cross_validated_settings(np.zeros((2, 3)), np.zeros(2, np.int64))
     with pytest.raises(EvaluationError, match="all queries are in one fold"):
-        chosen_settings(np.zeros((2, 3)), np.zeros(3, np.int64))
+        cross_validated_settings(np.zeros((2, 3)), np.zeros(3, np.int64))

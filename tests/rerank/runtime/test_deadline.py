@@ -5,7 +5,7 @@ import pytest
 
 from moverank.rerank.errors import OutOfTime, RerankError
 from moverank.rerank.runtime import threads
-from moverank.rerank.runtime.deadline import PatientLock, check, over, stopping
+from moverank.rerank.runtime.deadline import PatientLock, check_time, stopping, time_is_over
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.threads import parallel_for, single_threaded
 from tests.rerank.stops import StopAfter
@@ -18,28 +18,28 @@ def _three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_a_stop_nothing_ends() -> None:
-    check()
-    assert not over()
+    check_time()
+    assert not time_is_over()
     assert issubclass(OutOfTime, RerankError)
 
 
 def test_the_work_ends_once_stop_returns_true_and_only_inside_the_block() -> None:
     stopped = [False]
     with stopping(lambda: stopped[0]):
-        check()
+        check_time()
         stopped[0] = True
-        assert over()
+        assert time_is_over()
         with pytest.raises(OutOfTime):
-            check()
-    check()
+            check_time()
+    check_time()
 
 
 def test_an_inner_block_keeps_the_outer_one() -> None:
     for outer, inner in ((True, False), (False, True), (True, True), (False, False)):
         with stopping(lambda outer=outer: outer):  # type: ignore[misc]
             with stopping(lambda inner=inner: inner):  # type: ignore[misc]
-                assert over() == (outer or inner)
-            assert over() == outer
+                assert time_is_over() == (outer or inner)
+            assert time_is_over() == outer
 
 
 @pytest.mark.parametrize("n", [1, 5, 63, 64, 1000])
@@ -92,7 +92,7 @@ def test_items_computed_ahead_end_with_the_caller() -> None:
     done: list[int] = []
 
     def work(item: int) -> int:
-        check()
+        check_time()
         done.append(item)
         return item
 
