@@ -13,7 +13,6 @@ import typer
 
 from moverank.indexer.commands.failures import FAILED, INTERRUPTED, ReaderGone, error_report, open_standard_streams
 from moverank.indexer.commands.lazy_commands import LazyGroup
-from moverank.indexer.commands.logged_notes import NotesHandler
 from moverank.indexer.commands.shared_options import with_wait_limit
 
 app = typer.Typer(
@@ -26,6 +25,17 @@ app = typer.Typer(
     help="Finds texts that mean the same even if they share no word, and proves that it missed no nearer text.\n\n"
     'Start with `moverank demo`, or `moverank index FOLDER` and `moverank search "your words"`.',
 )
+
+
+class NotesHandler(logging.Handler):
+    """Prints each warning of the library as a line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record; the level is not shown."""
+        from moverank.indexer.formatters.terminal import note
+
+        note(record.getMessage())
+
 
 _NOTES = NotesHandler()
 

@@ -16,7 +16,7 @@ MODULES = {
     "serving": ("serve",),
     "reranking": ("rerank",),
     "pairing": ("pairs",),
-    "contents": ("list", "show", "export"),
+    "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy"),
     "tuning": ("tune",),
     "demonstration": ("demo",),

@@ -2,8 +2,9 @@
 
 import logging
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -77,10 +78,8 @@ def serve(  # over 40 lines: most of them are its options
     ] = "text",
 ) -> None:
     """Serve collections over HTTP: reranking for other engines, search as JSON, and pages."""
-    from moverank.indexer.server.requirements import serve_with
-
     places = [*(_demo(context) if demo else []), *(index or [])]
-    serve_with(
+    _serve(
         {
             "places": places or [os.environ.get("MOVERANK_INDEX") or str(DEFAULT_INDEX)],
             "host": host,
@@ -100,6 +99,54 @@ def serve(  # over 40 lines: most of them are its options
         },
         lambda url: logging.getLogger("moverank").info("serving at %s", url),
     )
+
+
+def _serve(options: dict[str, Any], started: Callable[[str], None]) -> None:
+    """Serve with options by name, with `places` as typed: `DIR` or `NAME=DIR`; see `run_server`.
+
+    Raises UsageError if the extra is not installed.
+    """
+    from moverank.indexer.errors import UsageError
+
+    places = _named_places(options.pop("places"))
+    try:
+        from moverank.indexer.server.limits import Limits
+        from moverank.indexer.server.run_server import ServeOptions, run_server
+    except ModuleNotFoundError as error:
+        raise UsageError(f"`serve` needs the package {error.name}: python -m pip install 'moverank[server]'") from error
+    rankings = tuple(map(_ranking, options.pop("rankings")))
+    run_server(ServeOptions(places=places, limits=Limits(rankings=rankings), **options), started)
+
+
+def _ranking(typed: str) -> str:
+    """Return a ranking as it is written; UsageError for an invalid one."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.ranking_spec import parse_ranking
+
+    try:
+        return str(parse_ranking(typed))
+    except UsageError as error:
+        raise UsageError(f"--allow-rank {typed}: {error}") from error
+
+
+def _named_places(typed: Sequence[str]) -> dict[str, Path]:
+    """Return directories by name, by default that of the directory; UsageError if a name is used twice."""
+    from moverank.indexer.errors import UsageError
+    from moverank.indexer.files.location import collection_directory, collection_name, is_url
+
+    places: dict[str, Path] = {}
+    for text in typed:
+        name, equals, path = text.partition("=")
+        named = equals and not is_url(text)  # a URL may contain equals signs
+        place = path if named else text
+        directory = collection_directory(place)
+        own = name if named else collection_name(directory)
+        if not own or "/" in own:
+            raise UsageError(f"{text!r}: the name of a collection must not be empty or have a slash")
+        if own in places:
+            raise UsageError(f"two collections are called {own!r}: name one of them, as in -i NAME={directory}")
+        places[own] = directory
+    return places
 
 
 def _demo(context: typer.Context) -> list[str]:

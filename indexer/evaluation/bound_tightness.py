@@ -21,7 +21,7 @@ from moverank.rerank.distance.bounds import every_bound
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.evaluation.knn import FIT_SHARE, Split, error_rate
 from moverank.rerank.evaluation.tightness import BOUNDS, kept_neighbours, prefetched, tightness
-from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded_blas
 
 K = 10
 """Number of nearest neighbours that compare the bounds."""

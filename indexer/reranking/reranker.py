@@ -36,7 +36,7 @@ from moverank.indexer.settings import Settings, check_settings
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
-from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import ENGLISH, StopWords, Tokenizer
 

@@ -25,7 +25,7 @@ from moverank.rerank.distance.mutual_proximity import MutualProximity, Proximity
 from moverank.rerank.distance.nearest import all_distances
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.parallel import map_ahead
-from moverank.rerank.runtime.threads import is_single_threaded
+from moverank.rerank.runtime.thread_pool import is_single_threaded
 
 _CHANGE = 1.5  # factor of the number of documents at which the sample is chosen again
 _SAVE_SECONDS = 20.0

@@ -16,7 +16,8 @@ from moverank.indexer.server import documents_api, rerank_api, search_api, statu
 from moverank.indexer.server.ending import Ending
 from moverank.indexer.server.guard import Access, Guard
 from moverank.indexer.server.openapi_document import DescribedApp
-from moverank.indexer.server.pages import ProblemPages, pages_router
+from moverank.indexer.server.pages.problem_page import ProblemPages
+from moverank.indexer.server.pages.router import pages_router
 from moverank.indexer.server.problems import add_handlers
 from moverank.indexer.server.state import ServerState
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from moverank.rerank.runtime.threads import core_count
+from moverank.rerank.runtime.thread_pool import core_count
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from fastapi import Request
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.rerank.runtime.deadline import stopping
-from moverank.rerank.runtime.threads import single_threaded
+from moverank.rerank.runtime.thread_pool import single_threaded
 
 _ENDING = "the server is ending: send the request again when it is back"
 _LATE = "the time of the request was over before it began: try again later"

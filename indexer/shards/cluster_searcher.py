@@ -20,7 +20,7 @@ from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import resolve
-from moverank.indexer.reranking.pairs import pairs_of_texts
+from moverank.indexer.reranking.text_pairs import pairs_of_texts
 from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first

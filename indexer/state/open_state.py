@@ -76,7 +76,7 @@ class OpenState:
     @cached_property
     def _searcher(self) -> "Searcher":
         from moverank.indexer.search.searcher import Searcher
-        from moverank.rerank.runtime.threads import single_threaded_blas
+        from moverank.rerank.runtime.thread_pool import single_threaded_blas
 
         # BLAS keeps to one thread until the state is closed: restored threads would busy-wait on cores.
         self._opened.enter_context(single_threaded_blas())

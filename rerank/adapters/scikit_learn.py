@@ -17,7 +17,7 @@ from moverank.rerank.adapters.ranker import are_texts, column_vectors, count_tex
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.errors import BagError, NoKnownWords
 from moverank.rerank.evaluation.knn import deciding_votes
-from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.tokenizer import ENGLISH, StopWords
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import TITLE, Bag, Bags, lookup, row_entries
 from moverank.rerank.errors import BagError
-from moverank.rerank.runtime.threads import parallel_for
+from moverank.rerank.runtime.thread_pool import parallel_for
 
 _MANY = 1 << 22  # entries from which compiled code pays for loading it
 _PORTION = 1 << 23  # entries between two checks of the time

@@ -29,7 +29,7 @@ from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squar
 from moverank.rerank.distance.quantised_cost import QuantisedCost
 from moverank.rerank.distance.query_bag import QueryBag, restricted
 from moverank.rerank.encoders.centroid import centroids
-from moverank.rerank.runtime.threads import parallel_for
+from moverank.rerank.runtime.thread_pool import parallel_for
 
 _Array = NDArray[Any]
 Threshold = float | NDArray[np.float64]

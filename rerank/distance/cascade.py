@@ -32,7 +32,7 @@ from moverank.rerank.distance.word_blocks import max_words, word_blocks
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
 
 QUANTISED_BYTES = 256 * 2**20
 """The largest size of the quantised costs of a whole vocabulary, a byte for each pair of words."""

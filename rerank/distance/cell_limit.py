@@ -11,7 +11,7 @@ from threading import Condition
 
 from moverank.rerank.errors import OptionError, TooLarge
 from moverank.rerank.runtime import deadline
-from moverank.rerank.runtime.threads import single_threaded
+from moverank.rerank.runtime.thread_pool import single_threaded
 
 _SMALL = 2**18  # smaller matrices, as of short texts, are not counted
 _POLL = 0.05  # seconds between two checks of the deadline while a thread waits for others

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.rerank.runtime.threads import parallel_for, single_threaded, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 
 UNIT_ROUNDOFF = float(np.finfo(np.float32).eps) / 2

@@ -21,7 +21,7 @@ from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.parallel import map_ahead
-from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded_blas
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

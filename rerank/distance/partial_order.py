@@ -17,7 +17,7 @@ from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.weighted_sum import WeightedSum
 from moverank.rerank.ranking import Nearest, StageCounts
-from moverank.rerank.runtime.threads import parallel_for, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded_blas
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from moverank.rerank.distance.ground_cost import UNIT_ROUNDOFF, cost_floor, portion, product_margins, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.runtime.threads import load_kernels_blas, parallel_for, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import load_kernels_blas, parallel_for, single_threaded_blas
 
 _LANES = 64  # columns are padded to whole SIMD vectors, because remainder loops take longer than the rest
 _SAMPLE = 128

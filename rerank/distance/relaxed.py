@@ -15,7 +15,7 @@ from moverank.rerank.distance.word_blocks import max_words
 from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.errors import OutOfTime
 from moverank.rerank.ranking import Nearest, StageCounts
-from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded_blas
 
 _FIRST_PORTION = 128  # documents whose query side is computed before the limit is set
 

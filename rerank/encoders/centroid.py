@@ -12,7 +12,7 @@ from moverank.rerank.bags.weights import Frequencies, with_idf
 from moverank.rerank.encoders.encoder import Documents, EncoderState, Metric, part
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, Switch, check_options
-from moverank.rerank.runtime.threads import parallel_for
+from moverank.rerank.runtime.thread_pool import parallel_for
 
 IDF = Switch("idf", False)
 

@@ -1,4 +1,4 @@
-"""Inner loops compiled by numba, each over a range of rows, so that `rerank.runtime.threads` can run them in parallel.
+"""Inner loops compiled by numba, each over a range of rows, for the parallel loops of `rerank.runtime.thread_pool`.
 
 The only package that imports numba, whose import takes half a second. Compiled code is cached on disk. The decorators
 erase the types of the functions: the modules of `rerank.distance` are their typed interface.

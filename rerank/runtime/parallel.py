@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TypeVar
 
 from moverank.rerank.runtime.deadline import check_time
-from moverank.rerank.runtime.threads import (
+from moverank.rerank.runtime.thread_pool import (
     core_count,
     is_single_threaded,
     single_threaded,

@@ -31,7 +31,7 @@ from moverank.rerank.distance.bounds import Problem
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.distance.transport import solve_bags
-from moverank.rerank.runtime.threads import single_threaded, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import UNKNOWN
 from tests.benchmarks.common import argument_parser, gzip_records, real, show, show_table, vectors, verdict

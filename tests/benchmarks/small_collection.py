@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from moverank import Collection, Document, SearchOptions
 from moverank.indexer.snapshot import compaction
-from moverank.rerank.runtime.threads import single_threaded
+from moverank.rerank.runtime.thread_pool import single_threaded
 from tests.indexer.world import WORDS, CollectionFactory, document
 from tests.postgres_store import copied, new_place, removed
 

@@ -20,7 +20,7 @@ from moverank.indexer.server.application import application
 from moverank.indexer.server.guard import Access
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.metrics import Metrics
-from moverank.indexer.server.serving import served_collections
+from moverank.indexer.server.run_server import served_collections
 from moverank.indexer.server.state import ServerState
 from moverank.indexer.server.workers import Workers
 

@@ -24,14 +24,14 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
 limits = Limits(
     body=2**20, bodies=2**20, upload=2**21, uploaded=3 * 2**20, uploads=2, seconds=600, idle=600
 )
-serve(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
 """
 
 UPLOAD = "/collections/pets/documents"

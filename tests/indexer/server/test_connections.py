@@ -22,9 +22,9 @@ PROGRAM = """
 import os, resource, signal, sys
 from pathlib import Path
 import moverank.indexer.formatters.terminal  # as the command does
-from moverank.indexer.commands.logged_notes import NotesHandler
+from moverank.cli import NotesHandler
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 import logging
 logging.getLogger("moverank").addHandler(NotesHandler())
 def end(*_):
@@ -45,7 +45,7 @@ signal.signal(signal.SIGUSR2, release)
 place, idle, connections, descriptors = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(descriptors), int(descriptors)))
 limits = Limits(idle=float(idle), connections=int(connections), seconds=600)
-serve(ServeOptions({"pets": Path(place)}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server(ServeOptions({"pets": Path(place)}, port=0, limits=limits), lambda url: print("serving at", url))
 """
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"

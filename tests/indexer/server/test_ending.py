@@ -24,9 +24,9 @@ from pathlib import Path
 from moverank.indexer.server import ending
 from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
-from moverank.rerank.runtime.deadline import check
+from moverank.rerank.runtime.deadline import check_time
 ending.GRACE, ending.LAST = float(sys.argv[2]), 2
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 
 def end(*_):
     raise KeyboardInterrupt
@@ -34,12 +34,12 @@ def end(*_):
 def rank(self, queries, *arguments, **fields):
     while True:
         time.sleep(600 if "train" in str(queries) else 0.01)
-        check()
+        check_time()
 
 Reranker.rank_many = rank
 signal.signal(signal.SIGTERM, end)
 options = ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=Limits(threads=2, seconds=1000.0))
-serve(options, lambda url: print("serving at", url))
+run_server(options, lambda url: print("serving at", url))
 """
 BUSY, HUNG = "dog", "train"
 """Queries whose work never ends by itself: that of one checks the time, that of the other cannot."""

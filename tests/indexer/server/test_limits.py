@@ -16,12 +16,12 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server.limits import Limits
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
 limits = Limits(threads=1, queue=1, seconds=float(sys.argv[2]), texts=5000, writes=1)
-serve(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
+run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, limits=limits), lambda url: print("serving at", url))
 """
 
 LONG = {"query": "dog cat bird wine train", "texts": [f"{i} cat wine bus plane apple river " * 20 for i in range(1500)]}

@@ -20,7 +20,7 @@ DEFECTS = """
 import signal, sys
 from pathlib import Path
 from moverank.indexer.server import search_api
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
@@ -30,14 +30,14 @@ def fails(text, *_):
     except KeyError as error:
         raise ValueError(f"cannot read {text}") from error
 search_api.as_query = fails
-serve(ServeOptions({"pets": Path(sys.argv[1])}, port=0, log=sys.argv[2]), lambda url: print("serving at", url))
+run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0, log=sys.argv[2]), lambda url: print("serving at", url))
 """
 
 PATIENT = """
 import signal, sys, threading
 from pathlib import Path
 from moverank.indexer.server import documents_api, guard, rerank_api, search_api
-from moverank.indexer.server.serving import ServeOptions, serve
+from moverank.indexer.server.run_server import ServeOptions, run_server
 def end(*_):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, end)
@@ -58,7 +58,7 @@ def logged(method, path, *rest):
     if path == "/health":
         answered.set()
 guard.log_request = logged
-serve(ServeOptions({"pets": Path(sys.argv[1])}, port=0), lambda url: print("serving at", url))
+run_server(ServeOptions({"pets": Path(sys.argv[1])}, port=0), lambda url: print("serving at", url))
 """
 
 Start = Callable[..., RunningServer]

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_info
 
 from moverank import Collection, CollectionError, UnknownKey
 from moverank.indexer.errors import DamagedFile
-from moverank.rerank.runtime.threads import single_threaded_blas
+from moverank.rerank.runtime.thread_pool import single_threaded_blas
 from tests.indexer.world import Twin, check_exact, document, random_documents
 
 

@@ -7,7 +7,7 @@ from moverank.rerank.bags.bag import Bag, Bags
 from moverank.rerank.encoders.centroid import Centroid, centroids
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.errors import EncoderError
-from moverank.rerank.runtime.threads import single_threaded
+from moverank.rerank.runtime.thread_pool import single_threaded
 from moverank.rerank.testing.encoder_checks import state_bytes
 from moverank.rerank.testing.sample_documents import random_documents
 from tests import naive

@@ -18,7 +18,7 @@ from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.kernels import arcs, costs, duals, sinkhorn, sums
 from moverank.rerank.kernels.compiled import MINIMA
 from moverank.rerank.kernels.costs import smaller
-from moverank.rerank.runtime.threads import single_threaded
+from moverank.rerank.runtime.thread_pool import single_threaded
 from tests.rerank.problems import Problem, problems, rwmd
 
 Result = list[NDArray[np.float64]]

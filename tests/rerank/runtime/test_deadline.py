@@ -4,17 +4,17 @@ from contextlib import nullcontext
 import pytest
 
 from moverank.rerank.errors import OutOfTime, RerankError
-from moverank.rerank.runtime import threads
+from moverank.rerank.runtime import thread_pool
 from moverank.rerank.runtime.deadline import PatientLock, check_time, stopping, time_is_over
 from moverank.rerank.runtime.parallel import map_ahead
-from moverank.rerank.runtime.threads import parallel_for, single_threaded
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded
 from tests.rerank.stops import StopAfter
 
 
 @pytest.fixture(autouse=True)
 def _three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the pool's threads whatever this machine has."""
-    monkeypatch.setattr(threads, "core_count", lambda: 3)
+    monkeypatch.setattr(thread_pool, "core_count", lambda: 3)
 
 
 def test_without_a_stop_nothing_ends() -> None:

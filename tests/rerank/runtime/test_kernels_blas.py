@@ -26,14 +26,14 @@ def _run(code: str) -> None:
 
 
 def test_kernels_call_it_without_scipy_linalg() -> None:
-    load = "from moverank.rerank.runtime.threads import load_kernels_blas\nload_kernels_blas()\n"
+    load = "from moverank.rerank.runtime.thread_pool import load_kernels_blas\nload_kernels_blas()\n"
     _run(f"{load}{_PRODUCT}\nassert 'scipy.linalg' not in sys.modules\n{_LATER}")
 
 
 def test_without_a_way_to_load_it_alone_scipy_linalg_is_imported() -> None:
     load = (
-        "from moverank.rerank.runtime import threads\n"
+        "from moverank.rerank.runtime import thread_pool\n"
         "def fail(*_):\n    raise ImportError\n"
-        "threads.load_alone = fail\nthreads.load_kernels_blas()\nassert 'scipy.linalg' in sys.modules\n"
+        "thread_pool.load_alone = fail\nthread_pool.load_kernels_blas()\nassert 'scipy.linalg' in sys.modules\n"
     )
     _run(f"{load}{_PRODUCT}{_LATER}")

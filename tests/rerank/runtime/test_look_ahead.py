@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from moverank.rerank.runtime.parallel import map_ahead
-from moverank.rerank.runtime.threads import is_single_threaded
+from moverank.rerank.runtime.thread_pool import is_single_threaded
 
 
 def test_results_are_in_order_and_each_is_computed_on_one_core() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from moverank.rerank.runtime.threads import parallel_for, single_threaded, single_threaded_blas
+from moverank.rerank.runtime.thread_pool import parallel_for, single_threaded, single_threaded_blas
 
 
 def _blas_threads() -> set[int]:
@@ -125,7 +125,7 @@ def test_a_forked_process_has_its_own_threads() -> None:
     parallel_for(lambda *_: None, 1000)
     code = """
 import os
-from moverank.rerank.runtime.threads import single_threaded_blas, parallel_for
+from moverank.rerank.runtime.thread_pool import single_threaded_blas, parallel_for
 
 parallel_for(lambda *_: None, 1000)
 with single_threaded_blas():
