@@ -199,9 +199,9 @@ class Collection(Face, StoredDocuments):
         changed: Callable[[str, str], None] = lambda _, __: None,
         progress: Progress = silent,
     ) -> Changes:
-        """Add or update documents; with `prune`, remove those of the `scope` that the `records` do not contain.
+        """Add or update documents; with `prune`, remove documents of the `scope` that `records` lack.
 
-        `vectors`: vectors of the documents for the first stage `given`, instead of those in `records`: a mapping of
+        `vectors`: vectors of the documents for the first stage `given`, instead of vectors in `records`: a mapping of
         keys to vectors, or a list of keys (n,) with a matrix (n, d). All vectors of a collection have one dimension.
         The default scope is all documents without a source: documents that a program added, not read from files.
         Unless it is `confirmed`, PruneRefused is raised, and nothing changes, if more than half would be removed.
@@ -250,7 +250,7 @@ class Collection(Face, StoredDocuments):
             return self._fit_and_compact(found, progress)
 
     def _fit_and_compact(self, changes: Changes, progress: Progress) -> Changes:
-        """Train word vectors and compact if the `changes` require it, and return these with the coverage."""
+        """Train word vectors and compact if the `changes` require it, and return the changes with the coverage."""
         from moverank.indexer.indexing.automatic_training import fit_vectors, may_train
 
         if not may_train(self.settings, self._embedding):
@@ -315,8 +315,8 @@ class Collection(Face, StoredDocuments):
     ) -> None:
         """Fit the first stage's encoder again, to the current documents; without it, the existing fit encodes new ones.
 
-        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by those of a file, by
-        "gensim:NAME", or by trained ones ("train", "lsi"); no text is read again for imported ones. `train_options`,
+        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file, by
+        "gensim:NAME", or by training ("train", "lsi"); no text is read again for imported ones. `train_options`,
         `normalize`, `trust_pickle`: as for a new collection; None: as before, or the default for vectors of another
         kind. Searches see either the old vectors or the new ones. Raises LockedError while another process writes,
         UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.

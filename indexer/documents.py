@@ -164,7 +164,7 @@ def begins_with_title(text: str, title: str) -> bool:
 
 
 def rest_after_title(text: str, title: str) -> str | None:
-    """Return what follows the title at the beginning of the text; None if the text does not begin with the title.
+    """Return the text after the title at its beginning; None if the text does not begin with the title.
 
     Case and the amount of white space do not matter.
     """
@@ -179,7 +179,7 @@ def rest_after_title(text: str, title: str) -> str | None:
 
 
 def counted_texts(title: str, parts: Sequence[tuple[int, str]]) -> list[str]:
-    """Return the texts of `parts` (rank, text) whose words are counted in addition to those of the title.
+    """Return the texts of `parts` (rank, text) whose words are counted in addition to the title's.
 
     If the first part has rank 0 and begins with the title, the title is cut off there: it must not count twice.
     """
@@ -210,7 +210,7 @@ _MOST_BITS = 10_000  # Python reads and writes no integer of more than 4300 digi
 def flattened(metadata: Metadata) -> Iterator[tuple[str, str]]:
     """Yield name and value of every field: text as it is, numbers and Booleans as JSON.
 
-    The values of a list are values of its field; those of a nested object are fields with dotted names, as in
+    The values of a list are values of its field; values of a nested object are fields with dotted names, as in
     `author.name`. Null is no value.
     """
     for name, value in metadata.items():

@@ -47,7 +47,7 @@ class PruneRefused(IndexerError):  # noqa: N818 - named after what happened
         self.changes = changes
 
     def __reduce__(self) -> tuple[type, tuple[str, Changes]]:
-        """Return how another process makes it again."""
+        """Return the class and its arguments, from which another process makes the error again."""
         return type(self), (str(self), self.changes)
 
 
@@ -95,7 +95,7 @@ class DamagedFile(CollectionError):  # noqa: N818 - named after what it is
         self.path, self.reason = path, reason
 
     def __reduce__(self) -> tuple[type, tuple[Path, str]]:
-        """Return how another process makes it again."""
+        """Return the class and its arguments, from which another process makes the error again."""
         return type(self), (self.path, self.reason)
 
 

@@ -23,7 +23,7 @@ class Searchable(Protocol):
     """Searches one state of a collection, or of all its shards; several threads may use it."""
 
     def prepare(self, options: SearchOptions, progress: Progress) -> None:
-        """Compute what searches with these options need of all documents."""
+        """Compute the data of all documents that searches with these options need."""
         ...
 
     def search(self, text: QueryText, options: SearchOptions) -> "Ranking":
@@ -102,7 +102,7 @@ class Face:
             ...
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
-        """Compute what searches with these options need of all documents: distances from a sample for mutual proximity.
+        """Compute the data of all documents that searches with these options need: distances for mutual proximity.
 
         Otherwise the first search does so, without `progress`. An interrupted run continues later.
         """
@@ -117,7 +117,7 @@ class Face:
         vector: Iterable[float] | None = None,
         **fields: Any,
     ) -> "Ranking":
-        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as those of stored ones.
+        """Find the documents nearest to a text, or to a `Document`: its title and ranks count as in stored ones.
 
         Its key does not matter: a stored document with the same content is a hit at distance 0. `vector`: the query's
         vector for the first stage `given`, instead of the vector of a `Document`; QueryVectorError if candidates are
@@ -182,7 +182,7 @@ class Face:
     ) -> "WhyNot":
         """Return the stage at which a search for `query` excludes the document `key`, with its bounds and distance.
 
-        `options` and `vector` are those of the search; `similar` as in `explain`. Raises UnknownKey.
+        `options` and `vector` are the search's; `similar` as in `explain`. Raises UnknownKey.
         """
         chosen, text = SearchOptions.of(options, fields), explained_query(query, similar, vector, self.settings.encoder)
         return self._run(lambda state: state.searcher.why_not(text, key, chosen))

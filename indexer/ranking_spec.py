@@ -26,7 +26,7 @@ Weights = Literal["tf", "tfidf"]
 
 COSINE, VECTOR, PRIOR = "cosine", "vector", "prior"
 NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
-"""What can be ranked by: distances of bags, the cosine of their centroids, scorers, encoders, vectors, and a field."""
+"""Names of values to rank by: distances of bags, the cosine of centroids, scorers, encoders, vectors, and a field."""
 
 _IN_WORDS: Mapping[str, str] = {
     "wmd": "distance",
@@ -150,7 +150,7 @@ def _is_encoder(name: str) -> bool:
 
 
 def _common(name: str) -> tuple[str, ...]:
-    """Return the options of a term that are not those of its scorer or encoder."""
+    """Return the options of a term that are no options of its scorer or encoder."""
     return _OPTIONS[name] if name in NAMES else _SCORER_OPTIONS if is_scorer(name) else BAG_OPTIONS
 
 

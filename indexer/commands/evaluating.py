@@ -271,7 +271,7 @@ def bounds(
     ] = False,
     result: FigureChoices,
 ) -> None:
-    """Measure how tight each lower bound is, and what is lost by ranking with it instead of the distance."""
+    """Measure how tight each lower bound is, and the loss from ranking by it instead of the distance."""
     from moverank.indexer.evaluation.experiments import evaluate_bounds
 
     run_experiment(

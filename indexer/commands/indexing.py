@@ -90,7 +90,7 @@ class ConversionChoices:
 
 @dataclass(frozen=True, slots=True)
 class SourceChoices:
-    """What a run does with the documents of its sources, and what it adds to them."""
+    """Vectors and fields that a run adds to records, and the treatment of documents that the sources held before."""
 
     PANEL: ClassVar = "Sources and changes"
 
@@ -142,7 +142,7 @@ class SourceChoices:
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")] = False
 
     def run(self, paths: list[str]) -> "RunSources":
-        """Return what a run does with `paths`."""
+        """Return the sources of a run over `paths`."""
         from moverank.indexer.commands.update import RunSources
         from moverank.indexer.reading.finding.origins import chosen_metadata
 

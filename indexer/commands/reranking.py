@@ -18,7 +18,9 @@ app = typer.Typer()
 def rerank(
     run: Annotated[
         str,
-        typer.Option(metavar="FILE", help="The candidates: a TREC run, or JSONL with those of a query on each line."),
+        typer.Option(
+            metavar="FILE", help="The candidates: a TREC run, or JSONL with a query and its candidates on each line."
+        ),
     ] = "-",
     queries: Annotated[
         str | None,

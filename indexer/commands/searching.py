@@ -65,7 +65,7 @@ class QueryChoices:
 
 @dataclass(frozen=True, slots=True)
 class RankingChoices:
-    """The ranking of a search, and the hits that it shows; the defaults are those of `SearchOptions`."""
+    """The ranking of a search, and the hits that it shows; the defaults are as in `SearchOptions`."""
 
     PANEL: ClassVar = "Ranking"
 
@@ -330,7 +330,7 @@ def _key_or_text(query: "QueryText", similar: str | None) -> Iterator[None]:
 
 
 def _named(query: "QueryText") -> str:
-    """Return what a page calls a query: a text or key, a title, or the beginning of its first text."""
+    """Return the name of a query on a page: a text or key, a title, or the beginning of its first text."""
     if isinstance(query, str):
         return query
     texts = [query.title, *(part.text for part in query.parts)]

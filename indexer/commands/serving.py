@@ -130,7 +130,7 @@ def _ranking(typed: str) -> str:
 
 
 def _named_places(typed: Sequence[str]) -> dict[str, Path]:
-    """Return directories by name, by default that of the directory; UsageError if a name is used twice."""
+    """Return directories by name, by default the directory's own; UsageError if a name is used twice."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.files.location import collection_directory, collection_name, is_url
 

@@ -216,7 +216,7 @@ class SettingChoices:
     trust_pickle: TrustPickle = False
 
     def chosen(self, names: Collection[str] = SETTINGS) -> dict[str, Any]:
-        """Return the settings that are given, by name; those of `--setting` must be among `names`."""
+        """Return the settings that are given, by name; names in `--setting` must be among `names`."""
         chosen = chosen_settings(self.setting, names)
         chosen |= {name: value for name in _NAMED if (value := getattr(self, name)) is not None}
         if self.first_stage is not None:

@@ -51,7 +51,7 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class RunSources:
-    """What a run reads, and what it does with the documents that came from there: see `Origins`, `Collection.index`."""
+    """The paths that a run reads, and the treatment of their earlier documents: see `Origins`, `Collection.index`."""
 
     paths: Sequence[str]
     prefix: str | None = None
@@ -126,7 +126,7 @@ def _updated(
 
 
 def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], Iterable[str]]:
-    """Return a function of a run's changes that returns its notes, those on given vectors among them."""
+    """Return a function of a run's changes that returns its notes, also notes on given vectors."""
     source, factory = collection.settings.embedding, _index_factory(collection)
     words = len(collection.embedding.words) if collection.has_vectors else 0
 
@@ -158,7 +158,7 @@ def _preview(
     rejected: Callable[[Rejection], None],
     changed: Callable[[str, str], None],
 ) -> Updated:
-    """Return what a new collection would hold."""
+    """Return the changes of a run on a new collection, which is not created."""
     began, added, bad = perf_counter(), 0, 0
     for record in records:
         if isinstance(record, Document):

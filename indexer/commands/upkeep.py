@@ -45,7 +45,7 @@ def remove(
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Remove documents by key, or those of --source that pass --where; if any key is unknown, nothing is removed."""
+    """Remove documents by key, or by --source and --where; if any key is unknown, nothing is removed."""
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_changes, print_object
@@ -78,7 +78,7 @@ def refit(
         str | None,
         typer.Option(
             metavar="PATH|gensim:NAME|train|lsi",
-            help="Replace the word vectors: by those of a file, a model of gensim's downloader, or trained ones.",
+            help="Replace the word vectors: by a file, by a model of gensim's downloader, or by training.",
         ),
     ] = None,
     setting: Setting = None,

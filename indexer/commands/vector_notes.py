@@ -1,4 +1,4 @@
-"""Notes about the word vectors of a collection after a run: trained ones, and those that do not fit the texts."""
+"""Notes about the word vectors of a collection after a run: on their training, or that they do not fit the texts."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 def notes_of_run(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
     """Report training, and vectors that do not fit the texts.
 
-    `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: those of the run.
+    `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: the run's changes.
     """
     yield from _training_notes(collection, source, words, changes)
     if changes.documents:

@@ -68,7 +68,7 @@ def _documents(path: Path, module: str) -> Iterator[Document]:
 
 
 def _documented(node: ast.AST, name: str, kind: str) -> Iterator[tuple[str, str, _Documented]]:
-    """Yield name, kind and node of all definitions but those inside functions, which have no dotted name."""
+    """Yield name, kind and node of all definitions outside of functions: others have no dotted name."""
     if isinstance(node, _Documented):
         yield name, kind, node
     for child in ast.iter_child_nodes(node):

@@ -137,7 +137,7 @@ class QueryFiles:
         rankings: Iterable[RankingSpec | None],
         progress: Progress,
     ) -> Trial:
-        """Return the documents of a collection, and the queries of `several` judgments that there are.
+        """Return the documents of a collection, and the queries of `several` judgments that exist.
 
         The numeric fields that `rankings` name are read. `progress` is called after each step. Raises UsageError if
         the collection has none of the documents or none of the queries of the first judgments, or no number in one of
@@ -167,7 +167,7 @@ class QueryFiles:
 
 
 def missing_notes(judgments: Judgments, trial: Trial) -> list[str]:
-    """Return notes on judged queries and relevant documents that there are not."""
+    """Return notes on judged queries and relevant documents that do not exist."""
     notes, queries = [], judgments.queries
     missing = [query for query in queries if query not in trial.queries.row_of]
     if missing:
@@ -207,7 +207,7 @@ def _check_found(judgments: Judgments, trial: Trial, texts: Sequence[tuple[str, 
 
 
 def _no_match(what: str, ids: Sequence[str], keys: Sequence[str]) -> str:
-    """Return that none of `ids` is a key, in both spellings, and what may help."""
+    """Return a sentence: none of `ids` is a key, with both spellings, and a remedy."""
     known = set(ids)
     for key in keys:
         rest = key

@@ -243,7 +243,7 @@ def evaluate_gamma(
     """Measure P-WMD for every gamma of `grid`, with tf and tf-idf weights, and for the best choice on other queries.
 
     There is a row for each gamma of `grid` and each of `WEIGHTS`, in order. The other parameters and the errors are
-    those of `evaluate_retrieval`.
+    as in `evaluate_retrieval`.
     """
     table = evaluate_retrieval(
         index,

@@ -161,7 +161,7 @@ def _random(trial: Trial) -> Iterator[NDArray[np.float64]]:
 def _smallest(
     values: Iterable[NDArray[np.float64]], trial: Trial, k: int
 ) -> Iterator[tuple[RankedRows, NDArray[np.float64]]]:
-    """Yield the rows of the `k` smallest finite `values` (n,) for each query, among those that may be ranked."""
+    """Yield the rows of the `k` smallest finite `values` (n,) for each query, of documents that may be ranked."""
     for query, (own, row) in enumerate(zip(trial.own_rows.tolist(), values, strict=True)):
         allowed = row if trial.wanted is None else np.where(trial.wanted[query], row, np.inf)
         if own >= 0:

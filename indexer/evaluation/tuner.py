@@ -1,7 +1,7 @@
 """`tune`: the ranking that is best on a user's judgments, found by coordinate search and measured by cross-validation.
 
 The search computes sums from components, with RWMD in the place of WMD, so that hundreds of settings take seconds; the
-figures before and after are those of certified searches by the rankings themselves.
+figures before and after come from certified searches by the rankings themselves.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """What determines the components: gamma, word weights, title weight, and the language of stems or None."""
+    """The settings that the components depend on: gamma, word weights, title weight, the stems' language or None."""
 
     gamma: float
     weights: Weights
@@ -236,7 +236,7 @@ class Tuner:
         self._steps, self._planned = _Steps(trial.progress, 0), 0
 
     def run(self, start: TriedRanking, count: int, language: str | None) -> Tuned:
-        """Return the setting found from `start`, and its figures by `count` folds; `language` is that of stems."""
+        """Return the setting found from `start`, and its figures by `count` folds; `language` is the stems'."""
         grid, others = self._grid(language), baselines(self._own, language)
         searches = len(self.queries) * (len(others) + 3)
         self._planned = 1 + sum(len(grid[name]) - 1 for name in ("weights", "title_weight", "gamma", "stem"))

@@ -1,4 +1,4 @@
-"""The layout of a collection's directory: its files, and those that a failed or killed process may leave behind."""
+"""The layout of a collection's directory: its files, and leftovers of failed and killed processes."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ UNFINISHED = "new-collection.db"
 """The database of a collection that is being created."""
 
 CACHED = "cached-"
-"""The prefix of files that cache what searches compute from a whole snapshot; they are removed with the snapshot."""
+"""The prefix of files that cache results of searches over a whole snapshot; they are removed with the snapshot."""
 
 LOCK, LOCK_OWNER = "lock", "lock.owner"
 _TEMPORARY = (
@@ -71,7 +71,7 @@ def clear_unfinished(directory: Path) -> None:
 
 
 def remove_cached(directory: Path) -> None:
-    """Remove the caches of a snapshot, also those that earlier versions wrote."""
+    """Remove the caches of a snapshot, also the caches of earlier versions."""
     for pattern in (f"{CACHED}*", "stems-*"):
         for path in directory.glob(pattern):
             with suppress(OSError):

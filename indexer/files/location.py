@@ -99,7 +99,7 @@ def is_url(name: str) -> bool:
 
 
 def is_cluster(index: str | Path) -> bool:
-    """Return whether the name of a collection is that of a file which describes shards, such as `cluster.toml`."""
+    """Return whether a collection is named by a file that describes shards, such as `cluster.toml`."""
     return str(index).endswith(".toml") and not is_url(str(index))
 
 

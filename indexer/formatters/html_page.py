@@ -29,7 +29,7 @@ path { opacity: .85 }
 
 
 _SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "style.css"
-"""The hits of a page are those of the server's pages."""
+"""A page shows hits as the server's pages do."""
 
 
 def ranking_page(answers: Sequence[tuple[str, Ranking]], stop_words: Collection[str]) -> str:

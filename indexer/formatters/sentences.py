@@ -131,7 +131,7 @@ def refit_lines(info: Mapping[str, Any], seconds: float, *, changed: bool) -> It
 
 
 class Planned:
-    """The keys of the documents that a run would change, by what would happen to them."""
+    """The keys of the documents that a run would change, by the kind of the change."""
 
     def __init__(self) -> None:
         self.keys: dict[str, list[str]] = {"added": [], "updated": [], "removed": []}

@@ -230,7 +230,7 @@ def print_rankings(
 def print_run(queries: Sequence[tuple[str, str]], rankings: Iterable[Ranking], *, progress: Progress) -> bool:
     """Print the `rankings` of `queries` (id, text) as a TREC run; return whether all queries could be answered.
 
-    The score only tells the order: trec_eval sorts by it, and breaks ties by the names of documents. `progress` is
+    The score only gives the order: trec_eval sorts by it, and breaks ties by the names of documents. `progress` is
     called after each.
     """
     from moverank.rerank.evaluation.measures import run_lines
@@ -272,7 +272,7 @@ def _noted(
 def print_changes(changes: "Changes", seconds: float, planned: "Planned | None" = None, *, as_json: bool) -> None:
     """Print the `changes` made by a run, which took `seconds`; `as_json`: as a JSON object.
 
-    `planned`: it was a dry run, so print also what would happen to each document.
+    `planned`: it was a dry run, so print also the planned change of each document.
     """
     if as_json:
         print_object(planned.object(changes) if planned else changes_object(changes))

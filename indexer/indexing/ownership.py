@@ -86,7 +86,7 @@ class Ownership:
     def rename(self, writer: Writer, *, dry_run: bool) -> int:
         """Write the keys of the sources that get another prefix, and return their number.
 
-        Raises CollectionError if one of the new keys is taken. `dry_run`: the caller undoes it.
+        Raises CollectionError if one of the new keys is taken. `dry_run`: the caller rolls the changes back.
         """
         renamed = 0
         for source in self.scope.renamed:

@@ -50,7 +50,7 @@ class Unseen:
     """The number of documents whose source is unknown: the run may not remove them."""
 
     def notes(self) -> Iterator[str]:
-        """Describe the documents that are kept for want of knowledge, and the remedy."""
+        """Describe the documents that are kept because a source or a key is unknown, and the remedy."""
         if self.kept:
             first, others = next(iter(self.kept)), len(self.kept) - 1
             more = "1 other file" if others == 1 else f"{others:,} other files"

@@ -69,13 +69,13 @@ def remove_documents(
 
 
 def count_removals(store: Store, selection: DocumentsToRemove) -> Changes:
-    """Return what `remove_documents` would change; needs neither a lock nor write permission."""
+    """Return the changes that `remove_documents` would make; needs neither a lock nor write permission."""
     with store.reading() as reader:
         return Changes(removed=len(selection.ids(reader)), revision=reader.revision())
 
 
 def _with_keys(reader: Reader, keys: Sequence[str]) -> list[int]:
-    """Return the ids of documents by their keys; UnknownKey names those that no document has."""
+    """Return the ids of documents by their keys; UnknownKey names the keys of no document."""
     known = reader.known(list(dict.fromkeys(keys)))
     missing = [key for key in keys if key not in known]
     if missing:

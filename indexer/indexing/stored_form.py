@@ -144,7 +144,7 @@ def check_document(document: Document) -> None:
 
 
 def contexts(parts: Sequence[Any]) -> list[tuple[bytes, bytes | None]]:
-    """Return what the counts of each part depend on: its text, and for a first part of rank 0 the title."""
+    """Return digests that the counts of each part depend on: its own, and the title's for a first part at rank 0."""
     title = next((part.digest for part in parts if part.rank == TITLE), None)
     return [(part.digest, title if part.position == part.rank == 0 else None) for part in parts]
 

@@ -75,7 +75,7 @@ class Sync:
 
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
     `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
-    first with RecordError, and writes nothing. `changed` is called with what happens to a document ("added", "updated",
+    first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
     "removed") and its key. `follow` is called at the end of each transaction, and brings derived data up to date.
     """
 
@@ -108,7 +108,7 @@ class Sync:
         confirmed: bool = False,
         dry_run: bool = False,
     ) -> Changes:
-        """Write new and changed documents; with `prune`, remove those of its scope that the `records` do not contain.
+        """Write new and changed documents; with `prune`, remove documents of its scope that `records` lack.
 
         Raises PruneRefused, and changes nothing, if that would remove more than half of them, unless it is `confirmed`.
         A `dry_run` undoes everything at its end.

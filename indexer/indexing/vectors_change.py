@@ -36,7 +36,7 @@ from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 TRAINING = "training"
-"""Name of the setting that stores what the vectors were trained on, see `Training`; empty for imported ones."""
+"""Name of the setting that stores the last `Training`; empty for imported vectors."""
 
 
 class Training(NamedTuple):
@@ -73,7 +73,7 @@ Make = Callable[[Path], tuple[Settings, Embedding]]
 def change_vectors(
     store: Store, directory: Path, choices: Mapping[str, Any], *, trust_pickle: bool, progress: Progress
 ) -> ChangedVectors:
-    """Replace the word vectors of a collection by those that `choices` name, or train its own again.
+    """Replace the word vectors of a collection by vectors that `choices` name, or train its own again.
 
     `choices` are new values of the settings `embedding`, `train_options` and `normalize`, by name; a choice that is
     left out stays if the vectors are of the same kind, imported or trained, as before, else it gets its default.

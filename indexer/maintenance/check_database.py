@@ -27,7 +27,7 @@ from moverank.rerank.words.vocabulary import UNKNOWN
 def valid_counts(
     parts: Sequence[Any], exists: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int32]]:
-    """Return which parts (p,) have valid counts, and the words of those: rows (n,) of `parts`, and ids (n,).
+    """Return which parts (p,) have valid counts, and the words of these parts: rows (n,) of `parts`, and ids (n,).
 
     Counts are valid if the rank is valid, the ids of words increase and exist (`exists`, by id), and each count is
     positive.

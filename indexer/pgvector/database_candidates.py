@@ -51,7 +51,7 @@ class DatabaseCandidates:
         self._revision, self._documents = reader.revision(), reader.document_count()
 
     def suits(self, ranking: RankingSpec) -> bool:
-        """Return whether a document's value depends on it alone, so that the database may choose the candidates."""
+        """Return whether a document's value depends on that document alone: the database may choose candidates."""
         gammas = {term.gamma or 0.0 for term in ranking.scorers}
         return (
             ranking.proximity is None
@@ -78,7 +78,7 @@ class DatabaseCandidates:
 
     @cached_property
     def _without_documents(self) -> QueryParser:
-        """Return the parser of options, and of queries that are not stored; it keeps what it has read."""
+        """Return the parser of options, and of queries that are not stored; it keeps the words it has read."""
         return self._parser(())
 
     def _parser(self, ids: Sequence[int], query: Query | None = None) -> QueryParser:

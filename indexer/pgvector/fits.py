@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.atomic_write import durable_file
 from moverank.indexer.given_vectors import GIVEN, Space
-from moverank.indexer.pgvector.vector_table import VectorRow, VectorTable
+from moverank.indexer.pgvector.vector_table import DocumentVectorTable, VectorRow
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
@@ -48,7 +48,7 @@ _UNREADABLE = (DamagedFile, OSError, KeyError, ValueError, BadZipFile)
 class FitRecord:
     """The description of a first stage in the database."""
 
-    table: VectorTable
+    table: DocumentVectorTable
     revision: int
     """The revision that the vectors belong to."""
     made_for: Mapping[str, Any]
@@ -65,7 +65,7 @@ class FitRecord:
     def of(cls, stored: Mapping[str, Any]) -> Self | None:
         """Return the record in stored settings, None if there is none."""
         values = stored.get(SETTING)
-        return cls(**values | {"table": VectorTable(**values["table"])}) if values else None
+        return cls(**values | {"table": DocumentVectorTable(**values["table"])}) if values else None
 
     def __str__(self) -> str:
         order = f"HNSW{self.table.links}" if self.indexed else "exact order"
@@ -82,7 +82,7 @@ class FitRecord:
         return Coverage(sum(self.tokens.values()) - known, known)
 
     def weighted_tokens(self, gamma: float, title_weight: float) -> float:
-        """Return the number of all tokens, weighted by rank, those of titles by `title_weight`."""
+        """Return the number of all tokens, weighted by rank, tokens of titles by `title_weight`."""
         total = 0.0
         for name, tokens in self.tokens.items():
             if name != _KNOWN:

@@ -1,10 +1,10 @@
-"""What a first stage in the database requires: a shared collection, pgvector, an index and vectors that it can hold."""
+"""Requirements of a first stage in the database: a shared collection, pgvector, vectors that it can hold and index."""
 
 import re
 from secrets import token_hex
 
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.pgvector.vector_table import PREFIX, VectorTable
+from moverank.indexer.pgvector.vector_table import PREFIX, DocumentVectorTable
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.faiss_index import AUTO
 from moverank.indexer.store import Reader
@@ -71,7 +71,7 @@ def extension_schema(reader: Reader, settings: Settings) -> str:
     return str(schema)
 
 
-def new_table(settings: Settings, dim: int, extension: str, *, products: bool) -> VectorTable:
+def new_table(settings: Settings, dim: int, extension: str, *, products: bool) -> DocumentVectorTable:
     """Return a new table for vectors of `dim` numbers; UsageError if pgvector cannot hold or index them.
 
     `extension` is the schema that pgvector is in.
@@ -82,4 +82,6 @@ def new_table(settings: Settings, dim: int, extension: str, *, products: bool) -
         mend = "a smaller encoder" if links is None else "faiss=Flat, or a smaller encoder"
         raise UsageError(f"pgvector {what} at most, those of {settings.first_stage} have {dim:,}: choose {mend}")
     whole = links is None or dim <= _WIDEST["vector"]
-    return VectorTable(f"{PREFIX}{token_hex(4)}", "vector" if whole else "halfvec", dim, products, links, extension)
+    return DocumentVectorTable(
+        f"{PREFIX}{token_hex(4)}", "vector" if whole else "halfvec", dim, products, links, extension
+    )

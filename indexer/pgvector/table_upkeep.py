@@ -48,7 +48,7 @@ class TableUpkeep:
             _forget(writer, stored)
             return
         record = None if again else self._current(writer, stored, embedding)
-        if record is None and self._is_due(writer, fit=fit, again=again):
+        if record is None and self._can_be_made(writer, fit=fit, again=again):
             record = self._new(writer, stored, embedding)
         if record is None:
             _forget(writer, stored)
@@ -104,7 +104,7 @@ class TableUpkeep:
         space = self._settings.space(writer.vector_dim())
         return record if space is None or space.dim == record.table.dim else None
 
-    def _is_due(self, writer: Writer, *, fit: bool, again: bool) -> bool:
+    def _can_be_made(self, writer: Writer, *, fit: bool, again: bool) -> bool:
         """Return whether the table can be made: with an encoder that learns, only on request."""
         space = self._settings.space(writer.vector_dim())
         if space is not None:

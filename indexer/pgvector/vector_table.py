@@ -38,7 +38,7 @@ class VectorRow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class VectorTable:
+class DocumentVectorTable:
     """The table `name` of vectors; the methods run their statements in the transaction of `rows`."""
 
     name: str
@@ -81,7 +81,7 @@ class VectorTable:
         Costs are distances, or negated inner products, increasing. An index may miss some; but if it yields fewer
         than `depth`, all vectors are compared instead, so that no filter leaves too few.
         """
-        query = f"[{','.join(map(str, vector.tolist()))}]"  # the digits are those of the float32
+        query = f"[{','.join(map(str, vector.tolist()))}]"  # with the digits of the float32
         parameters: dict[str, Any] = {"query": query, "depth": depth, "without": without}
         where = ["s.vector IS NOT NULL", *(["s.document_id <> :without"] if without is not None else [])]
         for number, test in enumerate(tests):
@@ -101,7 +101,7 @@ class VectorTable:
         return np.array([row[0] for row in found], np.int64), np.array([row[1] for row in found], np.float64)
 
     def read(self, rows: Rows, document_ids: Sequence[int]) -> dict[int, VectorRow]:
-        """Return the rows of documents by id; those without a row are left out."""
+        """Return the rows of documents by id; documents without a row are left out."""
         statement = (
             f'SELECT document_id, tokens, "{self.extension}".{self.kind}_send(vector) FROM "{self.name}" '
             "WHERE document_id IN :values"

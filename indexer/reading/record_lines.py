@@ -1,4 +1,4 @@
-"""JSON records of any kind, one a line: documents, threads, and what `export` writes."""
+"""JSON records of any kind, one a line: documents, threads, and exported documents."""
 
 from collections.abc import Iterator
 

@@ -316,7 +316,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _strings(value: object, depth: int = 0) -> list[str]:
-    """Return the strings in a value; of long lists, those of the first items."""
+    """Return the strings in a value; of long lists, only in the first items."""
     if isinstance(value, str):
         return [value]
     if depth == _DEPTH or not isinstance(value, list | dict):

@@ -141,7 +141,7 @@ def check_counted(ids: Sequence[object]) -> None:
 
 
 def corpus_vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
-    """Return a vocabulary of words, with the vectors of those that have one."""
+    """Return a vocabulary of words, with vectors where words have one."""
     digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
     return replace(CorpusVocabulary.of(words, embedding), fingerprint=digest.hexdigest())
 

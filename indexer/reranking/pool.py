@@ -47,7 +47,7 @@ class SearchPool:
     """Ranks the documents of `pool` as `search` does; `priors` are the values of numeric fields.
 
     `view` has the documents, whose `ids` (n,) increase; `rows` (n,) are their rows in the pool. `directory` is their
-    collection's, which caches distances from a sample. `frequencies` are those of a larger collection, which the
+    collection's, which caches distances from a sample. `frequencies` belong to a larger collection, which the
     documents represent; None: the documents' own.
     """
 
@@ -211,7 +211,7 @@ def _counted(texts: Texts, row: int) -> CountedQuery:
 def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outside: DocumentFrequencies | None) -> View:
     """Return a view of the documents of `pool`, whose `ids` (n,) increase; ids of words are their indices plus 1.
 
-    `outside` are the frequencies of a larger collection; None: those of the pool.
+    `outside` are the frequencies of a larger collection; None: the pool's own.
     """
     vocabulary = pool.vocabulary
     word_ids = np.arange(1, 1 + len(vocabulary.known))

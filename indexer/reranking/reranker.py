@@ -68,8 +68,8 @@ class Reranker:
     `embedding` holds the word vectors. `stop_words` are ignored in all texts: "english", "none", or a list of words.
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
-    "tfidf", and `title_weight` is how many times the words of a title count. All defaults are those of `Settings`.
-    `frequencies` are those of the candidates' collection, for idf, BM25 and the scorer tfidf; None: the candidates'
+    "tfidf", and `title_weight` is how many times the words of a title count. All defaults are as in `Settings`.
+    `frequencies` belong to the candidates' collection, for idf, BM25 and the scorer tfidf; None: the candidates'
     own.
 
     It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
@@ -129,7 +129,7 @@ class Reranker:
         """Rank all candidates, the nearest to `query` first, certified among themselves.
 
         Candidates and query are texts, records such as `{"title": ..., "text": ...}` or a thread's, or a `Document`; a
-        hit's key is that of a mapping, a record or a document, else the index ("0", "1", ...), which is always in
+        hit's key is the key in a mapping, a record or a document, else the index ("0", "1", ...), which is always in
         `Hit.candidate`. The first `k` hits (None: all) are exact; later hits may have been pruned: they have a lower
         bound instead, `exact=False`. Candidates without a known word come last, and are `wordless`. Scores fall
         strictly: 1 / (1 + x) of the distance or total x; a sum of distances is not divided by its unit. `scores` are
@@ -235,7 +235,7 @@ def _with_words(pool: Texts) -> Texts:
 def _without_effect(
     own: Texts, pool: Texts, ranking: RankingSpec, view: View
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of a query, the only text of `own`, without a vector, and those without any effect."""
+    """Return the words of a query, the only text of `own`, without a vector, and the words without any effect."""
     vocabulary = own.vocabulary
     ids = np.unique(own.counts.words).tolist()
     texts = sorted(vocabulary.words[id_] for id_ in ids)

@@ -83,7 +83,7 @@ class CorpusVocabulary:
 
     @classmethod
     def of(cls, words: Sequence[str], embedding: Embedding) -> Self:
-        """Return words with the vectors of those that have one, without a fingerprint."""
+        """Return words, with vectors where words have one, without a fingerprint."""
         return cls(*embedding.spread(words), "", tuple(words))
 
 

@@ -148,7 +148,7 @@ class DistanceSearch:
     def _begin(self, chosen: SegmentRows, before: _Found, *, close: bool = False) -> _Floats:
         """Begin to search the chosen rows of each segment for documents not worse than the k-th found `before`.
 
-        Returns upper bounds of the best values, with those `before`, increasing, at most k.
+        Returns upper bounds of the best values, also of values `before`, increasing, at most k.
         """
         view, query, ranking = self._view, self._query, self._query.ranking
         upper, self._begun = before.values, []

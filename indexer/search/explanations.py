@@ -81,7 +81,7 @@ def _check_words(query: Query, document: StoredBag) -> None:
 def explain_exclusion(search: Search, document: StoredBag) -> WhyNot:
     """Return the stage at which a `document` is excluded from the hits of `search`, if it is.
 
-    For a sum, bounds and distance are those of its total. Raises UsageError for a ranking without transport.
+    For a sum, bounds and distance belong to its total. Raises UsageError for a ranking without transport.
     """
     check_bounded(search.query.ranking)
     _check_words(search.query, document)

@@ -19,7 +19,7 @@ _Search = Callable[[SearchOptions], Ranking]
 
 
 def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collection[str]]) -> Ranking:
-    """Return what `search` finds; with `group_by`, the best hit of each of the first k groups.
+    """Return the ranking by `search`; with `group_by`, the best hit of each of the first k groups.
 
     Each further search is for documents of other groups only. None of its hits is better than an earlier hit, so the
     best hits of all lists are in order, and certified if all lists are: a distant group costs one search. Raises
@@ -82,7 +82,7 @@ def _among_candidates(search: _Search, options: SearchOptions, field: str, ranki
 def ranking_or_problem(
     search: Callable[[_Item, SearchOptions], Ranking], item: _Item, options: SearchOptions
 ) -> Ranking:
-    """Return what `search` finds for one of many queries; an invalid one has a problem."""
+    """Return the ranking by `search` for one of many queries; an invalid query has a problem."""
     try:
         return search(item, options)
     except (NoKnownWords, QueryVectorError, UnknownKey) as error:

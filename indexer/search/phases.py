@@ -117,7 +117,7 @@ class Search:
 
     @contextmanager
     def _stopping(self) -> Iterator[None]:
-        """End the work of the block when the caller says so, or the budget is used up."""
+        """End the work of the block when the caller stops it, or the budget is used up."""
         with ExitStack() as stack:
             if self.query.stop:
                 stack.enter_context(stopping(self.query.stop))
@@ -127,7 +127,7 @@ class Search:
 
 
 def _prepare(view: View, query: Query) -> None:
-    """Load what all queries with a ranking share, by a search in the sample."""
+    """Load the data that all queries with a ranking share, by a search in the sample."""
     Search(view, replace(query, k=SAMPLE // 2, allowed=view.sample, partial=False, budget=None)).run()
     for part in view.segments:
         part.bags(np.flatnonzero(part.live), query.ranking.gamma, query.ranking.weights)

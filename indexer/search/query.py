@@ -103,7 +103,7 @@ class Query:
     k: int
     depth: int | None  # the number of candidates; None: all documents
     ranking: RankingSpec
-    bounded: bool  # bags are weighted as those of the first stage: its distance is WCD, a lower bound
+    bounded: bool  # bags are weighted as for the first stage: its distance is WCD, a lower bound
     prove: bool = False  # compare all other documents after the candidates
     allowed: NDArray[np.int64] | None = None  # (n,) the only ids that may be hits; None: all
     without: int | None = None  # an excluded id
@@ -131,7 +131,7 @@ class Query:
 
     @property
     def gammas_of_scorers(self) -> set[float]:
-        """Return the gammas by which scorers weigh the parts of documents; the joined one takes that of bags."""
+        """Return the gammas by which scorers weigh the parts of documents; a joined scorer takes the gamma of bags."""
         own = {term.gamma or 0.0 for term in self.ranking.scorers}
         return own | ({self.ranking.gamma} if self.joined else set())
 

@@ -179,7 +179,7 @@ class QueryParser:
         return query
 
     def words_of(self, text: QueryText, query: Query) -> QueryWords:
-        """Return the words of a text or a record for a `query`, weighted as those of a stored document.
+        """Return the words of a text or a record for a `query`, weighted as in a stored document.
 
         Raises NoKnownWords if it has none, or no bag although one is needed.
         """

@@ -173,7 +173,7 @@ class Stems:
         return ids, positions.astype(np.int32)
 
     def of_query(self, query: QueryTerms) -> QueryTerms:
-        """Return a query with the ids of stems instead of those of words."""
+        """Return a query with the ids of stems instead of words."""
         stems, positions = np.unique(stem_words(query.texts, self._language), return_inverse=True)
         known = enumerate(self._ids_of(stems.tolist()))
         ids = np.array([id_ if id_ >= 0 else -1 - i for i, id_ in known], np.int64)

@@ -28,7 +28,7 @@ Idf = Callable[[NDArray[np.int64], Sequence[str] | None], NDArray[np.float64]]
 
 @dataclass(eq=False)
 class LiveSegment:
-    """The documents of a `segment`, except those with the ids `gone` (m,), which have changed or were removed.
+    """The documents of a `segment`, except documents that have changed or were removed, the ids `gone` (m,).
 
     Only the segment of a snapshot has a first stage and stored bags.
     """
@@ -66,7 +66,7 @@ class LiveSegment:
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """Return the number of tokens with a vector (n,) of each document, those of titles counted once."""
+        """Return the number of tokens with a vector (n,) of each document, tokens of titles counted once."""
         return self.kept_sums("tokens", lambda: self.segment.counts.lengths(1.0), len(self.live), np.float64)
 
     @cached_property

@@ -56,7 +56,7 @@ class TermTable:
         return {term: row for row, term in enumerate(self.terms)}
 
     def of_terms(self, terms: Sequence[str], documents: int) -> Statistics:
-        """Return the statistics of some terms (n,): zeros for those in no document."""
+        """Return the statistics of some terms (n,): zeros for terms in no document."""
         rows = np.fromiter(map(self._rows.get, terms, repeat(-1)), np.int64, len(terms))
         frequencies = np.append(self.document_frequencies, 0)[rows]
         return Statistics(documents, self.tokens, frequencies, np.append(self.collection_frequencies, 0.0)[rows])

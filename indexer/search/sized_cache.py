@@ -60,7 +60,7 @@ class SizedCache:
 
 
 def size_of(value: object, others: tuple[type, ...] = (), seen: set[int] | None = None) -> int:
-    """Estimate the bytes of an object and of all objects that it refers to, except those with ids in `seen`.
+    """Estimate the bytes of an object and of all objects that it refers to, except objects with ids in `seen`.
 
     Arrays of mapped files, functions, classes, and objects of the classes `others` count nothing.
     """

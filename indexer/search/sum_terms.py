@@ -212,7 +212,7 @@ def _scored(view: View, query: Query, term: Term, scorer: ScorerChoice) -> Unsca
     """Return a scorer's term: a distance is its own cost; a score costs 0 at its largest and 1 at its least.
 
     The largest score excludes the query itself and its copies, which cost 0: a stored query ranks the others as an
-    equal text does. The least score is that of documents which share no word with the query, if the scorer has one.
+    equal text does. Documents that share no word with the query have the least score, if the scorer has one.
     """
     gamma = term.gamma or 0.0
     terms = query.words.terms[gamma]

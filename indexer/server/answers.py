@@ -34,7 +34,7 @@ class ProblemObject(TypedDict):
     status: int
     """The status of the answer."""
     detail: str
-    """One sentence: what is wrong, and how to mend it."""
+    """One sentence: the fault, and the remedy."""
     error: NotRequired[str]
     """The name of the error in the library."""
     request_id: str
@@ -106,7 +106,7 @@ class HitObject(TypedDict):
     candidate: NotRequired[int]
     """In `rerank`, the index among the candidates as they were given."""
     exact: NotRequired[bool]
-    """In `rerank`, false if what ranks is only a lower bound."""
+    """In `rerank`, false if the value that ranks is only a lower bound."""
     wordless: NotRequired[bool]
     """In `rerank`, true if the document has no known word, or is not in the collection: it comes last."""
     flows: NotRequired[list[FlowObject]]
@@ -170,7 +170,7 @@ class UnansweredObject(TypedDict):
     """One of several queries that cannot be answered."""
 
     problem: str
-    """One sentence: what is wrong, and how to mend it."""
+    """One sentence: the fault, and the remedy."""
 
 
 @_described
@@ -410,7 +410,7 @@ class InfinityObject(TypedDict):
     results: list[InfinityResultObject]
     """The texts, best first."""
     scores_compare: bool
-    """Whether the scores compare with those of other requests; if not, only with each other."""
+    """Whether the scores compare with scores of other requests; if not, only with each other."""
     usage: UsageObject
     """The size of the request."""
 
@@ -439,7 +439,7 @@ class ApiVersionObject(TypedDict):
 
 @_described
 class BilledUnitsObject(TypedDict):
-    """What Cohere would charge."""
+    """The units that Cohere would charge."""
 
     search_units: int
     """The number of searches."""
@@ -447,7 +447,7 @@ class BilledUnitsObject(TypedDict):
 
 @_described
 class CohereMetaObject(TypedDict):
-    """What Cohere says beside the results."""
+    """The fields that Cohere sends beside the results."""
 
     api_version: ApiVersionObject
     """The version of the API."""
@@ -468,7 +468,7 @@ class JinaObject(TypedDict):
     results: list[JinaResultObject]
     """The documents, best first."""
     scores_compare: bool
-    """Whether the scores compare with those of other requests; if not, only with each other."""
+    """Whether the scores compare with scores of other requests; if not, only with each other."""
     usage: UsageObject
     """The size of the request."""
     meta: CohereMetaObject

@@ -78,7 +78,7 @@ def prefix_of(typed: str) -> str:
 class _BelowPrefix:
     """The application `app` behind a proxy whose paths have a prefix, whether the proxy removes the prefix or not.
 
-    Redirects are paths, because this server does not know the scheme of the proxy.
+    Redirects are paths, because the scheme of the proxy is unknown here.
     """
 
     def __init__(self, app: ASGIApp, prefix: str) -> None:

@@ -54,7 +54,7 @@ class Bodies:
     def received(self, scope: Scope, headers: Mapping[str, str], receive: Receive) -> Iterator[Receive]:
         """Yield a `receive` with an unzipped, limited body, which counts as held until the end of the block.
 
-        Raises HttpProblem for a length or an encoding that is refused; the yielded function raises that of the body.
+        Raises HttpProblem for a length or an encoding that is refused; the yielded function raises further ones.
         """
         is_upload = scope["method"] == "POST" and _UPLOAD.fullmatch(scope["path"])
         kind, length = self._uploads if is_upload else self._others, headers.get("content-length", "0")

@@ -35,7 +35,7 @@ JsonBody = Annotated[
 ]
 WaitForSearches = Annotated[bool, Query(description="Answer once searches see the change; 504 if they do not in time.")]
 _MOST = 1000  # documents of a page
-_LOOK = 0.05  # seconds between two checks whether a change is searched
+_INTERVAL = 0.05  # seconds between two checks whether a change is searched
 
 
 @router.get("/{name}/documents", responses=sends(DocumentsObject))
@@ -129,7 +129,7 @@ async def _changed(state: ServerState, served: Served, change: Change, *, wait: 
     try:
         async with asyncio.timeout(state.limits.seconds):
             while wait and served.revision < changes.revision:
-                await asyncio.sleep(_LOOK)
+                await asyncio.sleep(_INTERVAL)
     except TimeoutError as error:
         raise HttpProblem(
             504, "the change was made, but is not searched yet: it will be, without another request"
@@ -140,7 +140,7 @@ async def _changed(state: ServerState, served: Served, change: Change, *, wait: 
 async def _committed(served: Served, change: Change, limits: Limits) -> Changes:
     """Return the changes once they are committed; HttpProblem 504 if that takes too long, or the database hangs."""
     writing, began = asyncio.wrap_future(served.write(change)), monotonic()
-    while not (await asyncio.wait({writing}, timeout=_LOOK))[0]:
+    while not (await asyncio.wait({writing}, timeout=_INTERVAL))[0]:
         waited = monotonic() - began
         if waited > limits.change_seconds or (served.problem and waited > limits.seconds):
             writing.add_done_callback(asyncio.Future.exception)  # nobody is left to read it
@@ -157,7 +157,7 @@ def _check_writable(state: ServerState) -> None:
 
 @asynccontextmanager
 async def _uploaded(request: Request, state: ServerState) -> AsyncIterator[pathlib.Path]:
-    """Write the body of a request to a file as it arrives; HttpProblem 403, and of other bodies."""
+    """Write the body of a request to a file as it arrives; HttpProblem 403 if the server is read-only."""
     _check_writable(state)
     with NamedTemporaryFile(prefix="moverank-", suffix=".jsonl") as file:
         async for chunk in request.stream():

@@ -27,7 +27,7 @@ _log = logging.getLogger("moverank")
 
 
 def start_log(form: LogFormat) -> None:
-    """Log what this process does on standard error, and nowhere else."""
+    """Log the work of this process on standard error, and nowhere else."""
     handler = logging.StreamHandler()
     handler.setFormatter(_Json() if form == "json" else _Text())
     for source in map(logging.getLogger, _SOURCES):

@@ -44,15 +44,15 @@ class RankingParameters(Body):
     """The ranking of a request, and its time limit in seconds, `budget`."""
 
     rank: str | None = None
-    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: that of the collection."""
+    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: the collection's own."""
     gamma: Finite | None = Field(default=None, ge=0)
-    """How much less the later posts of a thread count; null: that of the collection."""
+    """How much less the later posts of a thread count; null: as in the collection."""
     budget: Finite | None = Field(default=None, gt=0)
     """The time limit of the request in seconds: the answer has the best list by then, which is not certified."""
 
 
 class SearchParameters(RankingParameters):
-    """The options of a search, as those of the command line."""
+    """The options of a search, as on the command line."""
 
     k: int = Field(default=10, ge=1)
     """The number of hits."""
@@ -104,7 +104,7 @@ class SearchBody(SearchParameters):
     query: TextOrRecord | None = None
     """A text, or a record with a title and a text, or a thread."""
     queries: Listed[TextOrRecord] | None = None
-    """Several of them, instead of `query`."""
+    """Several queries, instead of `query`."""
     vector: Vector = None
     """The vector of the query, where the first stage is `given`."""
 

@@ -38,7 +38,7 @@ _SOME = 20  # names of fields in a sentence, and characters of each
 
 
 class RerankedTexts(Body):
-    """What all of these requests have in common; the fields without effect are about texts that a model would cut."""
+    """The fields that all of these requests share; the fields without effect are about texts that a model would cut."""
 
     model: str | None = None
     """The name of a collection, whose word vectors, ranking and document frequencies are used; any other name, and
@@ -46,9 +46,9 @@ class RerankedTexts(Body):
     top_n: int | None = Field(default=None, ge=0)
     """How many results to return, the best ones, which are exact; 0 or null: all."""
     rank: str | None = None
-    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: that of the collection."""
+    """The ranking, such as `wmd` or `wmd+0.5*bm25`; null: the collection's own."""
     gamma: Finite | None = Field(default=None, ge=0)
-    """How much less the later posts of a thread count, from 0; null: that of the collection."""
+    """How much less the later posts of a thread count, from 0; null: as in the collection."""
     truncate: Any = None
     """No effect: texts of any length are compared as a whole."""
     truncation: Any = None
@@ -72,7 +72,7 @@ class RerankedTexts(Body):
     additional_data: Any = None
     """No effect."""
     use_activation: Literal[True] | None = None
-    """No effect; false is refused, as `raw_scores` of `/rerank` is what it means."""
+    """No effect; false is refused: `raw_scores` of `/rerank` has this meaning."""
     activation: Literal[True] | None = None
     """As `use_activation`."""
     softmax: Literal[True] | None = None

@@ -1,4 +1,4 @@
-"""What the endpoints need of a collection, be it in one place or in shards."""
+"""The interface of a collection to the endpoints, whether it is in one place or in shards."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -65,7 +65,7 @@ class State(Protocol):
 
     @property
     def searcher(self) -> Searchable:
-        """Return what searches the state."""
+        """Return the searcher of the state."""
         ...
 
     def reranker(self, rank: str | None, gamma: float | None, /) -> "Reranker":
@@ -105,7 +105,7 @@ class Served(Protocol):
         ...
 
     def answer(self, work: Callable[[State], WorkResult]) -> WorkResult:
-        """Return what `work` makes of the current state; HttpProblem 503 while there is none."""
+        """Return the result of `work` on the current state; HttpProblem 503 while there is none."""
         ...
 
     def current(self) -> AbstractContextManager[State]:

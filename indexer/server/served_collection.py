@@ -59,7 +59,7 @@ class WaitingWrites:
             self.count -= 1
 
 
-class Look:
+class DatabaseCheck:
     """The check of a database for changes, one at a time: it runs while a block of `with` is entered."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class ServedCollection:
         self._writer = WriterProcess(directory)
         self._writes, self._write_lock = WaitingWrites(limits.writes), Lock()
         self._changes = 0  # documents since the last upkeep
-        self._look, self._problem = Look(), ""
+        self._check, self._problem = DatabaseCheck(), ""
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
 
@@ -182,7 +182,7 @@ class ServedCollection:
     @property
     def problem(self) -> str:
         """Return why the database cannot be read now, or an empty string; the last state is still searched."""
-        return self._look.problem or self._problem
+        return self._check.problem or self._problem
 
     @property
     def revision(self) -> int:
@@ -241,7 +241,7 @@ class ServedCollection:
         file = self.directory / DATABASE
         if not self._store.shared and not os.access(file, os.R_OK):  # an open file stays readable after its removal
             raise CollectionError(f"{file} was removed, or may not be read")
-        with self._look:
+        with self._check:
             is_behind = self._states.is_behind()
         if is_behind and self._states.refresh():
             return_freed_memory()

@@ -1,4 +1,4 @@
-"""A collection in shards that is served: the processes of the shards search, this one merges what they find."""
+"""A collection in shards that is served: the processes of the shards search, this process merges their hits."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from moverank.indexer.reranking.reranker import Reranker
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.served import State, WorkResult
-from moverank.indexer.server.served_collection import Look, WaitingWrites
+from moverank.indexer.server.served_collection import DatabaseCheck, WaitingWrites
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.cluster import Cluster
@@ -28,7 +28,7 @@ _log = logging.getLogger("moverank")
 
 
 class _State:
-    """The states of all shards that are searched; `revision` is the sum of theirs."""
+    """The states of all shards that are searched; `revision` is the sum of their revisions."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -60,7 +60,7 @@ class ServedShards:
             raise
         self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"moverank-write-{name}")
         self._changed, self._closed, self._until = Event(), Event(), inf
-        self._look, self._problem = Look(), ""
+        self._check, self._problem = DatabaseCheck(), ""
         self._refresher = Thread(target=self._follow, name=f"moverank-refresh-{name}", daemon=True)
         self._refresher.start()
 
@@ -72,7 +72,7 @@ class ServedShards:
     @property
     def problem(self) -> str:
         """Return why the shards cannot be read now, or an empty string; the last states are still searched."""
-        return self._look.problem or self._problem
+        return self._check.problem or self._problem
 
     @property
     def revision(self) -> int:
@@ -80,7 +80,7 @@ class ServedShards:
         return self._state.revision
 
     def answer(self, work: Callable[[State], WorkResult]) -> WorkResult:
-        """Return what `work` makes of the current state."""
+        """Return the result of `work` on the current state."""
         return work(self._state)
 
     @contextmanager
@@ -89,7 +89,7 @@ class ServedShards:
         yield self._state
 
     def write(self, change: Change) -> "Future[Changes]":
-        """Run `change` after those that wait already; HttpProblem 503 if too many do."""
+        """Run `change` after the waiting changes; HttpProblem 503 if too many wait."""
         running = self._writes.add(lambda: self._writer.submit(self._change, change))
         running.add_done_callback(lambda _: self._changed.set())
         return running
@@ -121,7 +121,7 @@ class ServedShards:
 
     def _follow_shards(self) -> None:
         """Search the new states, if there are any; a search after a change here may have opened them before."""
-        with self._look:
+        with self._check:
             changed = self._cluster.changed()
         if changed:
             self._cluster.refresh()
@@ -130,7 +130,7 @@ class ServedShards:
             self._state = _State(self._cluster)
 
     def stop(self) -> None:
-        """Refuse the changes that wait, and all later ones; that which runs has to end soon."""
+        """Refuse the changes that wait, and all later ones; the running change has to end soon."""
         self._until = min(self._until, monotonic() + _CLOSING)
 
     def close(self) -> None:

@@ -183,7 +183,7 @@ class Workers:
         return future
 
     def _becomes_long(self, running: _Running) -> None:
-        """Let a request continue beside the others, or end it if too many do."""
+        """Let a request continue beside the others, or end it if too many are long already."""
         if self._long >= self._limits.long:
             running.is_refused = True
             running.task.stop()

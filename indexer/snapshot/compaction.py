@@ -39,7 +39,7 @@ def compact_if_due(
 
     Thus each document is written at most some twenty times while a collection doubles in size. `store`, `directory`,
     `settings` and `embedding` are the collection's; `progress` is called during writing. The encoder of the newest
-    snapshot is reused; `refit` fits it again to the current documents, and writes the snapshot even if it is not due.
+    snapshot is reused; `refit` fits it again to the current documents, and writes the snapshot for any tail.
     """
     with store.reading() as reader:
         revision = reader.revision()

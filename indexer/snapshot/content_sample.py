@@ -1,4 +1,4 @@
-"""A sample of the documents with a bag: those with the smallest digests of their content.
+"""A sample of the documents with a bag: the documents with the smallest digests of their content.
 
 It does not depend on ids, keys, or the order in which documents were added, and the sample of several collections
 together follows from the sample of each. Mutual proximity needs the distances of documents from a sample: a file keeps
@@ -49,7 +49,7 @@ class ContentSample(NamedTuple):
     def current(
         cls, reader: "Reader", since: int, before: "ContentSample | None", gone: NDArray[np.int64]
     ) -> "ContentSample":
-        """Return the sample of the state of `reader`; `before` is that of the revision `since`, None if unknown.
+        """Return the sample of the state of `reader`; `before` is the sample at the revision `since`, None if unknown.
 
         `gone` (m,) are the ids of documents changed or removed since then. With too many of them in `before`, all
         documents are compared.
@@ -109,7 +109,7 @@ class StoredSample:
 
 
 def read_sample(path: Path | None) -> StoredSample | None:
-    """Read what `write_sample` wrote; None if there is no such file, or if it is damaged."""
+    """Read the sample that `write_sample` wrote; None if there is no such file, or if it is damaged."""
     stored = read_arrays(path, kinds=_KINDS)
     if stored is None or not _is_valid(stored):
         return None

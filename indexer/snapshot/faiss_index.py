@@ -63,8 +63,8 @@ def build(
     """Write an index of `vectors` (n, d) with `ids` (n,) to `path`, and return the factory string that was used.
 
     It is built by `factory`, and if need be trained on a random sample, drawn by `seed`. With too few documents for
-    training, the exact flat index is built instead. `products`: the nearest vectors are those with the largest inner
-    products, not those with the smallest L2 distances.
+    training, the exact flat index is built instead. `products`: the vectors with the largest inner products are
+    the nearest, not the vectors with the smallest L2 distances.
     """
     try:
         index = _filled(factory, ids, vectors, seed, products=products)

@@ -59,7 +59,7 @@ class Segment(Terms):
 
     @classmethod
     def of(cls, terms: Terms, word_ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> Self:
-        """Return documents in memory; of the words of `terms`, those with `word_ids` (v,) have `vectors` (v, d)."""
+        """Return documents in memory; the words `word_ids` (v,) of `terms` have `vectors` (v, d)."""
         return cls(*keep_words(terms.ids, terms.counts, terms.word_ids, word_ids), word_ids, vectors, terms)
 
 

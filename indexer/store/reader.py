@@ -211,7 +211,7 @@ class Reader:
         return self.rows.number("SELECT count(*) FROM parts WHERE position >= 0")
 
     def word_count(self, *, known: bool = False, unused: bool = False) -> int:
-        """Return the number of words. `known`: only those with a vector; `unused`: also words of no document."""
+        """Return the number of words. `known`: only words with a vector; `unused`: also words of no document."""
         tests = [*([] if unused else ["frequency > 0"]), *([f"words.row != {UNKNOWN}"] if known else [])]
         where = f" WHERE {' AND '.join(tests)}" if tests else ""  # SQLite counts all rows by whole pages
         return self.rows.number(f"SELECT count(*) FROM words{where}")
@@ -357,7 +357,7 @@ class Reader:
     # Documents by key and source.
 
     def known(self, keys: Sequence[str]) -> dict[str, StoredState]:
-        """Return the stored documents among those with the given keys, by key."""
+        """Return the stored documents with the given keys, by key; other keys are left out."""
         possible = keys if text_fault(keys, {}) is None else [key for key in keys if text_fault([key], {}) is None]
         statement = "SELECT key, id, digest, wordless, source, file FROM documents WHERE key IN :values"
         return {

@@ -97,7 +97,7 @@ class Store:
 
     @contextmanager
     def _connect(self, *, write: bool = False) -> Iterator[Connection]:
-        """Open one transaction; errors become those of `database_errors`.
+        """Open one transaction; raises the errors of `database_errors`.
 
         A connection that is lost while the transaction ends is no error if there was nothing to commit, or if the
         server has committed it.

@@ -1,4 +1,4 @@
-"""Folders of files in a database that machines share, in blocks; each machine keeps a copy of those that it uses."""
+"""Folders of files in a database that machines share, in blocks; each machine keeps copies of the files it uses."""
 
 from pathlib import Path
 

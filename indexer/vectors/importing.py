@@ -12,7 +12,7 @@ from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.detection import is_pickle, read_vector_rows
 from moverank.indexer.vectors.formats.gensim_pickle import read_pickled
-from moverank.indexer.vectors.formats.word2vec import WordVectorRows
+from moverank.indexer.vectors.formats.word2vec import VectorTable
 from moverank.indexer.vectors.manifest import read_manifest
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vector_file import VectorFile
@@ -128,7 +128,7 @@ def same_source(directory: Path, source: str) -> bool:
         return (same_path and file.modified == manifest.get("mtime_ns")) or file.digest() == manifest.get("sha256")
 
 
-def _read_pickled(path: Path, directory: Path, *, trust: bool) -> WordVectorRows:
+def _read_pickled(path: Path, directory: Path, *, trust: bool) -> VectorTable:
     if not trust:
         raise VectorsError(
             f"{path} is a pickle, as gensim writes, and can run any code: give --trust-pickle if you trust its author, "

@@ -11,7 +11,7 @@ import numpy as np
 from moverank.indexer.errors import TooFewWords
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
-from moverank.indexer.vectors.formats.word2vec import WordVectorRows, word_label
+from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
 from moverank.indexer.vectors.word2vec_training import check_training_options
@@ -48,7 +48,7 @@ def train_lsi(
         words, matrix = _matrix(documents, min_count, progress)
         progress("Training vectors", 0, None, "words")
         vectors, values = truncated_svd(matrix.T, dim, seed)
-        table = WordVectorRows("trained", len(values), len(words), word_label, chunks_of(words, vectors * values))
+        table = VectorTable("trained", len(values), len(words), word_label, chunks_of(words, vectors * values))
         sizes = write_vectors(temporary, table, "the training", normalize=normalize)
         write_manifest(temporary, {**sizes, "source": "lsi", "training": {"method": "lsi", **options}})
         progress("Training vectors", len(words), len(words), "words")

@@ -44,7 +44,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def check_files(directory: Path, manifest: Mapping[str, Any]) -> None:
-    """Compare all files with their sizes, and those other than matrices with their checksums.
+    """Compare all files with their sizes, and all but matrices with their checksums.
 
     Raises DamagedFile, OSError, and KeyError for an unusable manifest.
     """

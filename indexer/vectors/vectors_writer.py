@@ -12,7 +12,7 @@ from moverank.indexer.errors import IndexerError, VectorsError
 from moverank.indexer.files.arrays import array_file, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory
 from moverank.indexer.options import Progress, silent
-from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, WordVectorRows
+from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, VERSION
 from moverank.indexer.vectors.open_vectors import block_checksums, checksums_name
 from moverank.rerank.words.embedding import Subwords, fingerprint, unit_rows, unusable_rows
@@ -38,7 +38,7 @@ def vectors_directory(directory: Path) -> Iterator[Path]:
 
 
 def write_vectors(
-    directory: Path, table: WordVectorRows, source: str, *, normalize: bool = False, progress: Progress = silent
+    directory: Path, table: VectorTable, source: str, *, normalize: bool = False, progress: Progress = silent
 ) -> dict[str, Any]:
     """Write the words and vectors of `table` to `directory`, and return their sizes for `write_manifest`.
 
@@ -87,7 +87,7 @@ def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
     write_checksums(directory / MANIFEST, {"version": VERSION, **content})
 
 
-def _check(source: str, table: WordVectorRows, chunk: Chunk, first: int) -> None:
+def _check(source: str, table: VectorTable, chunk: Chunk, first: int) -> None:
     """Raise VectorsError for a row without a word or with an unusable number; the chunk starts at row `first`."""
     words, rows = chunk
     for i, word in enumerate(words):
@@ -114,7 +114,7 @@ def _as_utf8(words: list[bytes]) -> tuple[list[bytes], list[int]]:
     return words, []
 
 
-def _write_words(directory: Path, words: list[bytes], source: str, table: WordVectorRows) -> Vocabulary:
+def _write_words(directory: Path, words: list[bytes], source: str, table: VectorTable) -> Vocabulary:
     """Write the files of the words; raise a VectorsError that names both rows for a repeated word."""
     vocabulary = Vocabulary.pack(words)
     pair = vocabulary.repeated()

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from moverank.indexer.errors import TooFewWords, UsageError
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.gensim_pickle import chunks_of
-from moverank.indexer.vectors.formats.word2vec import WordVectorRows, word_label
+from moverank.indexer.vectors.formats.word2vec import VectorTable, word_label
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
 from moverank.rerank.errors import OptionError
@@ -115,7 +115,7 @@ def train_vectors(
     with vectors_directory(directory) as temporary, without_gensim_log:
         vectors, epochs = _train(_Sentences(sentences), method, options, epochs, progress)
         chunks = chunks_of(vectors.index_to_key, vectors.vectors)
-        table = WordVectorRows("trained", dim, len(vectors), word_label, chunks)
+        table = VectorTable("trained", dim, len(vectors), word_label, chunks)
         sizes = write_vectors(temporary, table, "the training", normalize=normalize)
         training = {"method": method, **options, "epochs": epochs}
         write_manifest(temporary, {**sizes, "source": "train", "training": training})

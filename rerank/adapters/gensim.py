@@ -48,7 +48,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
         return rows[0] if len(rows) == 1 else rows
 
     def __getitem__(self, query: Any) -> Any:
-        """Return what `get_similarities` does, or with `num_best` the best (document, similarity) of each query."""
+        """Return the result of `get_similarities`, or with `num_best` the best (document, similarity) of each query."""
         if self.num_best is None:
             return self.get_similarities(query)
         best = list(self._best(self._split(query), self.num_best))
@@ -91,7 +91,7 @@ class WmdSimilarity(similarities.WmdSimilarity):
         return self._texts.query(_count(words), self._known)
 
     def _known(self, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
-        """Return the `words` that the model knows, and their vectors (n, d), scaled as in gensim's distance."""
+        """Return the `words` of the model, and their vectors (n, d), scaled as in gensim's distance."""
         names = [word for word in words if word in self.wv]
         vectors = np.empty((len(names), self.wv.vector_size), np.float32)
         with np.errstate(invalid="ignore"):

@@ -51,7 +51,7 @@ class MoverankRanker:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return the documents under "documents", best first; `top_k` replaces that of the component."""
+        """Return the documents under "documents", best first; `top_k` replaces the component's."""
         count = self.top_k if top_k is None else check_count("top_k", top_k)
         places = self._held.places(
             query,
@@ -73,5 +73,5 @@ class MoverankRanker:
     async def run_async(
         self, query: str, documents: list[Document], top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Do what `run` does, in a thread."""
+        """Call `run` in a thread."""
         return await asyncio.to_thread(self.run, query, documents, top_k)

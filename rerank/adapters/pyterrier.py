@@ -134,7 +134,7 @@ class MoverankRetriever(_Cut):
         return kept.assign(_place=range(len(kept))).merge(found, on="_place").drop(columns="_place")
 
     def _rows(self, queries: list[str]) -> Iterator[tuple[Any, ...]]:
-        """Yield the index of the query, the key, score and rank of each hit, and its text if it is wanted."""
+        """Yield the index of the query, the key, score and rank of each hit, and its text if it is requested."""
         if not queries:
             return
         options = {"k": self.num_results, "rank": self.rank} | self.options

@@ -1,6 +1,6 @@
 """The ranker behind every adapter: it is loaded once, ranks texts, and reports how each got its place.
 
-Texts, or rows of numbers with a word vector for each column, are what scikit-learn calls X. An adapter whose host is
+Texts, or rows of numbers with a word vector for each column, are scikit-learn's X. An adapter whose host is
 not installed raises an error that names the pip line.
 """
 
@@ -201,7 +201,7 @@ def are_texts(samples: Any) -> bool:
 
 
 def word_lookup(embedding: object) -> Known:
-    """Return the function that looks up words in an `Embedding`, given itself or as `Reranker.load` takes it.
+    """Return the function that finds words in an `Embedding`, given itself or as `Reranker.load` takes it.
 
     Raises EmbeddingError for anything else, and what `Reranker.load` raises.
     """

@@ -157,7 +157,7 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
     distance is half the L1 distance of the scaled rows, times the root of 2.
 
     A document without a word (no known one in a text, only zeros in a row) has a distance of 0 to others without one,
-    and a finite distance to all others that is not below those of any two of them.
+    and to all others a finite distance that no distance between two of these exceeds.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class WMDClassifier(ClassifierMixin, _WMDNeighbors):
     A class with at least half of the votes wins; while there is none, the two farthest neighbours are dropped. Between
     two classes with half of the votes each, the class of the nearest neighbour wins. A document without a word has the
     most frequent class, unless other documents without a word are among its neighbours. X and the other parameters are
-    those of `WMDTransformer`.
+    as in `WMDTransformer`.
     """
 
     def fit(self, X: Any, y: Any) -> "WMDClassifier":
@@ -213,7 +213,7 @@ class WMDClassifier(ClassifierMixin, _WMDNeighbors):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the shares (q, c) of the classes in the last vote, or in all documents where there is no vote.
 
-        The order of the columns is that of `classes_`. The predicted class has the largest share, alone or with one
+        The columns are in the order of `classes_`. The predicted class has the largest share, alone or with one
         other: a tie is won by the nearest neighbour.
         """
         return self._vote(X)[1]

@@ -202,7 +202,7 @@ ENTRIES = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdfBags:
-    """Bags that are weighted by idf only when they are taken; the result equals that of `with_idf`."""
+    """Bags that are weighted by idf only when they are taken; the result is the same as with `with_idf`."""
 
     without: Bags
     """(n,) The bags without idf."""

@@ -41,7 +41,7 @@ def best_first(
     partial: bool = False,
     solved: Container[int] = (),
 ) -> tuple[tuple[RowIndices, NDArray[np.float64]], int]:
-    """Return the rows (k,) with the smallest distances, those distances (k,), and how many distances were computed.
+    """Return the rows (k,) with the smallest distances, their distances (k,), and how many were computed.
 
     `rows` (n,) are visited in the order of their lower bounds `lower` (n,); `distance` returns the exact distance of a
     row. The search ends when the next bound is above `within` or not below the `k`-th smallest distance so far: no

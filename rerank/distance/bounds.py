@@ -66,7 +66,7 @@ class Problem:
     """A query against many bags: `cost` (v, h) is the cost floor, 0 where the word is the same.
 
     `query_index` (v,) is the column of each word in `cost`, -1 for words that the query lacks; the square of an exact
-    cost exceeds that of its floor by at most `slack`; no exact cost is above `largest`.
+    cost exceeds the square of its floor by at most `slack`; no exact cost is above `largest`.
     """
 
     query: Bag

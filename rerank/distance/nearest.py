@@ -22,7 +22,7 @@ class NearestSearch(Protocol):
     """The search for the nearest bags in two phases, so that searches among other bags get one limit with it."""
 
     def upper_bounds(self, *, close: bool = False) -> NDArray[np.float64]:
-        """Return upper bounds of what ranks the nearest rows, increasing, at most `k`; `close`: finer ones."""
+        """Return upper bounds of the values that rank the nearest rows, increasing, at most `k`; `close`: finer."""
         ...
 
     def answer(self, limit: float = np.inf) -> Nearest:
@@ -109,7 +109,7 @@ def all_distances(
     distance: Distance = "wmd",
     norms: NDArray[np.float32] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the exact distances (n,) of all of `bags` (n > 0) from `query`; the parameters are those of `nearest`."""
+    """Return the exact distances (n,) of all of `bags` (n > 0) from `query`; parameters as in `nearest`."""
     found = nearest(query, bags, vectors, len(bags), distance, norms=norms)
     distances = np.empty(len(bags))
     distances[found.rows] = found.distances

@@ -35,7 +35,7 @@ class Places:
 class PartialOrder(Cascade):
     """The first `cutoff` of all `bags` by distance from `query`, with exact `places`.
 
-    The other parameters are those of `Cascade`. The limit is the distance of the last exact place, or the distance at
+    The other parameters are as in `Cascade`. The limit is the distance of the last exact place, or the distance at
     `cutoff`, whichever is smaller.
     """
 
@@ -76,7 +76,7 @@ class PartialOrder(Cascade):
         self._limit = min(self._limit, needed, self._smallest_high(self._cutoff))
 
     def _solve_places(self, rows: RowIndices) -> None:
-        """Solve the first of `rows`, those with exact places, and all whose bounds enclose the distance of one."""
+        """Solve the first of `rows`, rows with exact places, and all whose bounds enclose a distance of these."""
         first = best_first(rows, self._lower[rows], self._value, self._k, self._limit)[0]
         placed = self._places.rows[self._lower[self._places.rows] <= self._limit]
         self._solve_all(placed)

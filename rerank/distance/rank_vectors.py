@@ -35,7 +35,7 @@ def rank_vectors(
     weights: VectorWeights | tuple[ArrayLike, Sequence[ArrayLike]] | None = None,
     k: int | None = None,
 ) -> Ranking:
-    """Rank documents [(m_i, d)] by the exact earth mover's distance of their vectors from those of `query` (n, d).
+    """Rank documents [(m_i, d)] by the exact earth mover's distance of their vectors from `query` (n, d).
 
     The ground cost is the Euclidean distance of float32 vectors. `weights`: the weights of the vectors; None: all
     vectors of a set weigh the same. The first `k` hits (None: all) are exact, and certified among these documents;

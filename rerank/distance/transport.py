@@ -66,7 +66,7 @@ def solve_vectors(
 ) -> Plan:
     """Solve the problem of word vectors `sources` (n, d) and `targets` (m, d).
 
-    `source_weights` (n,) and `target_weights` (m,) are the masses. The result and the errors are those of `solve` with
+    `source_weights` (n,) and `target_weights` (m,) are the masses. The result and the errors are as in `solve` with
     `exact_cost`. In a large problem most exact costs are never computed: the cost floor proves that their arcs are not
     needed for the optimum. Raises OutOfTime in a long problem when the time is used up.
     """

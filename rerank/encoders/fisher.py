@@ -300,7 +300,7 @@ class Fisher:
         return vectors
 
     def _responsibilities(self, points: NDArray[np.float64]) -> Any:
-        """Return the responsibilities (v, k) of points (v, e) as a sparse array, without those below `LEAST`."""
+        """Return the responsibilities (v, k) of points (v, e) as a sparse array, without values below `LEAST`."""
         from scipy.sparse import csr_array
 
         shares = self.mixture.responsibilities(points)

@@ -55,7 +55,7 @@ _CHOSEN_BY_NUMBA = ""
 
 
 def compiled(**options: Any) -> Any:
-    """Return the decorator of a kernel, which releases the GIL; `options` are those of `numba.njit`."""
+    """Return the decorator of a kernel, which releases the GIL; `options` are options of `numba.njit`."""
 
     def decorate(function: Any) -> Any:
         _report_first_compilation()

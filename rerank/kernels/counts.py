@@ -24,11 +24,11 @@ def count_words(text, text_ends, first, kinds, seed, table, sizes, base, numbers
 
     `text` (n,) uint8 are the texts from `first` on, concatenated, each up to its entry of `text_ends` (m,) int64, and
     `kinds` (256,) uint8 the byte that each byte stands for within a word, 0 for one between words. `numbers` (words,)
-    int32 are those of the different words of each text, in the order of their first occurrence, `counts` (words,) int32
-    how often they occur in it, and `lengths` (m,) int64 says how many there are of each text. `seed` (1,) uint64 is
+    int32 are the numbers of the different words of each text, in the order of their first occurrence, `counts` (words,)
+    int32 how often they occur in it, and `lengths` (m,) int64 how many there are of each text. `seed` (1,) uint64 is
     where hash values begin, and `table` is (words, ends, hashes, places, slots). Places count from `base`, which is
-    above those of earlier calls. It ends before a text that the table has no room for: the words of that text may have
-    been added.
+    above all places of earlier calls. The call ends before a text that the table has no room for: the words of that
+    text may have been added.
     """
     words, ends, hashes, places, slots = table
     mask, done = np.uint64(len(slots) - 1), 0

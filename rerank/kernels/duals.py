@@ -18,7 +18,7 @@ def without_overlap(  # type: ignore[no-untyped-def]
     """Remove the mass that both bags have on the same word; return how many words of each have mass left.
 
     The document has the entries from `start` to `stop` of `words` and `weights`. Fills `rows` and `left` with its
-    remaining words and their mass, `columns` and `right` with those of the query.
+    remaining words and their mass, `columns` and `right` with the query's.
     """
     h = len(query_weights)
     for j in range(h):

@@ -233,7 +233,7 @@ def _mean_cost(u, v, left, right):  # type: ignore[no-untyped-def]
 
 @compiled(fastmath=SUMS)
 def _kernel(local, u, v, sharp):  # type: ignore[no-untyped-def]
-    """Return approximately exp((u + v - cost) * sharp) (n, w), w >= m columns: those from m on are 0."""
+    """Return approximately exp((u + v - cost) * sharp) (n, w), w >= m columns: the columns from m on are 0."""
     n, m = local.shape
     kernel = np.zeros((n, -(-m // _LANES) * _LANES), np.float32)
     share = np.float32(sharp / 2**_SQUARINGS)

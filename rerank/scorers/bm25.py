@@ -21,7 +21,7 @@ K3 = Number("k3", np.inf, 0, np.inf)
 class Bm25:
     """The score is the sum over the query's terms of `idf * tf (k1 + 1) / (tf + k1 (1 - b + b dl / avgdl)) * weight`.
 
-    idf = ln(1 + (N - df + 0.5) / (df + 0.5)) is that of Lucene, which is never negative. The weight of a term with the
+    idf = ln(1 + (N - df + 0.5) / (df + 0.5)) is Lucene's, which is never negative. The weight of a term with the
     count qtf in the query is qtf (k3 + 1) / (qtf + k3): qtf by default (k3 is infinite), 1 with k3 = 0.
     """
 

@@ -14,7 +14,7 @@ class Postings:
     """Postings by term: term j has the slice `starts[j]:starts[j + 1]` of `documents` and `values`.
 
     `starts` (t + 1,) int64, `documents` (nnz,) int32, increasing within a term, `values` (nnz,) float64. `size` is n,
-    the number of documents, including those without terms.
+    the number of documents, including documents without terms.
     """
 
     starts: NDArray[np.int64]

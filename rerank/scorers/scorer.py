@@ -68,7 +68,7 @@ class TermQuery:
 
     `terms` (h,) int32 are their ids in the segment, -1 for a term that the segment does not contain; `counts` (h,)
     float64 > 0. `document_frequencies` (h,) and `collection_frequencies` (h,) are the terms' statistics in the whole
-    collection: 0 for a term that no segment contains. `word_vectors` are those of the h terms. Raises ScorerError for
+    collection: 0 for a term that no segment contains. `word_vectors` belong to the h terms. Raises ScorerError for
     other arrays.
     """
 

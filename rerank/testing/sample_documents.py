@@ -47,7 +47,7 @@ def make_bag(rng: np.random.Generator, words: int, kind: str, longest: int) -> B
 
 
 def make_documents(bags: Sequence[Bag], vectors: NDArray[np.float32], seed: int = 0) -> Documents:
-    """Return documents of random lengths over words whose ids have gaps; `vectors` (v, d) are those of the words."""
+    """Return documents of random lengths over words whose ids have gaps; `vectors` (v, d) belong to the words."""
     rng = np.random.default_rng(seed)
     ids = np.cumsum(rng.integers(1, 4, len(vectors))).astype(np.int64)
     return Documents(Bags.of(list(bags)), rng.integers(1, 200, len(bags)).astype(np.float64), ids, vectors)

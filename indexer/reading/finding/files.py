@@ -123,7 +123,7 @@ def _existing(path: str, selection: Selection) -> Iterator[Source]:
 
 
 def _matching(pattern: str, selection: Selection) -> Iterator[Source]:
-    """Yield the files that match a pattern, and those in directories that match."""
+    """Yield the files that match a pattern, and the files in directories that match."""
     rules, faults = Rules(Path(split_pattern(pattern)[0]), selection), list[OSError]()
     found = [
         source

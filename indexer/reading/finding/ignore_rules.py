@@ -83,7 +83,7 @@ def rules_in(directory: Path) -> Chain:
 
 
 def rules_above(root: Path) -> Chain:
-    """Return the rules of the directories above `root` up to that of its Git repository.
+    """Return the rules of the directories above `root` up to its Git repository.
 
     Without a repository there are none; rules that ignore `root` itself do not count either, because the user named it.
     """

@@ -46,7 +46,7 @@ def _parsed(text: str) -> Any:
 
 
 def _cells(notebook: Any) -> list[Any]:
-    """Return the cells of a notebook of version 4, or those of the worksheets of version 3."""
+    """Return the cells of a notebook of version 4, or of the worksheets of version 3."""
     sheets = notebook.get("worksheets") if isinstance(notebook, dict) else None
     holders = sheets if isinstance(sheets, list) else [notebook]
     lists = [holder.get("cells") for holder in holders if isinstance(holder, dict)]

@@ -73,7 +73,7 @@ def thread_of(record: Record, default_key: str, fields: Fields = Fields()) -> Do
 
 
 class _Chosen(NamedTuple):
-    """The names of the fields of a thread; None for those that it lacks."""
+    """The names of the fields of a thread; None for a field that it lacks."""
 
     title: str | None
     name: str | None

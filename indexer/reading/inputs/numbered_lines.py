@@ -12,7 +12,7 @@ from moverank.indexer.reading.streams import decode_line, open_source
 def numbered_lines(path: str, *, latin1_columns: int | None = None) -> Iterator[tuple[int, str]]:
     """Yield the number, from 1, and the text, without its line end, of each line that is not blank.
 
-    `path` is a file, gzipped or not, or `-` for standard input. Lines are UTF-8, except that those of exactly
+    `path` is a file, gzipped or not, or `-` for standard input. Lines are UTF-8, except that lines of exactly
     `latin1_columns` columns, separated by `|`, are Latin-1. Raises ReadError, which names the file, and the line if one
     is bad.
     """

@@ -141,7 +141,7 @@ RANKINGS = (
 
 @router.get("/")
 async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
-    """Show the form, and the hits of what was typed, or of the stored document `similar`."""
+    """Show the form, and the hits of the typed query, or of the stored document `similar`."""
     form = TypedForm.of(request.query_params.multi_items())
     values: PageValues = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
     try:

@@ -34,7 +34,7 @@ class TypedForm:
 
     @classmethod
     def of(cls, fields: Iterable[tuple[str, str]]) -> "TypedForm":
-        """Return the form with these fields, without the empty ones; line ends become those of Unix.
+        """Return the form with these fields, without the empty ones; line ends become Unix line ends.
 
         A field `thread`, as `packed` returns it, becomes the fields of the thread; HttpProblem 400 if it is unreadable.
         """

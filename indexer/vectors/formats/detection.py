@@ -7,7 +7,7 @@ from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress
 from moverank.indexer.vectors.formats.fasttext import MAGIC, read_fasttext
 from moverank.indexer.vectors.formats.text_vectors import MAX_LINE, numbers_at_end, read_text_vectors
-from moverank.indexer.vectors.formats.word2vec import MAX_DIM, WordVectorRows, read_binary
+from moverank.indexer.vectors.formats.word2vec import MAX_DIM, VectorTable, read_binary
 from moverank.indexer.vectors.vector_file import VectorFile
 
 _HEADER = re.compile(rb"[ \t]*(\d{1,18})[ \t]+(\d{1,18})[ \t]*\r?\n")
@@ -24,7 +24,7 @@ def is_pickle(source: VectorFile) -> bool:
     return source.peek(1) == b"\x80"
 
 
-def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) -> WordVectorRows:
+def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) -> VectorTable:
     """Return the rows of `source`, in any format but pickles. Raises VectorsError, now or while the rows are read.
 
     fastText's binary rows are first copied to `directory`, and `progress` is called for each block.
@@ -45,7 +45,7 @@ def read_vector_rows(source: VectorFile, directory: Path, progress: Progress) ->
     return read_text_vectors(source, None, dim)
 
 
-def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes) -> WordVectorRows:
+def _read_with_header(source: VectorFile, header: re.Match[bytes], sample: bytes) -> VectorTable:
     count, dim = int(header[1]), int(header[2])
     if not count or not 0 < dim <= MAX_DIM:
         raise VectorsError(f"{source.path}, line 1 promises {count} words of {dim} numbers: correct the header")

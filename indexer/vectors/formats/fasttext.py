@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import array_file, map_array
 from moverank.indexer.options import Progress
-from moverank.indexer.vectors.formats.word2vec import MAX_DIM, MAX_WORD, Chunk, WordVectorRows, word_label
+from moverank.indexer.vectors.formats.word2vec import MAX_DIM, MAX_WORD, Chunk, VectorTable, word_label
 from moverank.indexer.vectors.vector_file import VectorFile
 from moverank.rerank.words.embedding import Subwords, unusable_rows
 
@@ -36,7 +36,7 @@ class _Model:
     words: list[bytes]
 
 
-def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> WordVectorRows:
+def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> VectorTable:
     """Read the model in `source`, supervised or not. Raises VectorsError.
 
     Its words' own rows and its buckets, which can be gigabytes, are first copied to `directory` and memory-mapped; the
@@ -51,7 +51,7 @@ def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> Wo
         digest = _copy_rows(source, path, model.buckets, dim, lambda i: f"n-gram bucket {i}", progress)
         subwords = Subwords(map_array(path, "<f4", (model.buckets, dim), mode="r"), model.min_n, model.max_n)
     chunks = _chunks(own, model, subwords)
-    return WordVectorRows("fastText binary", dim, count, word_label, chunks, subwords, digest)
+    return VectorTable("fastText binary", dim, count, word_label, chunks, subwords, digest)
 
 
 def _read_model(source: VectorFile) -> _Model:

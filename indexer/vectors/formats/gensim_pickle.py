@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.arrays import array_file, map_array
-from moverank.indexer.vectors.formats.word2vec import Chunk, WordVectorRows, word_label
+from moverank.indexer.vectors.formats.word2vec import Chunk, VectorTable, word_label
 from moverank.rerank.runtime.gensim_log import gensim_imports
 from moverank.rerank.words.embedding import Subwords
 
 _CHUNK_ROWS = 4096
 
 
-def read_pickled(path: Path, directory: Path) -> WordVectorRows:
+def read_pickled(path: Path, directory: Path) -> VectorTable:
     """Load a model or its vectors with gensim, and return the rows; fastText's buckets are written to `directory`.
 
     Only for files from trusted authors: loading can run any code. Raises VectorsError, MissingExtra without gensim.
@@ -37,7 +37,7 @@ def read_pickled(path: Path, directory: Path) -> WordVectorRows:
         raise VectorsError(f"{path} has {len(matrix)} vectors for {len(words)} words, or words that are not text")
     subwords, digest = _subwords(vectors, directory)
     dim = int(matrix.shape[1])
-    return WordVectorRows("gensim", dim, len(words), word_label, chunks_of(words, matrix), subwords, digest)
+    return VectorTable("gensim", dim, len(words), word_label, chunks_of(words, matrix), subwords, digest)
 
 
 def chunks_of(words: list[str], matrix: NDArray[Any]) -> Iterator[Chunk]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.vectors.formats.word2vec import Chunk, WordVectorRows, line_label
+from moverank.indexer.vectors.formats.word2vec import Chunk, VectorTable, line_label
 from moverank.indexer.vectors.vector_file import VectorFile
 
 # Parsing a megabyte of text takes tens of megabytes.
@@ -27,15 +27,15 @@ def numbers_at_end(line: bytes) -> int:
     return len(fields)
 
 
-def read_text_vectors(source: VectorFile, count: int | None, dim: int) -> WordVectorRows:
+def read_text_vectors(source: VectorFile, count: int | None, dim: int) -> VectorTable:
     """Read the `count` lines of `source` after the header, or all lines without one (None). Raises VectorsError.
 
     The last `dim` fields of a line are the vector, so a word may contain spaces, as in GloVe's 840B. Only space and
     newline separate fields: words may contain other white space.
     """
     if count is None:
-        return WordVectorRows("GloVe text", dim, None, line_label(0), _chunks(source, None, dim))
-    return WordVectorRows("word2vec text", dim, count, line_label(1), _chunks(source, count, dim))
+        return VectorTable("GloVe text", dim, None, line_label(0), _chunks(source, None, dim))
+    return VectorTable("word2vec text", dim, count, line_label(1), _chunks(source, count, dim))
 
 
 def _chunks(source: VectorFile, count: int | None, dim: int) -> Iterator[Chunk]:

@@ -24,7 +24,7 @@ MAX_WORD = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class WordVectorRows:
+class VectorTable:
     """Word vectors being read: `dim` numbers for each word, `count` words (None: unknown until the end).
 
     `chunks` yields them in order. `row_label` names a row in error messages: by line, or by the number of its word.
@@ -53,12 +53,12 @@ def word_label(row: int) -> str:
 _BLOCK = 1 << 22
 
 
-def read_binary(source: VectorFile, count: int, dim: int) -> WordVectorRows:
+def read_binary(source: VectorFile, count: int, dim: int) -> VectorTable:
     """Read `count` words of `dim` numbers from `source`, after its header. Raises VectorsError.
 
     A newline may follow each vector.
     """
-    return WordVectorRows("word2vec binary", dim, count, word_label, _chunks(source, count, dim))
+    return VectorTable("word2vec binary", dim, count, word_label, _chunks(source, count, dim))
 
 
 def _chunks(source: VectorFile, count: int, dim: int) -> Iterator[Chunk]:
