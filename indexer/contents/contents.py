@@ -34,9 +34,9 @@ class Description:
 
 
 def _restored(found: StoredDocument) -> Document:
-    from moverank.indexer.indexing.stored_form import restored
+    from moverank.indexer.indexing.stored_form import restored_document
 
-    return restored(found)
+    return restored_document(found)
 
 
 class Contents:

@@ -87,7 +87,7 @@ def _nearest(reader: Reader, group: Alternatives) -> str:
         values += reader.keys_beginning(condition.value[:1], _MANY)
     if condition.field == "source":
         known = [(stored.id, stored.source) for stored in reader.sources() if stored.source]
-        files = ((source, file) for id_, source in known for _, file in reader.located(id_))
+        files = ((source, file) for id_, source in known for _, file in reader.files_of_source(id_))
         values += dict.fromkeys(source.name_of(file) for source, file in islice(files, _MANY))
     if condition.operator in ("<", "<=", ">", ">="):
         ordered = Comparable(condition.value).ordered(values)
@@ -159,7 +159,7 @@ def _from_source(reader: Reader, group: Alternatives) -> Iterable[int]:
         if stored.source is not None:
             source = stored.source
             whole = accepts(source.place) or accepts(source.name)
-            for id_, file in reader.located(stored.id):
+            for id_, file in reader.files_of_source(stored.id):
                 if whole or accepts(source.path_of(file)) or accepts(source.name_of(file)):
                     yield id_
 
@@ -178,9 +178,9 @@ def _passing(reader: Reader, test: FieldTest) -> NDArray[np.int64]:
 def _having(reader: Reader, name: str, values: tuple[str, ...] | None) -> list[int]:
     """Return the ids of documents whose field has any of the values, or any at all."""
     if values is None:
-        return reader.having(name)
+        return reader.ids_with_field(name)
     if len(values) < _MANY:
-        return reader.matching(name, values)
+        return reader.ids_with_value(name, values)
     wanted = set(values)
     return [id_ for id_, value in reader.values(name) if value in wanted]
 

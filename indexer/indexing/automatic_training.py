@@ -1,8 +1,8 @@
 """Trains word vectors on the texts of a collection automatically: first, and again when they no longer fit the texts.
 
-Vectors trained on a few texts cover few words. While a collection is small, they are trained again each time its running
-words have doubled; thus all trainings take at most about twice as long as the last one. A larger collection is trained
-again only if the words without a vector have become too many. Imported vectors are never replaced.
+Vectors trained on a few texts cover few words. While a collection is small, they are trained again each time its
+running words have doubled; thus all trainings take at most about twice as long as the last one. A larger collection is
+trained again only if the words without a vector have become too many. Imported vectors are never replaced.
 """
 
 from dataclasses import replace

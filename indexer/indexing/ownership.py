@@ -92,7 +92,7 @@ class Ownership:
         for source in self.scope.renamed:
             id_ = self._ids[source.place]
             old = self.sources[id_]
-            shown = writer.shown([document for document, _ in writer.located(id_)])
+            shown = writer.shown([document for document, _ in writer.files_of_source(id_)])
             keys = {of: source.prefixed(fields.key.removeprefix(old.prefixed(""))) for of, fields in shown.items()}
             fault = next(filter(None, map(key_fault, keys.values())), None)
             if fault is not None:

@@ -75,7 +75,7 @@ def unseen_documents(reader: Reader, ownership: Ownership, seen: Container[int],
     for stored in reader.sources():
         source = stored.source
         if source is None:
-            missing = [id_ for id_, _ in reader.located(None) if id_ not in seen]
+            missing = [id_ for id_, _ in reader.files_of_source(None) if id_ not in seen]
             if not ownership.scope.unknown:
                 found.unknown = len(missing)
             elif protection.covers(""):
@@ -85,7 +85,7 @@ def unseen_documents(reader: Reader, ownership: Ownership, seen: Container[int],
             continue
         if not ownership.scope.touches(source.place):
             continue
-        for id_, file in reader.located(stored.id):
+        for id_, file in reader.files_of_source(stored.id):
             path = source.path_of(file)
             if id_ in seen or not ownership.scope.covers(path):
                 continue

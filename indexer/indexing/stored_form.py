@@ -87,7 +87,7 @@ def content_digest(
     return blake2b(b"".join((salt, _encode(content).encode(), *digests, vector)), digest_size=16).digest()
 
 
-def restored(found: StoredDocument) -> Document:
+def restored_document(found: StoredDocument) -> Document:
     """Return the `Document` of a stored document."""
     titled = any(part.rank == TITLE for part in found.parts)
     parts = tuple(Part(part.text, part.rank) for part in found.parts if part.rank != TITLE)

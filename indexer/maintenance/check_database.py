@@ -12,7 +12,7 @@ from moverank.indexer.indexing.stored_form import (
     content_digest,
     field_values,
     part_digests,
-    restored,
+    restored_document,
     stored_parts,
     text_digests,
 )
@@ -156,7 +156,7 @@ def _report_counts(block: AuditedBlock, part: Any, report: Report) -> None:
     """Report a part with impossible counts, with the text whose words are to be counted."""
     document = next(one for one in block.documents if one.id == part.document_id)
     own = [one for one in block.parts if one.document_id == document.id]
-    found = restored(document._replace(parts=own, vector=block.vectors.get(document.id)))
+    found = restored_document(document._replace(parts=own, vector=block.vectors.get(document.id)))
     counted = {one.position: one.counted for one in stored_parts(found, part_digests(found))}
     report.add("has impossible word counts", document.key)
     report.texts[part.id] = counted.get(part.position, part.text)

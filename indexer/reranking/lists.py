@@ -150,4 +150,4 @@ def stored_splits(reader: Reader, keys: dict[int, str]) -> dict[str, str]:
     """Return the part, train or test, of each document with a field `split`, by key; `keys` are by id."""
     if _SPLIT not in reader.field_names():
         return {}
-    return {keys[id_]: part for part in _PARTS for id_ in reader.matching(_SPLIT, [part]) if id_ in keys}
+    return {keys[id_]: part for part in _PARTS for id_ in reader.ids_with_value(_SPLIT, [part]) if id_ in keys}

@@ -149,15 +149,17 @@ def run_server(options: ServeOptions, started: Callable[[str], None] = lambda _:
         start_log(options.log)
         if options.processes > 1:
             check_collections(options.places)
-            serve_by_processes(_config(Made(options, access, prefix), options), listener, lambda: started(url))
+            serve_by_processes(
+                _config(ApplicationFactory(options, access, prefix), options), listener, lambda: started(url)
+            )
             return
-        server = _Server(_config(Made(options, access, prefix)(), options), lambda: started(url))
+        server = _Server(_config(ApplicationFactory(options, access, prefix)(), options), lambda: started(url))
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again at its end
             server.run(sockets=[listener])
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ApplicationFactory:
     """The factory of the application, called in the process that serves it."""
 
     options: ServeOptions
@@ -176,10 +178,10 @@ class Made:
         return application(state, self.access, options.reports, self.prefix)
 
 
-def _config(app: ASGIApp | Made, options: ServeOptions) -> uvicorn.Config:
+def _config(app: ASGIApp | ApplicationFactory, options: ServeOptions) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        factory=isinstance(app, Made),
+        factory=isinstance(app, ApplicationFactory),
         workers=options.processes,
         log_config=None,
         log_level=logging.ERROR,  # warnings are about the input of clients, which could fill the log

@@ -14,7 +14,7 @@ from moverank.indexer.errors import CollectionError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.removal import ids_of
-from moverank.indexer.indexing.stored_form import restored
+from moverank.indexer.indexing.stored_form import restored_document
 from moverank.indexer.options import Where
 from moverank.indexer.reranking.lists import corpus_vocabulary, stored_counts, stored_splits
 from moverank.indexer.search.priors import prior_of
@@ -167,7 +167,7 @@ class ShardContents:
                 known = reader.known(some)
                 ids = [known[key].id for key in some if key in known]
                 origins = reader.origins(ids)
-                found += [replace(restored(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
+                found += [replace(restored_document(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
             return found
 
 

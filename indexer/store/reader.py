@@ -387,7 +387,7 @@ class Reader:
         known = [StoredSource(id_, NamedSource(*rest), counts.get(id_, 0)) for id_, *rest in rows]
         return [StoredSource(None, None, counts[None]), *known] if None in counts else known
 
-    def located(self, source: int | None) -> Iterator[tuple[int, str]]:
+    def files_of_source(self, source: int | None) -> Iterator[tuple[int, str]]:
         """Iterate over (document id, file) of the documents of a source; None: of documents whose source is unknown."""
         own = {} if source is None else {"source": source}
         test = "IS NULL" if source is None else "= :source"
@@ -407,7 +407,7 @@ class Reader:
             "WHERE names.name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
         )
 
-    def having(self, name: str) -> list[int]:
+    def ids_with_field(self, name: str) -> list[int]:
         """Return the ids of documents that have a field, once for each of its values."""
         return self.rows.column("SELECT document_id FROM fields WHERE name = :name", name=name)
 
@@ -415,7 +415,7 @@ class Reader:
         """Return the different values of a field."""
         return self.rows.column("SELECT DISTINCT value FROM fields WHERE name = :name", name=name)
 
-    def matching(self, name: str, values: Sequence[str]) -> list[int]:
+    def ids_with_value(self, name: str, values: Sequence[str]) -> list[int]:
         """Return the ids of documents whose field has any of the values."""
         statement = "SELECT document_id FROM fields WHERE name = :name AND value IN :values"
         return list({id_ for (id_,) in self.rows.within(statement, values, name=name)})

@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise missing("Haystack", "haystack") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, check_count, flag
+from moverank.rerank.adapters.ranker import HeldRanker, check_count, status_metadata
 from moverank.rerank.errors import OptionError
 
 
@@ -63,7 +63,7 @@ class MoverankRanker:
         kept = places[: None if self.keep_rest else count]
         return {
             "documents": [
-                replace(document, score=place.score, meta={**document.meta, **flag(place)})
+                replace(document, score=place.score, meta={**document.meta, **status_metadata(place)})
                 for place in kept
                 for document in [documents[place.index]]
             ]

@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise missing("LangChain", "langchain") from error
 
-from moverank.rerank.adapters.ranker import HeldRanker, flag
+from moverank.rerank.adapters.ranker import HeldRanker, status_metadata
 from moverank.rerank.adapters.stored import HeldCollection
 
 _SCORE = "relevance_score"  # the name that LangChain's own rerankers use
@@ -54,7 +54,7 @@ class MoverankCompressor(BaseDocumentCompressor):
         texts = [document.page_content for document in documents]
         places = self._held.places(query, texts, self.top_n, rank=self.rank)
         return [
-            _copy(documents[place.index], {_SCORE: place.score} | flag(place))
+            _copy(documents[place.index], {_SCORE: place.score} | status_metadata(place))
             for place in places[: None if self.keep_rest else self.top_n]
         ]
 

@@ -39,7 +39,7 @@ class LoadedOnce(Generic[_Loaded]):
         self._lock = Lock()
 
     def get(self) -> _Loaded:
-        """Return the object; raises what `load` raises."""
+        """Return the object; raises the errors of `load`."""
         given = self._given
         if not isinstance(given, str | os.PathLike):
             return given
@@ -112,7 +112,7 @@ class HeldRanker:
         self._ranker = LoadedOnce[Ranker](given, _load)
 
     def load(self, rank: str | None) -> "HeldRanker":
-        """Load the ranker now, and check `rank`; raises what `Reranker.load` and `Reranker.rank_many` raise."""
+        """Load the ranker now, and check `rank`; raises the errors of `Reranker.load` and `Reranker.rank_many`."""
         self._ranker.get().rank_many([], [], rank=rank)
         return self
 
@@ -140,8 +140,8 @@ class HeldRanker:
     ) -> list[list[Placed]]:
         """Return the places of the texts of each of many queries."""
         candidates = [[text or "" for text in some] for some in texts]
-        given = [finite(each) for each in scores]
-        return [placed(found) for found in self._ranker.get().rank_many(queries, candidates, k, given, rank)]
+        given = [finite_scores(each) for each in scores]
+        return [places_of(found) for found in self._ranker.get().rank_many(queries, candidates, k, given, rank)]
 
 
 def _load(path: str) -> Ranker:
@@ -150,13 +150,13 @@ def _load(path: str) -> Ranker:
     return Reranker.load(path)
 
 
-def finite(scores: EngineScores | None) -> EngineScores | None:
+def finite_scores(scores: EngineScores | None) -> EngineScores | None:
     """Return the scores without infinite and undefined ones; None if no score is left."""
     numbers = [score if score is not None and math.isfinite(score) else None for score in scores or ()]
     return numbers if any(score is not None for score in numbers) else None
 
 
-def placed(ranking: Ranking) -> list[Placed]:
+def places_of(ranking: Ranking) -> list[Placed]:
     """Return the places of the candidates of a ranking, best first."""
     unranked = ranking.problem is not None
     return [Placed(_index(hit), hit.score, "unranked" if unranked else _status(hit)) for hit in ranking.hits]
@@ -172,7 +172,7 @@ def _index(hit: Hit) -> int:
     return hit.candidate
 
 
-def flag(place: Placed) -> dict[str, str]:
+def status_metadata(place: Placed) -> dict[str, str]:
     """Return the status of a candidate as metadata; none if its exact distance placed it."""
     return {} if place.status == "exact" else {STATUS: place.status}
 

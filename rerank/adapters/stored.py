@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Any, Protocol, runtime_checkable
 
-from moverank.rerank.adapters.ranker import EngineScores, LoadedOnce, Placed, finite, placed
+from moverank.rerank.adapters.ranker import EngineScores, LoadedOnce, Placed, finite_scores, places_of
 from moverank.rerank.errors import NoKnownWords, OptionError
 from moverank.rerank.ranking import Hit, Ranking
 
@@ -56,7 +56,7 @@ class HeldCollection:
         self._lock = Lock()
 
     def open(self) -> "HeldCollection":
-        """Open the collection now; raises what `Collection.open` raises."""
+        """Open the collection now; raises the errors of `Collection.open`."""
         self._collection.get()
         return self
 
@@ -82,10 +82,10 @@ class HeldCollection:
         rank: str | None = None,
     ) -> list[list[Placed]]:
         """Return the places of the documents `keys` of each query; see `Collection.rerank_many`."""
-        given = [finite(each) for each in scores]
+        given = [finite_scores(each) for each in scores]
         with self._lock:
             found = self._collection.get().rerank_many(queries, keys, k, given, rank)
-            return [placed(ranking) for ranking in found]
+            return [places_of(ranking) for ranking in found]
 
     def text(self, key: str) -> str:
         """Return the text of a document, its parts separated by empty lines."""

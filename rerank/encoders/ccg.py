@@ -46,13 +46,13 @@ def spread(shares: Reals, extent: int, window: int) -> Reals:
     return _means(shares, extent, window, 1)
 
 
-def _means(rows: Reals, extent: int, window: int, step: int) -> Reals:
+def _means(rows: Reals, extent: int, window: int, em_step: int) -> Reals:
     grids = rows.reshape(-1, extent, extent)
     for axis in (1, 2):
         # Sums of shifted grids: differences of cumulative sums would cancel, and could be negative.
         total = grids.copy()
         for shift in range(1, window):
-            total += np.roll(grids, step * shift, axis)
+            total += np.roll(grids, em_step * shift, axis)
         grids = total
     means: Reals = grids / window**2
     return means.reshape(rows.shape)
@@ -69,7 +69,7 @@ def first_grid(totals: NDArray[np.float64], cells: int, seed: int) -> NDArray[np
     return noise.astype(np.float32)
 
 
-def step(
+def em_step(
     counts: "csr_array[np.float64, tuple[int, int]]", grid: Reals, theta: Reals, window: int
 ) -> tuple[Reals, Reals, float]:
     """Return the grid and the shares after one EM iteration, and the log-likelihood before it.
@@ -166,7 +166,7 @@ class Ccg:
         theta: Reals = np.full((counts.shape[0], extent**2), 1 / extent**2, np.float32)
         for _ in range(ITERATIONS.read(options)):
             check_time()
-            grid, theta, _ = step(counts, grid, theta, window)
+            grid, theta, _ = em_step(counts, grid, theta, window)
         return cls(word_ids, window_means(grid, extent, window).astype(np.float32), STEPS.read(options))
 
     def encode(self, documents: Documents) -> NDArray[np.float32]:

@@ -31,13 +31,13 @@ def parse_object(text: str) -> Record:
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON at column {error.pos + 1}: {error.msg}") from error
     except CANNOT_BE_STORED as error:
-        raise explained(error) from error
+        raise storage_fault(error) from error
     if not isinstance(record, dict):
         raise BadRecord(f"a record must be a JSON object ({{...}}) on a line of its own, not {text.strip()[:40]}")
     return record
 
 
-def explained(error: Exception) -> BadRecord:
+def storage_fault(error: Exception) -> BadRecord:
     """Return the fault of JSON that is well-formed, but cannot be stored."""
     if isinstance(error, RecursionError):
         return BadRecord("the JSON is nested too deeply: flatten it")
@@ -119,7 +119,7 @@ class _Text:
                 size = 2 * len(self._text)  # with a constant size, parsing again would take quadratic time
                 continue
             except (BadRecord, *CANNOT_BE_STORED) as error:
-                bad = error if isinstance(error, BadRecord) else explained(error)
+                bad = error if isinstance(error, BadRecord) else storage_fault(error)
                 self._advance(self._end_of_value(bad))
                 raise bad from None
             if end < len(self._text) or not self._more(1):  # a number could go on

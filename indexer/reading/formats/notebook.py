@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from moverank.indexer.documents import Metadata
-from moverank.indexer.reading.formats.json_lines import CANNOT_BE_STORED, DECODER, explained
+from moverank.indexer.reading.formats.json_lines import CANNOT_BE_STORED, DECODER, storage_fault
 from moverank.indexer.reading.formats.text import text_document, without_heading_mark
 from moverank.indexer.reading.records import BadRecord, ReadResult
 from moverank.indexer.reading.streams import Stream, decode
@@ -42,7 +42,7 @@ def _parsed(text: str) -> Any:
     except json.JSONDecodeError as error:
         raise BadRecord(f"broken JSON in line {error.lineno}: {error.msg}") from error
     except CANNOT_BE_STORED as error:
-        raise explained(error) from error
+        raise storage_fault(error) from error
 
 
 def _cells(notebook: Any) -> list[Any]:

@@ -12,13 +12,13 @@ from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_st
 from moverank.indexer.formatters.marking import Mark, marked
 from moverank.indexer.formatters.sentences import shares
 from moverank.indexer.ranked_texts import StoredKey
-from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
+from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import (
     cut_title,
     marks_between,
     metadata_values,
     near_words,
-    number,
+    number_or_dash,
     title_and_texts,
     typed_query,
 )
@@ -80,7 +80,7 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
 
         return await page_about(request, served, "document.html", values, work)
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "document.html", values, error)
+        return error_page(request, "document.html", values, error)
 
 
 def _shown(document: Document, marks: dict[str, Mark]) -> PageValues:
@@ -119,8 +119,8 @@ def _flows(explanation: Explanation, typical: float | None) -> PageValues:
         "diagram": flow_diagram(explanation.flows, typical),
         "rows": rows,
         "count": len(explanation.flows),
-        "distance": number(explanation.distance),
-        "total": None if explanation.total is None else number(explanation.total),
+        "distance": number_or_dash(explanation.distance),
+        "total": None if explanation.total is None else number_or_dash(explanation.total),
         "parts": list(shares(explanation.terms, explanation.parts, explanation.costs)),
         "words": list(explanation_words(explanation)),
         "stayed": sum(flow.mass for flow in explanation.flows if flow.cost == 0),

@@ -6,8 +6,8 @@ from fastapi.responses import HTMLResponse
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.options import SearchOptions
 from moverank.indexer.search.pairs import Pairs
-from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
-from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number
+from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
+from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
@@ -46,7 +46,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
 
         return await page_about(request, served, "duplicates.html", values, work)
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "duplicates.html", values, error)
+        return error_page(request, "duplicates.html", values, error)
 
 
 class _Clock:
@@ -95,8 +95,8 @@ def _shown(found: Pairs) -> PageValues:
                     for key in keys[:_MOST_KEYS]
                 ],
                 "size": len(keys),
-                "low": number(spans[i][0]),
-                "high": number(spans[i][1]),
+                "low": number_or_dash(spans[i][0]),
+                "high": number_or_dash(spans[i][1]),
             }
             for i, keys in enumerate(groups[:_MOST_GROUPS])
         ],

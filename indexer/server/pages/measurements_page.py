@@ -12,7 +12,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.server.pages.rendering import PageValues, failed, rendered
+from moverank.indexer.server.pages.rendering import PageValues, error_page, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
 
@@ -121,7 +121,7 @@ _WAYS = {
 """Whether larger or smaller values of the columns of `evaluate` are better; a smaller p of a test is surer."""
 
 
-def way_of(column: str) -> str:
+def direction_of(column: str) -> str:
     """Return whether larger or smaller numbers of a column are better; "" if unknown."""
     kind, at, _ = column.partition("@")
     return _WAYS.get(kind + at, "")
@@ -191,7 +191,7 @@ def measurements_router(directory: Path | None) -> APIRouter:
             "page": "measurements",
             "form": form,
             "has_directory": directory is not None,
-            "way_of": way_of,
+            "direction_of": direction_of,
             "chosen": "",
             "tables": [],
         }
@@ -200,7 +200,7 @@ def measurements_router(directory: Path | None) -> APIRouter:
             found = _read(directory, names, form) if directory and names else {}
             return rendered(request, "measurements.html", values | found)
         except HttpProblem as error:
-            return failed(request, "measurements.html", values, error)
+            return error_page(request, "measurements.html", values, error)
 
     return router
 

@@ -81,7 +81,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def failed(
+def error_page(
     request: Request, template: str, values: Mapping[str, Any], error: HttpProblem | IndexerError | RerankError
 ) -> HTMLResponse:
     """Return a page with the sentence of an error; the reason of an internal error is only logged."""
@@ -108,4 +108,4 @@ async def page_about(
     try:
         return await state.workers.run(request, run)
     except (HttpProblem, IndexerError, RerankError) as error:
-        return failed(request, template, dict(values) | {"found": None}, error)
+        return error_page(request, template, dict(values) | {"found": None}, error)

@@ -15,7 +15,7 @@ from moverank.indexer.errors import IndexerError, UnknownKey
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
-from moverank.indexer.server.pages.rendering import PageValues, Work, failed, page_about, rendered
+from moverank.indexer.server.pages.rendering import PageValues, Work, error_page, page_about, rendered
 from moverank.indexer.server.pages.typed_form import TypedForm
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
@@ -63,7 +63,7 @@ def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, A
                 metadata_values(hit.metadata),
                 name,
                 BETTER[name],
-                number(value),
+                number_or_dash(value),
                 parts=list(shares(ranking.terms, hit.parts, hit.costs)),
             )
             for hit, (name, value) in zip(ranking.hits, map(ranking_value, ranking.hits), strict=True)
@@ -114,7 +114,7 @@ def metadata_values(metadata: Metadata) -> list[tuple[str, str]]:
     return [(name, text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") for name, text in joined]
 
 
-def number(value: float) -> str:
+def number_or_dash(value: float) -> str:
     """Return a number; a dash for a missing one."""
     return "\N{EN DASH}" if isnan(value) else f"{value:.4f}"
 
@@ -149,9 +149,9 @@ async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
         values["name"] = served.name
         if not (form.query or form.one("similar")):
             return rendered(request, "search.html", values | {"examples": await _examples(request, state, served)})
-        return await page_about(request, served, "search.html", values, ranked(state, form))
+        return await page_about(request, served, "search.html", values, search_of_form(state, form))
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "search.html", values, error)
+        return error_page(request, "search.html", values, error)
 
 
 async def _examples(request: Request, state: ServerState, served: Served) -> list[str]:
@@ -188,7 +188,7 @@ def chosen_collection(state: ServerState, form: TypedForm) -> Served:
     return state.named(form.one("collection")) if form.one("collection") else state.default
 
 
-def ranked(state: ServerState, form: TypedForm) -> Work:
+def search_of_form(state: ServerState, form: TypedForm) -> Work:
     """Return the work that finds the hits of a form; UsageError and HttpProblem if it is not valid."""
     options, similar = form.options(), form.one("similar")
     if form.query:

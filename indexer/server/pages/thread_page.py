@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.server.pages.rendering import PageValues, failed, page_about, rendered
-from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, ranked
+from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about, rendered
+from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, search_of_form
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
@@ -30,9 +30,9 @@ async def linked_thread_page(request: Request, state: ThisServer) -> Response:
         served = chosen_collection(state, form)
         values["name"] = served.name
         if form.thread:
-            return await page_about(request, served, "thread.html", values, ranked(state, form))
+            return await page_about(request, served, "thread.html", values, search_of_form(state, form))
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "thread.html", values, error)
+        return error_page(request, "thread.html", values, error)
     return rendered(request, "thread.html", values)
 
 
@@ -45,7 +45,7 @@ async def thread_page(request: Request, state: ThisServer) -> Response:
         values = _values(form)
         return await _found(request, state, form, values)
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "thread.html", values, error)
+        return error_page(request, "thread.html", values, error)
 
 
 async def _found(request: Request, state: ServerState, form: TypedForm, values: PageValues) -> Response:
@@ -59,7 +59,7 @@ async def _found(request: Request, state: ServerState, form: TypedForm, values: 
     link = form.link("/thread", collection=served.name)
     if form.packed and len(link) <= _LONGEST_LINK:
         return RedirectResponse(f"{link}#results", 303)
-    return await page_about(request, served, "thread.html", values, ranked(state, form))
+    return await page_about(request, served, "thread.html", values, search_of_form(state, form))
 
 
 def _values(form: TypedForm) -> PageValues:

@@ -9,8 +9,8 @@ from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.formatters.sentences import BETTER, exclusion
 from moverank.indexer.ranking_spec import resolve
 from moverank.indexer.server.pages.measurements_page import bars
-from moverank.indexer.server.pages.rendering import PageValues, failed, page_about
-from moverank.indexer.server.pages.search_page import PROOF, cut_title, number, typed_query
+from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
+from moverank.indexer.server.pages.search_page import PROOF, cut_title, number_or_dash, typed_query
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.requests import check_length
@@ -71,7 +71,7 @@ async def _why_not_page(state: ServerState, request: Request, name: str, form: T
 
         return await page_about(request, served, "why_not.html", values, work)
     except (HttpProblem, IndexerError) as error:
-        return failed(request, "why_not.html", values, error)
+        return error_page(request, "why_not.html", values, error)
 
 
 def _shown(why: WhyNot) -> PageValues:
@@ -81,9 +81,9 @@ def _shown(why: WhyNot) -> PageValues:
     return {
         "hit": why.stage == "hit",
         "k": why.k,
-        "kth": None if limit is None else number(limit),
-        "distance": number(why.distance),
+        "kth": None if limit is None else number_or_dash(limit),
+        "distance": number_or_dash(why.distance),
         "reason": exclusion(why, PROOF),
-        "rows": [(name, number(value), limit is not None and value > limit) for name, value in rows],
+        "rows": [(name, number_or_dash(value), limit is not None and value > limit) for name, value in rows],
         "chart": bars([(name, value) for name, value in rows], limit),
     }

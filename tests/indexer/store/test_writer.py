@@ -62,7 +62,7 @@ def test_removing_a_document_removes_its_rows_and_records_its_id(store: Store) -
         writer.replace_fields([removed, other], fields)
         writer.remove_documents([removed], 7)
         assert writer.parts([removed, other]).keys() == {other}
-        assert writer.matching("n", ["v"]) == [other]
+        assert writer.ids_with_value("n", ["v"]) == [other]
         assert (writer.removed_ids(6), writer.removed_ids(7)) == ([removed], [])
         writer.forget_removals(6)
         assert writer.removed_ids(0) == [removed]
@@ -122,8 +122,8 @@ def test_sources_are_counted_and_overwritten_by_place(store: Store) -> None:
         writer.set_keys([{"id": three, "key": "new"}])
     with store.reading() as reader:
         assert [source.documents for source in reader.sources()] == [1, 2]
-        assert dict(reader.located(first)) == {one: "f", two: ""}
-        assert (dict(reader.located(second)), dict(reader.located(None))) == ({three: "g"}, {})
+        assert dict(reader.files_of_source(first)) == {one: "f", two: ""}
+        assert (dict(reader.files_of_source(second)), dict(reader.files_of_source(None))) == ({three: "g"}, {})
         assert reader.known(["new"])["new"][3:] == (second, "g")
 
 

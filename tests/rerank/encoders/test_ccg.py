@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from moverank.rerank.encoders.ccg import Ccg, Reals, first_grid, infer_locations, spread, step, window_means
+from moverank.rerank.encoders.ccg import Ccg, Reals, em_step, first_grid, infer_locations, spread, window_means
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.testing.encoder_checks import check_independent_rows_of
 from tests import naive_topics
@@ -52,7 +52,7 @@ def test_window_means_equal_the_naive_ones(seed: int, extent: int, window: int) 
 def test_an_iteration_equals_the_naive_one(seed: int, extent: int, window: int) -> None:
     window = min(window, extent)
     counts, grid, theta = start(seed, extent)
-    new_grid, new_theta, likelihood = step(csr_array(counts), grid, theta, window)
+    new_grid, new_theta, likelihood = em_step(csr_array(counts), grid, theta, window)
     plain = counts.tolist(), grid.tolist(), theta.tolist(), extent, window
     twin_grid, twin_theta = naive_topics.grid_step(*plain)
     np.testing.assert_allclose(new_grid, twin_grid, rtol=1e-9)
@@ -69,7 +69,7 @@ def test_the_likelihood_never_decreases(seed: int, extent: int, window: int) -> 
     theta: Reals = begin[1]
     before = -np.inf
     for _ in range(30):
-        grid, theta, likelihood = step(csr_array(counts), grid, theta, window)
+        grid, theta, likelihood = em_step(csr_array(counts), grid, theta, window)
         # Each token's logarithm is rounded, and the log-likelihood of a single word is zero.
         assert likelihood >= before - 1e-12 * (counts.sum() + abs(likelihood))
         before = likelihood
@@ -85,7 +85,7 @@ def test_the_likelihood_increases_in_float32() -> None:
     grid, theta = first_grid(counts.sum(axis=0), 36, 0), np.full((60, 36), 1 / 36, np.float32)
     likelihoods = []
     for _ in range(40):
-        grid, theta, likelihood = step(csr_array(counts), grid, theta, 2)
+        grid, theta, likelihood = em_step(csr_array(counts), grid, theta, 2)
         assert grid.dtype == theta.dtype == np.float32
         likelihoods.append(likelihood)
     assert np.all(np.diff(likelihoods) > -1e-5 * np.abs(likelihoods[1:]))
@@ -98,7 +98,7 @@ def test_inference_is_the_iteration_with_a_fixed_grid(seed: int, extent: int, st
     counts, grid, _ = start(seed, extent)
     theta = np.full((len(counts), extent**2), 1 / extent**2)
     for _ in range(steps):
-        _, theta, _ = step(csr_array(counts), grid, theta, 1)
+        _, theta, _ = em_step(csr_array(counts), grid, theta, 1)
     for row, shares in zip(counts, theta, strict=True):
         used = np.flatnonzero(row)
         np.testing.assert_allclose(infer_locations(row[used], grid[used], steps), shares, rtol=1e-9, atol=1e-15)
@@ -108,7 +108,7 @@ def test_an_unused_cell_keeps_its_words() -> None:
     grid = np.array([[0.5, 0, 0.5, 0.5], [0.5, 1, 0.5, 0.5]])
     theta = np.array([[1.0, 0, 0, 0], [1.0, 0, 0, 0]])
     counts = csr_array(np.array([[3.0, 1.0], [0.0, 0.0]]))
-    new_grid, new_theta, _ = step(counts, grid, theta, 1)
+    new_grid, new_theta, _ = em_step(counts, grid, theta, 1)
     np.testing.assert_array_equal(new_grid, [[0.75, 0, 0.5, 0.5], [0.25, 1, 0.5, 0.5]])
     np.testing.assert_array_equal(new_theta, theta)
 
