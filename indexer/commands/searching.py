@@ -285,12 +285,12 @@ def explain(  # over 40 lines: most of them are its options
     with open_index(index) as collection:
         _prepare(collection, options)
         similar = first if isinstance(first, str) and not text and first in collection else None
-        asked: dict[str, Any] = {"query": first} if similar is None else {"similar": similar}
+        compared: dict[str, Any] = {"query": first} if similar is None else {"similar": similar}
         if (vector := given.vector()) is not None:
-            asked["vector"] = vector
+            compared["vector"] = vector
         with _key_or_text(first, similar):
-            explanation = collection.explain(**asked, key=key, gamma=gamma, rank=rank)
-        why = collection.why_not(**asked, key=key, options=options) if why_not else None
+            explanation = collection.explain(**compared, key=key, gamma=gamma, rank=rank)
+        why = collection.why_not(**compared, key=key, options=options) if why_not else None
     if html is not None:
         write_text(html, explanation_page(explanation, _named(first), key))
     if as_json:
