@@ -38,7 +38,7 @@ def check_encoder(encoder: type[Encoder], options: Options | None = None) -> Non
         check(encoder, options or {})
 
 
-def check_declarations(encoder: type[Encoder], options: Options) -> None:
+def check_encoder_declarations(encoder: type[Encoder], options: Options) -> None:
     """Check the name, the options and the properties."""
     require(bool(encoder.name) and encoder.name.isidentifier(), f"name must be an identifier, not {encoder.name!r}")
     declared = all(isinstance(option, Option) for option in encoder.options)
@@ -167,7 +167,7 @@ def check_invalid_states(encoder: type[Encoder], options: Options) -> None:
             require(isinstance(error, EncoderError), f"restore must raise EncoderError if {name!r} is empty: {error!r}")
 
 
-def check_invalid_options(encoder: type[Encoder], _options: Options) -> None:
+def check_invalid_encoder_options(encoder: type[Encoder], _options: Options) -> None:
     """Check that `fit` raises EncoderError for an unknown option and for invalid values."""
     for name, text in invalid_options(encoder.options):
         error = error_of(lambda given: encoder.fit(random_documents(0), given), {name: text})
@@ -176,7 +176,7 @@ def check_invalid_options(encoder: type[Encoder], _options: Options) -> None:
 
 
 ENCODER_CHECKS: tuple[EncoderCheck, ...] = (
-    check_declarations,
+    check_encoder_declarations,
     check_vectors,
     check_independent_rows,
     check_reproducible_fits,
@@ -186,7 +186,7 @@ ENCODER_CHECKS: tuple[EncoderCheck, ...] = (
     check_no_documents,
     check_default_options,
     check_invalid_states,
-    check_invalid_options,
+    check_invalid_encoder_options,
 )
 """Every part of the contract."""
 

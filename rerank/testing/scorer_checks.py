@@ -56,7 +56,7 @@ def _cases() -> Iterator[tuple[Counted, Counts]]:
     return ((collection, query) for collection in sample_collections() for query in sample_queries(collection))
 
 
-def check_declarations(scorer: type[Scorer], options: Options) -> None:
+def check_scorer_declarations(scorer: type[Scorer], options: Options) -> None:
     """Check the name, the options and the properties."""
     require(bool(scorer.name) and scorer.name.isidentifier(), f"name must be an identifier, not {scorer.name!r}")
     declared = all(isinstance(option, Option) for option in scorer.options)
@@ -136,7 +136,7 @@ def check_unseen_words(scorer: type[Scorer], options: Options) -> None:
         require(bool(np.all(scores == scores[0])), "a word that no document has must give all the same score")
 
 
-def check_invalid_options(scorer: type[Scorer], _options: Options) -> None:
+def check_invalid_scorer_options(scorer: type[Scorer], _options: Options) -> None:
     """Check that `fit` raises ScorerError for an unknown option and for invalid values."""
     segment = next(sample_collections()).segment()
     for name, text in invalid_options(scorer.options):
@@ -146,14 +146,14 @@ def check_invalid_options(scorer: type[Scorer], _options: Options) -> None:
 
 
 SCORER_CHECKS: tuple[ScorerCheck, ...] = (
-    check_declarations,
+    check_scorer_declarations,
     check_scores,
     check_unrelated,
     check_direction,
     check_segments,
     check_reproducible,
     check_unseen_words,
-    check_invalid_options,
+    check_invalid_scorer_options,
 )
 """Every part of the contract."""
 
