@@ -83,8 +83,8 @@ class TableUpkeep:
     def renew(self, writer: Writer, source: Reader, origin: Path) -> None:
         """Write a new table by the encoder of the current fit, or by a new fit if that is lost.
 
-        The encoder comes from the collection that `source` reads in the directory `origin`: this one, or the one that
-        this one is a copy of.
+        The encoder comes from the collection that `source` reads in the directory `origin`: this collection, or
+        the collection that it is a copy of.
         """
         record, embedding = FitRecord.of(writer.settings()), self._embedding
         if record and embedding and record.made_for == made_for(self._settings, embedding):

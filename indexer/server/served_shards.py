@@ -115,7 +115,7 @@ class ServedShards:
                 if not self._closed.is_set():
                     self._follow_shards()
                     self._problem = ""
-            except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next look may succeed
+            except Exception as error:  # noqa: BLE001 - Ray has errors of its own; the next check may succeed
                 _log.warning("%s: the last state is still served: %s", self.name, error)
                 self._problem = str(error)
 

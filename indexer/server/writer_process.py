@@ -86,7 +86,7 @@ class WriterProcess:
         return self._pool
 
     def stop(self) -> None:
-        """Refuse the changes that wait, and all later ones; the one that runs goes on."""
+        """Refuse the changes that wait, and all later ones; the running change goes on."""
         with self._lock:
             pool, begun, self._closed = self._pool, self._closed, True
             if pool and not begun:  # only the first shutdown waits: it clears the pool's attributes

@@ -79,7 +79,7 @@ DOCUMENTS = Table(
 )
 """Documents. Ids are never reused, so derived files may refer to them.
 
-`digest` covers all content of the document but its key; `revision` is the one that last changed it. `source` and `file`
+`digest` covers all content of the document but its key; `revision` is the last that changed it. `source` and `file`
 are where it was read last, the file as a path within the source ("" if the source is a file); both are null if that is
 unknown.
 """

@@ -38,7 +38,7 @@ async def linked_thread_page(request: Request, state: ThisServer) -> Response:
 
 @router.post("/thread")
 async def thread_page(request: Request, state: ThisServer) -> Response:
-    """Show the threads nearest to the one that was typed, or one more field for a comment."""
+    """Show the threads nearest to the typed thread, or one more field for a comment."""
     values = _values(TypedForm())
     try:
         form = await posted_form(request)
