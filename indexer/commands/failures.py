@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 if TYPE_CHECKING:
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.shards.cluster import Cluster
+    from moverank.indexer.opening import Opened
 
 
 class ReaderGone(Exception):  # noqa: N818 - named after what happened
@@ -137,7 +136,7 @@ def interruptible(consequence: str) -> Iterator[None]:
 
 
 @contextmanager
-def committing(collection: "Collection | Cluster") -> Iterator[None]:
+def committing(collection: "Opened") -> Iterator[None]:
     """At Ctrl-C or SIGTERM, raise Interrupted, which says whether this block committed anything to the collection."""
     before = collection.revision
     try:

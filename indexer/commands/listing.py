@@ -31,7 +31,7 @@ def list_documents(
     from moverank.indexer.formatters.document_lines import entry_line
     from moverank.indexer.formatters.json_objects import entry_object
     from moverank.indexer.formatters.terminal import note, print_lines, print_object
-    from moverank.indexer.shards.opening import open_listing
+    from moverank.indexer.opening import open_listing
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")

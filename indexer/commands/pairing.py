@@ -51,7 +51,7 @@ def pairs(
     from moverank.indexer.formatters.lines import cluster_objects, csv_lines, lines, pair_objects, summary_line
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import note, print_lines, print_object
-    from moverank.indexer.shards.opening import open_index
+    from moverank.indexer.opening import open_index
 
     if format == "csv" and as_json:
         raise UsageError("--format csv goes without --json")

@@ -17,14 +17,13 @@ from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 if TYPE_CHECKING:
-    from moverank.indexer.collection import Collection
+    from moverank.indexer.opening import Opened
     from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.reading.inputs.queries import BatchQuery
     from moverank.indexer.server.client import RemoteCollection
-    from moverank.indexer.shards.cluster import Cluster
     from moverank.rerank.ranking import Ranking
 
-    _Searchable = Collection | Cluster | RemoteCollection
+    _Searchable = Opened | RemoteCollection
 
 app = typer.Typer()
 
@@ -278,7 +277,7 @@ def explain(  # over 40 lines: most of them are its options
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import why_not_object
     from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
-    from moverank.indexer.shards.opening import open_index
+    from moverank.indexer.opening import open_index
 
     first, key = _compared(query, key, given, text=text)
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
@@ -365,14 +364,14 @@ def _opened(index: Path, server: str | None, options: SearchOptions) -> "Iterato
         name = None if index == DEFAULT_INDEX else collection_name(index)
         yield RemoteCollection(server, name, os.environ.get("MOVERANK_TOKEN"))
         return
-    from moverank.indexer.shards.opening import open_index
+    from moverank.indexer.opening import open_index
 
     with open_index(index) as collection:
         _prepare(collection, options)
         yield collection
 
 
-def _prepare(collection: "Collection | Cluster", options: SearchOptions) -> None:
+def _prepare(collection: "Opened", options: SearchOptions) -> None:
     """Compute the data that the first search by some rankings needs, with a progress bar."""
     from moverank.indexer.formatters.progress import Bars
 

@@ -5,23 +5,20 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
+from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.options import Progress
 from moverank.indexer.reading.finding.origins import Origins
 from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
 from moverank.indexer.reading.reading import Read
 from moverank.indexer.settings import Settings
-from moverank.indexer.shards.opening import open_index
 from moverank.indexer.snapshot.faiss_index import AUTO, FLAT
-
-if TYPE_CHECKING:
-    from moverank.indexer.shards.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +104,7 @@ def update(
 
 
 def _updated(
-    collection: "Collection | Cluster",
+    collection: Opened,
     records: Iterable[Document | Rejection],
     vectors: VectorsByKey | None,
     **options: Any,
@@ -139,7 +136,7 @@ def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], I
     return notes
 
 
-def _existing(path: Path, wait: float) -> "Collection | Cluster | None":
+def _existing(path: Path, wait: float) -> "Opened | None":
     """Open a collection; None if it does not exist."""
     try:
         return open_index(path, wait=wait)
@@ -147,7 +144,7 @@ def _existing(path: Path, wait: float) -> "Collection | Cluster | None":
         return None
 
 
-def _known_sources(collection: "Collection | Cluster | None") -> list[NamedSource]:
+def _known_sources(collection: "Opened | None") -> list[NamedSource]:
     """Return the sources of a collection, none if it does not exist."""
     stored = [] if collection is None else collection.sources()
     return [one.source for one in stored if one.source is not None]

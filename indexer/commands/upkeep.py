@@ -49,7 +49,7 @@ def remove(
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.terminal import print_changes, print_object
-    from moverank.indexer.shards.opening import open_index
+    from moverank.indexer.opening import open_index
 
     if bool(keys) == bool(where or source):
         raise UsageError("name the documents to remove either by their keys, or by --where, --source or both")
@@ -126,7 +126,7 @@ def info(
     """Show sizes, settings and revision."""
     from moverank.indexer.formatters.json_objects import sources_object
     from moverank.indexer.formatters.terminal import print_object
-    from moverank.indexer.shards.opening import index_info, open_index
+    from moverank.indexer.opening import index_info, open_index
 
     if source:
         with open_index(index) as collection:

@@ -35,10 +35,9 @@ from moverank.indexer.evaluation.method import (
 )
 from moverank.indexer.evaluation.retrieval import RetrievalTask, RunFiles, retrieval_table
 from moverank.indexer.files.atomic_write import check_writable
+from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.reading.inputs.judgments import read_labels, read_qrels
-from moverank.indexer.shards.cluster import Cluster
-from moverank.indexer.shards.opening import open_index
 from moverank.rerank.errors import EvaluationError
 from moverank.rerank.evaluation.knn import TIMES, predefined_split, random_splits
 from moverank.rerank.evaluation.measures import DEFAULT_MEASURES, measure
@@ -167,7 +166,7 @@ def check_measures(names: Iterable[str]) -> None:
 
 
 def chosen_methods(
-    names: Sequence[str], collection: Collection | Cluster, proximity: str | None, *, has_scores: bool = False
+    names: Sequence[str], collection: Opened, proximity: str | None, *, has_scores: bool = False
 ) -> list[Method]:
     """Parse the rows `names`, by default the usual ones for `collection`; repeat each with `proximity`, if given.
 

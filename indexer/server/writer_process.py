@@ -11,44 +11,44 @@ from threading import Lock, Thread
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document
 from moverank.indexer.errors import CollectionError
+from moverank.indexer.opening import Opened
 from moverank.indexer.reading.record_lines import read_records
 from moverank.indexer.server.ending import GRACE
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.log import LogFormat, log_format, start_log
 from moverank.indexer.server.parent import end_with_parent
-from moverank.indexer.shards.cluster import Cluster
 
 _ENDING = "the server is ending: the change was not made"
 _WAIT = 10.0  # seconds that a change waits for another process that writes
 _opened: dict[Path, Collection] = {}  # the collections of a writer process
 
-Change = Callable[[Collection | Cluster], Changes]
+Change = Callable[[Opened], Changes]
 """Changes a collection: a function of a module, or a `partial` of one, so that it can be sent to the writer."""
 
 
-def write_document(document: Document, collection: Collection | Cluster) -> Changes:
+def write_document(document: Document, collection: Opened) -> Changes:
     """Add or replace a document."""
     return collection.index([document], strict=True, upkeep=False)
 
 
-def write_records(path: str, collection: Collection | Cluster) -> Changes:
+def write_records(path: str, collection: Opened) -> Changes:
     """Add or replace the documents of a JSONL file, which has the body of a request."""
     return collection.index(read_records(path, "the body"), strict=True, upkeep=False)
 
 
-def remove_key(key: str, collection: Collection | Cluster) -> Changes:
+def remove_key(key: str, collection: Opened) -> Changes:
     """Remove a document."""
     return collection.remove([key], upkeep=False)
 
 
-def remove_where(where: tuple[str, ...], collection: Collection | Cluster) -> Changes:
+def remove_where(where: tuple[str, ...], collection: Opened) -> Changes:
     """Remove the documents that pass a filter."""
     return collection.remove(where=where, upkeep=False)
 
 
-def keep_up(collection: Collection | Cluster) -> Changes:
-    """Train word vectors and compact if necessary; shards do so themselves."""
-    changes = collection.upkeep() if isinstance(collection, Collection) else Changes()
+def keep_up(collection: Collection) -> Changes:
+    """Train word vectors and compact if necessary."""
+    changes = collection.upkeep()
     return_freed_memory()
     return changes
 
@@ -61,7 +61,7 @@ class WriterProcess:
         self._pool: ProcessPoolExecutor | None = None
         self._ending: Thread | None = None
 
-    def submit(self, change: Change) -> "Future[Changes]":
+    def submit(self, change: Callable[[Collection], Changes]) -> "Future[Changes]":
         """Run `change` after the changes submitted before. Raises the errors of `Collection`, and CollectionError.
 
         CollectionError means that the process was killed: the change was committed as a whole or not at all.
@@ -121,7 +121,7 @@ def _begin(log: LogFormat) -> None:
     end_with_parent()
 
 
-def _run(directory: Path, change: Change) -> Changes:
+def _run(directory: Path, change: Callable[[Collection], Changes]) -> Changes:
     try:
         if directory not in _opened:
             _opened[directory] = Collection.open(directory, wait=_WAIT)

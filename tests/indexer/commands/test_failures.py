@@ -201,7 +201,7 @@ def test_an_unexpected_file_error_is_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("command", "interrupted_at"), [("index", "collection.Collection.index"), ("info", "shards.opening.index_info")]
+    ("command", "interrupted_at"), [("index", "collection.Collection.index"), ("info", "opening.index_info")]
 )
 def test_an_interrupted_run_is_one_sentence(
     call: Call, collection: Path, documents: Path, monkeypatch: pytest.MonkeyPatch, command: str, interrupted_at: str

@@ -6,7 +6,7 @@ If few statements on a SQLite file suffice, SQLAlchemy and numpy are not used: t
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from moverank.indexer.options import Where
     from moverank.indexer.shards.cluster import Cluster
 
+Opened: TypeAlias = "Collection | Cluster"
+"""An open collection, in one place or in shards."""
 
-def open_index(index: Path, *, wait: float = 0.0) -> "Collection | Cluster":
+
+def open_index(index: Path, *, wait: float = 0.0) -> Opened:
     """Open a collection; `wait`: seconds that changes wait for other writers. Raises CollectionError."""
     from moverank.indexer.files.location import is_cluster
 
