@@ -29,6 +29,7 @@ from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
+    from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
@@ -413,6 +414,19 @@ class Collection(Face, StoredDocuments):
         `gamma`: sensitivity to rank, by default the collection's. `progress` is called after each search.
         """
         return self._states.run(lambda state: state.searcher.neighbours(k, gamma, progress))
+
+    def counted_documents(self, fields: Iterable[str] = ()) -> "list[CountedDocuments]":
+        """Return all documents that have a word, counted, with the numbers in some fields; a list as shards have it."""
+        from moverank.indexer.contents.counted_documents import CountedDocuments
+
+        with self._store.reading() as reader:
+            return [CountedDocuments.of(reader, fields)]
+
+    def vectors_of(self, words: Sequence[str]) -> "VectorsOfWords":
+        """Return the vectors of words; CollectionError before there are any."""
+        from moverank.indexer.contents.counted_documents import VectorsOfWords
+
+        return VectorsOfWords.of(words, self.embedding)
 
     def index_in_use(self) -> "IndexInUse | None":
         """Return the FAISS index of the first stage; None before there are enough documents for one."""

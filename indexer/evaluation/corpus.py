@@ -1,13 +1,11 @@
 """The documents of an experiment, its queries, judgments and candidates: read from a collection and from files."""
 
-from collections.abc import Collection as Some
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from moverank.indexer.collection import Collection
-from moverank.indexer.errors import UsageError
+from moverank.indexer.errors import CollectionError, UsageError
 from moverank.indexer.evaluation.distances import RowCache, results_directory
 from moverank.indexer.evaluation.trial import Trial
 from moverank.indexer.options import Progress
@@ -15,58 +13,43 @@ from moverank.indexer.ranked_texts import QueryText
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reading.inputs.judgments import read_candidates
 from moverank.indexer.reading.inputs.queries import read_queries
-from moverank.indexer.reranking.lists import check_counted, corpus_vocabulary, stored_counts, stored_splits
 from moverank.indexer.reranking.texts import Texts
+from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
 from moverank.indexer.search.counted_query import RankedCounts, TextCounter, part_counts
-from moverank.indexer.search.priors import prior_fields, read_prior
+from moverank.indexer.search.priors import prior_fields
 from moverank.indexer.search.query import Prior
-from moverank.indexer.shards.cluster import Cluster
-from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.rerank.evaluation.measures import Judgments
 from moverank.rerank.words.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """The documents of one state of a collection, queries over the same words, and each key's part of a split."""
+    """The documents of one state of a collection, and queries over the same words.
+
+    `splits` are each key's part of a split, `priors` the values of numeric fields.
+    """
 
     documents: Texts
     queries: Texts
     splits: Mapping[str, str]
+    priors: Mapping[str, Prior]
 
 
-def corpus_of(collection: Collection | Cluster, queries: Sequence[tuple[str, QueryText]] = ()) -> Corpus:
+def corpus_of(collection: Counted, queries: Sequence[tuple[str, QueryText]] = (), fields: Iterable[str] = ()) -> Corpus:
     """Read every document of a collection that has a word, and count the words of `queries` (id, text or record).
 
-    Raises CollectionError if the collection has no word vectors, or no document with a word.
+    The numbers in `fields` are read, too. Raises CollectionError if the collection has no word vectors, or no document
+    with a word, and UsageError if no document has a number in one of the fields.
     """
-    if isinstance(collection, Cluster):
-        return _of_shards(collection, queries)
-    embedding, title_weight = collection.embedding, collection.settings.title_weight
-    with collection.reading() as reader:
-        ids, counts, words = stored_counts(reader)
-        check_counted(ids)
-        total = reader.document_count()
-        shown = reader.shown(ids)
-        splits = stored_splits(reader, {id_: shown[id_].key for id_ in ids})
-        sample = ContentSample.of(reader.least_digests(SAMPLE))
     counter, counted = _counted_queries(collection, queries)
-    words += sorted(set(counter.words).difference(words))
-    vocabulary = corpus_vocabulary(words, embedding)
-    keys, labels = tuple(shown[id_].key for id_ in ids), tuple(shown[id_].label for id_ in ids)
-    documents = Texts(keys, counts, vocabulary, labels, title_weight, tuple(ids), total, sample)
-    return Corpus(documents, _query_texts(queries, counter, counted, documents), splits)
-
-
-def _of_shards(cluster: Cluster, queries: Sequence[tuple[str, QueryText]]) -> Corpus:
-    counter, counted = _counted_queries(cluster, queries)
-    whole = cluster.searcher.documents_of_shards(set(counter.words))
-    check_counted(whole.texts.keys)
-    return Corpus(whole.texts, _query_texts(queries, counter, counted, whole.texts), whole.splits)
+    whole = WholeCorpus.of(collection, set(counter.words), fields)
+    if not len(whole.texts):
+        raise CollectionError("there is no document with a word in the collection: index some first")
+    return Corpus(whole.texts, _query_texts(queries, counter, counted, whole.texts), whole.splits, whole.priors)
 
 
 def _counted_queries(
-    collection: Collection | Cluster, queries: Sequence[tuple[str, QueryText]]
+    collection: Counted, queries: Sequence[tuple[str, QueryText]]
 ) -> tuple[TextCounter, list[RankedCounts]]:
     counter = TextCounter(Tokenizer(frozenset(collection.settings.stop_words)))
     return counter, counter.count(text for _, text in queries)
@@ -132,7 +115,7 @@ class QueryFiles:
 
     def trial(
         self,
-        collection: Collection | Cluster,
+        collection: Counted,
         several: Sequence[Judgments],
         rankings: Iterable[RankingSpec | None],
         progress: Progress,
@@ -144,7 +127,8 @@ class QueryFiles:
         the fields, and CollectionError.
         """
         judged = dict.fromkeys(query for judgments in several for query in judgments.queries)
-        corpus = corpus_of(collection, [each for each in self.texts or () if each[0] in judged])
+        fields = prior_fields(ranking for ranking in rankings if ranking)
+        corpus = corpus_of(collection, [each for each in self.texts or () if each[0] in judged], fields)
         pool, directory = corpus.documents, collection.directory
         queries = corpus.queries
         if self.texts is None:
@@ -157,7 +141,7 @@ class QueryFiles:
             np.array(own_rows, np.int64),
             RowCache(results_directory(directory)),
             progress,
-            priors=_priors(collection, prior_fields(ranking for ranking in rankings if ranking)),
+            priors=corpus.priors,
             directory=directory,
             candidates=self.candidates,
             scores=self.scores,
@@ -226,11 +210,3 @@ def _no_match(what: str, ids: Sequence[str], keys: Sequence[str]) -> str:
 
 def _sentence(what: str, ids: Sequence[str], id_: str, key: str, remedy: str) -> str:
     return f"none of the {len(ids)} {what}: the judgments have {id_!r}, the collection has {key!r}: {remedy}"
-
-
-def _priors(collection: Collection | Cluster, fields: Some[str]) -> dict[str, Prior]:
-    """Return the values of numeric fields; UsageError if no document has a number in one of them."""
-    if isinstance(collection, Cluster):
-        return dict(collection.searcher.documents_of_shards(fields=list(fields)).priors) if fields else {}
-    with collection.reading() as reader:
-        return {name: read_prior(reader, name) for name in fields}

@@ -1,7 +1,7 @@
 """Removes documents from the store."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from moverank.indexer.documents import Changes
@@ -50,11 +50,8 @@ class DocumentsToRemove:
         ids = ids_of(reader, self.where, self.source)
         if ids is None:
             raise no_source(self.source)
-        if self.where is not None and ids and len(ids) == reader.document_count() and not self.everything:
-            raise UsageError(
-                f"nothing was removed: all {len(ids):,} documents pass the filter; --yes (in Python everything=True) "
-                "confirms that they are to be removed"
-            )
+        if self.where is not None and not self.everything:
+            check_some_stay(len(ids), reader.document_count())
         return ids
 
 
@@ -77,10 +74,24 @@ def count_removals(store: Store, selection: DocumentsToRemove) -> Changes:
 def _with_keys(reader: Reader, keys: Sequence[str]) -> list[int]:
     """Return the ids of documents by their keys; UnknownKey names the keys of no document."""
     known = reader.known(list(dict.fromkeys(keys)))
+    check_known(keys, known)
+    return [document.id for document in known.values()]
+
+
+def check_known(keys: Sequence[str], known: Container[str]) -> None:
+    """Raise UnknownKey, which names the `keys` that no document has, unless all are `known`."""
     missing = [key for key in keys if key not in known]
     if missing:
         raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
-    return [document.id for document in known.values()]
+
+
+def check_some_stay(chosen: int, documents: int) -> None:
+    """Raise UsageError if a filter has chosen all `documents` of a collection."""
+    if chosen and chosen == documents:
+        raise UsageError(
+            f"nothing was removed: all {chosen:,} documents pass the filter; --yes (in Python everything=True) "
+            "confirms that they are to be removed"
+        )
 
 
 def check_selection(keys: Sequence[str], where: Where | None, source: str | None) -> None:

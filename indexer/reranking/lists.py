@@ -1,28 +1,19 @@
-"""Ranks the candidate lists of a run: stored documents by their bags, others by their texts; streaming.
+"""Ranks the candidate lists of a run: stored documents by their bags, others by their texts; streaming."""
 
-The functions below count the texts of a stored collection: all documents that have a word, with a vector or without.
-"""
-
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Document
-from moverank.indexer.errors import CollectionError, NoCollection
+from moverank.indexer.errors import NoCollection
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.reranking.reranker import Reranker
-from moverank.indexer.reranking.texts import CorpusVocabulary
 from moverank.indexer.search.candidate_rankings import Candidate, ranking_in_given_order
-from moverank.indexer.snapshot.segment import Terms
-from moverank.indexer.store import Reader
-from moverank.rerank.bags.weights import PartCounts
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.runtime.parallel import batches
-from moverank.rerank.words.embedding import Embedding
 
 _BATCH = 64  # lists that are ranked together
 _NO_QUERY = "there is no text of this query: give it by --queries"
@@ -122,32 +113,3 @@ class ListReranker:
     @cached_property
     def _reranker(self) -> Reranker:
         return Reranker.load(self._embedding or self._collection.path, rank=self._options.rank)
-
-
-_SPLIT, _PARTS = "split", ("train", "test")  # the metadata field with a document's part of a split, and its values
-
-
-def stored_counts(reader: Reader) -> tuple[list[int], PartCounts, list[str]]:
-    """Return the ids of the documents that have a word, their counts, and the words by index."""
-    terms = Terms.stored(list(reader.counted_parts()))
-    texts = {word.id: word.word for word in reader.all_words()}
-    return terms.ids.tolist(), terms.counts, [texts[id_] for id_ in terms.word_ids.tolist()]
-
-
-def check_counted(ids: Sequence[object]) -> None:
-    """Raise CollectionError if no document has a word."""
-    if not len(ids):
-        raise CollectionError("there is no document with a word in the collection: index some first")
-
-
-def corpus_vocabulary(words: Sequence[str], embedding: Embedding) -> CorpusVocabulary:
-    """Return a vocabulary of words, with vectors where words have one."""
-    digest = hashlib.sha256("\0".join([embedding.fingerprint, *words]).encode(errors="surrogatepass"))
-    return replace(CorpusVocabulary.of(words, embedding), fingerprint=digest.hexdigest())
-
-
-def stored_splits(reader: Reader, keys: dict[int, str]) -> dict[str, str]:
-    """Return the part, train or test, of each document with a field `split`, by key; `keys` are by id."""
-    if _SPLIT not in reader.field_names():
-        return {}
-    return {keys[id_]: part for part in _PARTS for id_ in reader.ids_with_value(_SPLIT, [part]) if id_ in keys}

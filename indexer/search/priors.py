@@ -7,21 +7,12 @@ import numpy as np
 
 from moverank.indexer.ranking_spec import PRIOR, RankingSpec
 from moverank.indexer.search.query import Prior
-from moverank.indexer.search.sum_terms import without_numbers
 from moverank.indexer.store import Reader
 
 
 def prior_fields(rankings: Iterable[RankingSpec]) -> set[str]:
     """Return the names of the fields that rankings use."""
     return {dict(term.options)["field"] for ranking in rankings for term in ranking.terms if term.name == PRIOR}
-
-
-def read_prior(reader: Reader, name: str) -> Prior:
-    """Return the numbers in the field `name`; UsageError if no document has one."""
-    found = prior_of(reader, name)
-    if found is None:
-        raise without_numbers(name)
-    return found
 
 
 def prior_of(reader: Reader, name: str) -> Prior | None:

@@ -1,7 +1,7 @@
 """A resolved query, and its numeric outcome."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
@@ -186,6 +186,18 @@ class Outcome:
     # (u,) lower bounds of the values of documents that were not solved
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     floor: float = inf  # a lower bound of the values of documents that were no candidates; -inf if none is known
+
+    def take(self, rows: NDArray[np.int64]) -> "Outcome":
+        """Return the documents at `rows` (m,) only, with the same certificate."""
+        return replace(
+            self,
+            ids=self.ids[rows],
+            distances=self.distances[rows],
+            scores=None if self.scores is None else self.scores[rows],
+            totals=None if self.totals is None else self.totals[rows],
+            parts={name: values[rows] for name, values in self.parts.items()},
+            costs={name: values[rows] for name, values in self.costs.items()},
+        )
 
     def terms_of(self, position: int) -> tuple[NamedValues, NamedValues]:
         """Return the `parts` and the `costs` of a document by its position; see `Hit`."""

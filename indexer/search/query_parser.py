@@ -67,11 +67,8 @@ class QueryParser:
         self._priors: dict[str, Prior] = {}
         self._filtered = SizedCache()
 
-    def resolve(self, options: SearchOptions, ranking: RankingSpec, *, sharded: bool = False) -> Query:
-        """Return a query without words; UsageError for a ranking that contradicts other options.
-
-        `sharded`: a field that no document has here may have numbers in another shard.
-        """
+    def resolve(self, options: SearchOptions, ranking: RankingSpec) -> Query:
+        """Return a query without words; UsageError for a ranking that contradicts other options."""
         scorer = ranking.single_scorer
         if scorer and options.max_distance is not None and not scorer.kind.ascending:
             raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
@@ -93,7 +90,7 @@ class QueryParser:
             budget=options.budget,
             stop=options.stop,
             joined=joined_scorer(options, ranking, own),
-            priors={field: self._prior(field, sharded=sharded) for field in prior_fields([ranking])},
+            priors={field: self._prior(field) for field in prior_fields([ranking])},
             why_empty=None if allowed is None or len(allowed) else self.why_none_passes(options.where or ()),
         )
 
@@ -101,12 +98,12 @@ class QueryParser:
         """Return why no document passes a filter."""
         return why_none_passes(self._reader, where, self._fields)
 
-    def _prior(self, field: str, *, sharded: bool) -> Prior:
+    def _prior(self, field: str) -> Prior:
         """Return the values of a numeric field, read once; UsageError if there are none, unless in other shards."""
         if field not in self._priors:
             self._priors[field] = prior_of(self._reader, field) or Prior.none()
         prior = self._priors[field]
-        if not len(prior.ids) and not sharded:
+        if not len(prior.ids) and field not in self._fields:
             raise without_numbers(field)
         return prior
 

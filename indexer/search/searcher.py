@@ -288,15 +288,11 @@ class Searcher:
         """Return the stored document `key` as it is explained for a query; UnknownKey if there is none."""
         return StoredBag.of(self._files.documents, query, key)
 
-    def has(self, key: str) -> bool:
-        """Return whether there is a document with a key."""
-        return bool(self._reader.known([key]))
-
-    def begun(self, request: Request, options: SearchOptions, *, sharded: bool = False) -> Search:
-        """Return the search of all documents for a request; `sharded`: other documents are in other shards."""
+    def begun(self, request: Request, options: SearchOptions) -> Search:
+        """Return the search of all documents for a request."""
         check_not_grouped(options)
         ranking, files = self._ranking_of(options), self._files
-        query = files.resolve(options, ranking, sharded=sharded)
+        query = files.resolve(options, ranking)
         if isinstance(request, PortableQuery):
             return files.search(files.portable(request, query), options)
         return files.search(_with_words(files, request, query), options)
@@ -304,7 +300,7 @@ class Searcher:
     def portable(self, key: str, options: SearchOptions) -> PortableQuery:
         """Return the words of a stored document as the query of a search in other collections."""
         ranking, files = self._ranking_of(options), self._files
-        query = files.similar(key, files.resolve(options, ranking, sharded=True))
+        query = files.similar(key, files.resolve(options, ranking))
         return PortableQuery(key, query.words, query.vector)
 
     def ranking(self, search: Search, outcome: Outcome, options: SearchOptions) -> Ranking:

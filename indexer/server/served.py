@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from moverank.indexer.documents import Changes, Document
+from moverank.indexer.documents import Changes
 from moverank.indexer.face import Searchable
 from moverank.indexer.options import Where
 from moverank.indexer.server.writer_process import Change
@@ -38,10 +38,6 @@ class StateContents(Protocol):
 
     def describe(self, key: str) -> "Description":
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
-        ...
-
-    def get(self, key: str) -> Document | None:
-        """Return the document with a key, None if there is none."""
         ...
 
 

@@ -1,7 +1,7 @@
 """A collection in shards that is served: the processes of the shards search, this process merges their hits."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from math import inf
@@ -18,7 +18,6 @@ from moverank.indexer.server.served_collection import DatabaseCheck, WaitingWrit
 from moverank.indexer.server.writer_process import Change
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.cluster import Cluster
-from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.runtime.deadline import stopping
 
 _POLL = 1.0  # seconds between checks for changes by other processes
@@ -31,19 +30,14 @@ class _State:
     """The states of all shards that are searched; `revision` is the sum of their revisions."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
         self.settings: Settings = cluster.settings
         self.revisions, self.documents = cluster.revision, len(cluster)
         self.revision = sum(self.revisions)
-        self.searcher, self.contents = cluster.searcher, cluster.contents
+        self.searcher, self.contents, self.nearest_words = cluster.searcher, cluster.contents, cluster.nearest_words
 
     def reranker(self, _rank: str | None, _gamma: float | None) -> Reranker:
         """Raise HttpProblem 422: the word vectors are with the shards."""
         raise HttpProblem(422, "a collection in shards cannot rerank texts: serve one of the shards, or `Reranker`")
-
-    def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
-        """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
-        return self._cluster.nearest_words(sources, targets)
 
 
 class ServedShards:

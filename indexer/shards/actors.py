@@ -6,20 +6,21 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from math import inf
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Any
+from typing import Any, NamedTuple
 
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.errors import CollectionError, IndexerError
 from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace
-from moverank.indexer.shards.messages import Call, Failure, failure_of
+from moverank.indexer.shards.messages import Call, Failure
 from moverank.indexer.shards.shard import Shard
 from moverank.indexer.store import database_errors
+from moverank.rerank.errors import RerankError
 from moverank.rerank.runtime.deadline import time_is_over
 
 _CALLS = 64  # that an actor runs at a time: most calls wait for other shards
@@ -41,11 +42,10 @@ _USERS: set[int] = set()  # objects of this process that use Ray
 _CLUSTER = ExitStack()  # cleanup of the cluster that was started here, after Ray has ended
 
 
-class Lost:
+class Lost(NamedTuple):
     """The answer of a shard whose process has ended, or has not answered `since` a time of the monotonic clock."""
 
-    def __init__(self, since: float = inf) -> None:
-        self.since = since
+    since: float = inf
 
 
 class _ShardActor(Shard):
@@ -56,8 +56,10 @@ class _ShardActor(Shard):
         try:
             with database_errors():
                 return self.repaired(method, *arguments, **named)
+        except (IndexerError, RerankError, OSError) as error:
+            return Failure(error)
         except Exception as error:  # noqa: BLE001 - the other side waits for an answer
-            return failure_of(error)
+            return Failure(CollectionError(f"a shard failed: {type(error).__name__}: {error}"))
 
     def process(self) -> int:
         """Return the number of the actor's process."""
@@ -91,18 +93,11 @@ class RayShards:
         if self._remains:
             digest = blake2b(place.encode(errors="surrogatepass"), digest_size=8).hexdigest()
             options |= {"name": f"{shard.name}-{digest}", "lifetime": "detached", "get_if_exists": True}
-        is_new = self._remains and not self._exists(options["name"])
+        is_new = self._remains and options["name"] not in self._ray.util.list_named_actors()
         actor = self._ray.remote(_ShardActor).options(**options).remote(place)
         if is_new:
             self._own.append(actor)
         return actor
-
-    def _exists(self, name: str) -> bool:
-        try:
-            self._ray.get_actor(name)
-        except ValueError:
-            return False
-        return True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -155,18 +150,13 @@ class RayShards:
         A shard is also lost if it does not answer within so many `seconds`, or soon after the work of this thread has
         to end, when `hurry` is called. A lost shard is not called until it answers again, as a paused process may.
         """
-        return self._answers(self.send(calls), list(calls), seconds, hurry)
-
-    def _answers(
-        self, references: Mapping[str, Any], names: Iterable[str], seconds: float, hurry: Callable[[], object]
-    ) -> dict[str, Any]:
-        """Return the answers to calls that were sent, as `ask` does; the other shards are lost."""
+        references = self.send(calls)
         late = self._waited(references, seconds, hurry)
         return {
             name: Lost(self._silent[name][0] if name in self._silent else inf)
             if name in late or name not in references
             else self._answer(references[name])
-            for name in names
+            for name in calls
         }
 
     def _waited(self, references: Mapping[str, Any], seconds: float, hurry: Callable[[], object]) -> set[str]:
@@ -206,14 +196,13 @@ class RayShards:
             return self._ray.get(reference)
         except (errors.RayActorError, errors.OwnerDiedError):
             return Lost()
-        except self._ray.exceptions.RayTaskError as error:
+        except errors.RayTaskError as error:
             return Failure(CollectionError(f"a shard failed: {error.cause}"))
 
-    def processes(self) -> dict[str, Any]:
-        """Return the number of the process of each actor, or `Lost`."""
-        actors = {name: actor for name, actor in dict(self._actors).items() if actor}
-        calls = {name: actor.process.remote() for name, actor in actors.items() if self._silent_since(name) is None}
-        return self._answers(calls, list(actors), _STARTING, lambda: None)
+    def processes(self) -> dict[str, int | None]:
+        """Return the number of the process of each actor, None for one that cannot be reached."""
+        found = self.ask(dict.fromkeys(self._actors, Call("process")), _STARTING)
+        return {name: number if isinstance(number, int) else None for name, number in found.items()}
 
     def stop(self) -> None:
         """End the actors, also those that outlive this process."""

@@ -6,24 +6,31 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from moverank.indexer.collection import Collection
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import PruneRefused, RecordError, UnknownKey, UsageError
-from moverank.indexer.indexing.removal import check_selection, no_source
-from moverank.indexer.options import Progress, Where
+from moverank.indexer.errors import PruneRefused, RecordError
+from moverank.indexer.indexing.removal import (
+    DocumentsToRemove,
+    check_known,
+    check_selection,
+    check_some_stay,
+    no_source,
+)
+from moverank.indexer.options import Progress
 from moverank.indexer.shards.cluster_file import shard_of
-from moverank.indexer.shards.coordinator import Coordinator, fields_of
-from moverank.indexer.shards.feed import FeedResult
+from moverank.indexer.shards.coordinator import Coordinator
 from moverank.indexer.shards.messages import Call
+from moverank.indexer.shards.shard_contents import FeedResult, documents_of, known, selected, strangers
 from moverank.rerank.runtime.parallel import batches
 
 _BATCH = 256  # documents sent to a shard at a time
 
 
 class Changer:
-    """Changes the shards `names` through their `coordinator`; each waits at most `wait` seconds for another writer."""
+    """Changes the shards of a `coordinator`."""
 
-    def __init__(self, coordinator: Coordinator, names: Sequence[str], wait: float) -> None:
-        self._coordinator, self._names, self._wait = coordinator, tuple(names), wait
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator, self._names = coordinator, coordinator.shards.names
 
     def index(
         self,
@@ -38,22 +45,24 @@ class Changer:
         all). Raises PruneRefused if a shard refused to prune, and errors of reading the records: then shards keep only
         changes that were committed before.
         """
-        name, strict = uuid4().hex, bool(options.get("strict"))
-        faults = list[Rejection]()
+        name, faults = uuid4().hex, list[Rejection]()
         self._coordinator.states()  # waits for shards whose process has just ended
         try:
-            self._all("begin_feed", name, options, listed=changed is not None, wait=self._wait)
+            wait = self._coordinator.wait
+            self._coordinator.call_each("begin_feed", name, options, listed=changed is not None, wait=wait)
             for batch in batches(records, _BATCH * len(self._names)):
-                calls, bad = self._by_shard(batch, everywhere=bool(options.get("prune")))
+                bad = [record for record in batch if isinstance(record, Rejection)]
                 for fault in bad:
-                    _reject(fault, rejected, strict=strict)
+                    _reject(fault, rejected, strict=options["strict"])
                 faults += bad
-                self._coordinator.call_all({shard: Call.of("feed", name, some) for shard, some in calls.items()})
+                # A rejected record may be any document that a run with pruning must keep.
+                own = self._by_shard(batch, bad if options["prune"] else ())
+                self._coordinator.call_all({shard: Call.of("feed", name, some) for shard, some in own.items() if some})
         except BaseException:
             self._coordinator.tell(self._names, "abort_feed", name)
             raise
         try:
-            results: dict[str, FeedResult] = self._all("end_feed", name)
+            results: dict[str, FeedResult] = self._coordinator.call_each("end_feed", name)
         except RecordError as error:  # found by one shard while it wrote
             reason = str(error).partition("; nothing was written")[0]
             raise RecordError(f"{reason}; its shard wrote nothing, others did: the run is strict") from error
@@ -64,66 +73,37 @@ class Changer:
         return replace(changes, revision=sum(state.revision for state in self._coordinator.states().values()))
 
     def _by_shard(
-        self, batch: Sequence[Document | Rejection], *, everywhere: bool
-    ) -> tuple[dict[str, list[Document | Rejection]], list[Rejection]]:
-        """Return the records for each shard, and the rejected records.
-
-        A rejected record may be any document that a run with pruning must keep: then it goes `everywhere`.
-        """
-        calls: dict[str, list[Document | Rejection]] = {}
-        faults = []
+        self, batch: Iterable[Document | Rejection], everywhere: Iterable[Rejection]
+    ) -> dict[str, list[Document | Rejection]]:
+        """Return the documents for each shard, and records that go `everywhere`."""
+        records: dict[str, list[Document | Rejection]] = {shard: [*everywhere] for shard in self._names}
         for record in batch:
             if isinstance(record, Document):
-                calls.setdefault(shard_of(record.key, self._names), []).append(record)
-                continue
-            faults.append(record)
-            for shard in self._names if everywhere else ():
-                calls.setdefault(shard, []).append(record)
-        return calls, faults
+                records[shard_of(record.key, self._names)].append(record)
+        return records
 
-    def remove(
-        self,
-        keys: Sequence[str],
-        where: Where | None,
-        source: str | None,
-        *,
-        everything: bool,
-        dry_run: bool,
-    ) -> Changes:
+    def remove(self, selection: DocumentsToRemove, *, dry_run: bool) -> Changes:
         """Remove documents; for the errors see `Collection.remove`. Nothing is removed if any key is unknown."""
+        keys, where, source = selection.keys, selection.where, selection.source
+        chosen: Mapping[str, Sequence[str] | None]
         if where is None and source is None:
-            chosen = self._with_keys(keys)
+            # A document that is being moved is in two shards.
+            chosen = self._coordinator.with_each(known, list(dict.fromkeys(keys)))
+            check_known(keys, {key for own in chosen.values() for key in own or ()})
         else:
             check_selection(keys, where, source)
-            chosen = self._selected(where, source)
-        count = sum(map(len, chosen.values()))
+            chosen = self._coordinator.with_each(selected, where, source, self._coordinator.fields())
+            if all(own is None for own in chosen.values()):
+                raise no_source(source)
+        count = sum(len(own or ()) for own in chosen.values())
         if dry_run:
             return Changes(removed=count)
-        total = sum(state.documents for state in self._coordinator.states().values())
-        if where is not None and count and count == total and not everything:
-            raise UsageError(
-                f"nothing was removed: all {count:,} documents pass the filter; --yes (in Python everything=True) "
-                "confirms that they are to be removed"
-            )
-        calls = {shard: Call.of("remove", self._wait, own) for shard, own in chosen.items() if own}
+        if where is not None and not selection.everything:
+            check_some_stay(count, self._coordinator.documents())
+        removal, wait = Collection.remove, self._coordinator.wait
+        calls = {shard: Call.of("with_collection", removal, wait, own) for shard, own in chosen.items() if own}
         done: dict[str, Changes] = self._coordinator.call_all(calls)
         return self._numbered(Changes(removed=sum(changes.removed for changes in done.values())))
-
-    def _with_keys(self, keys: Sequence[str]) -> dict[str, list[str]]:
-        """Return the keys that each shard has; a document that is being moved is in two shards."""
-        found: dict[str, list[str]] = self._all("known", list(dict.fromkeys(keys)))
-        missing = [key for key in keys if not any(key in own for own in found.values())]
-        if missing:
-            raise UnknownKey(f"nothing was removed: no document has the key {', '.join(map(repr, missing))}")
-        return found
-
-    def _selected(self, where: Where | None, source: str | None) -> dict[str, list[str]]:
-        """Return the keys of the documents of each shard that a filter, a source or both choose."""
-        fields = fields_of(self._coordinator.states())
-        found: dict[str, list[str] | None] = self._all("selected", where, source, fields)
-        if all(own is None for own in found.values()):
-            raise no_source(source)
-        return {shard: own or [] for shard, own in found.items()}
 
     def balance(self, names: Sequence[str], progress: Progress, *, leaving: str = "") -> int:
         """Move documents to the shards `names` that their keys belong to now, and return how many were moved.
@@ -131,12 +111,11 @@ class Changer:
         A document is stored in its new shard before it is removed from its old one. Interrupted moves are completed: a
         copy in the new shard is kept, as it is not older, unless the old shard is `leaving`, which owns its keys.
         """
-        strangers: dict[str, dict[str, list[str]]] = {
-            shard: self._coordinator.call(shard, "strangers", shard, list(names)) for shard in self._names
-        }
-        total = sum(len(keys) for own in strangers.values() for keys in own.values())
+        call = self._coordinator.with_collection
+        found = {shard: call(shard, strangers, shard, list(names)) for shard in self._names}
+        total = sum(len(keys) for own in found.values() for keys in own.values())
         moved = 0
-        for shard, targets in strangers.items():
+        for shard, targets in found.items():
             for target, keys in targets.items():
                 for some in batches(keys, _BATCH):
                     self._move(shard, target, some, newer=shard == leaving)
@@ -146,22 +125,12 @@ class Changer:
 
     def _move(self, shard: str, target: str, keys: list[str], *, newer: bool) -> None:
         """Move documents; `newer`: replace those that the target has."""
-        there = set() if newer else set(self._coordinator.call(target, "known", keys))
-        name, missing = uuid4().hex, [key for key in keys if key not in there]
+        there = set() if newer else set(self._coordinator.with_collection(target, known, keys))
+        missing = [key for key in keys if key not in there]
         if missing:
-            documents = self._coordinator.call(shard, "documents", missing)
-            options: dict[str, Any] = {"upkeep": False, "strict": True}
-            try:
-                self._coordinator.call(target, "begin_feed", name, options, listed=False, wait=self._wait)
-                self._coordinator.call(target, "feed", name, documents)
-                self._coordinator.call(target, "end_feed", name)
-            except BaseException:
-                self._coordinator.tell((target,), "abort_feed", name)
-                raise
-        self._coordinator.call(shard, "remove", self._wait, keys, upkeep=False)
-
-    def _all(self, method: str, *arguments: Any, **named: Any) -> dict[str, Any]:
-        return self._coordinator.call_all(dict.fromkeys(self._names, Call(method, arguments, named)))
+            documents = self._coordinator.with_collection(shard, documents_of, missing)
+            self._coordinator.with_collection(target, Collection.index, documents, upkeep=False, strict=True)
+        self._coordinator.with_collection(shard, Collection.remove, keys, upkeep=False)
 
 
 def _reject(fault: Rejection, rejected: Callable[[Rejection], None], *, strict: bool) -> None:
@@ -177,9 +146,9 @@ def _summed(
     changed: Callable[[str, str], None] | None,
 ) -> Changes:
     """Return the changes of all shards, with `faults`, the records that were rejected before."""
-    total, known = Counter(rejected=len(faults)), set(map(str, faults))
+    total, seen = Counter(rejected=len(faults)), set(map(str, faults))
     for result in results.values():
-        own = [record for record in result.rejected if str(record) not in known]
+        own = [record for record in result.rejected if str(record) not in seen]
         for record in own:
             rejected(record)
         for kind, key in result.changed:

@@ -1,17 +1,20 @@
 """A collection in shards: the same methods as `Collection`, as far as shards can answer them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from moverank.indexer.collection import Collection
 from moverank.indexer.contents.contents import Description
+from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, IndexerError, UnknownKey, UsageError
+from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.face import Face
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.indexing.removal import DocumentsToRemove
 from moverank.indexer.options import Progress, Where, silent
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
@@ -20,8 +23,9 @@ from moverank.indexer.shards.actors import RayShards
 from moverank.indexer.shards.changing import Changer
 from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.shards.cluster_searcher import ClusterSearcher
-from moverank.indexer.shards.coordinator import Coordinator, ShardLost, fields_of
+from moverank.indexer.shards.coordinator import Coordinator, ShardLost
 from moverank.indexer.shards.messages import ShardState
+from moverank.indexer.shards.shard_contents import described, known, listed
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
 
@@ -38,8 +42,8 @@ class Cluster(Face):
     def __init__(self, file: ClusterFile, wait: float = 0.0) -> None:
         self.path, self.wait, self.file = file.path, wait, file
         self.shards = RayShards(file)
-        self._coordinator = Coordinator(self.shards, self._reload)
-        self.searcher = ClusterSearcher(self._coordinator, self.directory)
+        self._coordinator = Coordinator(self.shards, self._reload, wait)
+        self.searcher = ClusterSearcher(self._coordinator, self)
         self._run, self._run_many = self._searched, lambda work, _options: work(self)
 
     def _searched(self, work: Callable[["Cluster"], _Answer]) -> _Answer:
@@ -120,13 +124,11 @@ class Cluster(Face):
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return sum(state.documents for state in self._coordinator.states().values())
+        return self._coordinator.documents()
 
     def __contains__(self, key: object) -> bool:
         """Return whether there is a document with a key."""
-        return isinstance(key, str) and any(
-            self._coordinator.call(one, "known", [key]) for one in self.searcher.owners(key)
-        )
+        return isinstance(key, str) and any(self._coordinator.with_each(known, [key]).values())
 
     @property
     def revision(self) -> tuple[int, ...]:
@@ -182,7 +184,7 @@ class Cluster(Face):
         """Remove documents; see `Collection.remove`."""
         _ = progress, upkeep
         with self._changing() as changer:
-            return changer.remove(keys, where, source, everything=everything, dry_run=dry_run)
+            return changer.remove(DocumentsToRemove(keys, where, source, everything), dry_run=dry_run)
 
     def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
         """Change settings of all shards, one after another; see `Collection.change_settings`.
@@ -193,7 +195,8 @@ class Cluster(Face):
         with self._changing():
             for number, name in enumerate(self.file.names):
                 try:
-                    self._coordinator.call(name, "change_settings", choices, self.wait)
+                    change = Collection.change_settings
+                    self._coordinator.call(name, "with_collection", change, self.wait, **choices)
                 except (IndexerError, OSError) as error:
                     if not number:
                         raise
@@ -205,8 +208,8 @@ class Cluster(Face):
     def sources(self) -> list[StoredSource]:
         """Return the sources that documents were read from, with their numbers of documents."""
         found: dict[Any, StoredSource] = {}
-        for name in self.file.names:
-            for stored in self._coordinator.call(name, "sources"):
+        for of_shard in self._coordinator.with_each(Collection.sources).values():
+            for stored in of_shard:
                 before = found.get(stored.source)
                 documents = stored.documents + (before.documents if before else 0)
                 found[stored.source] = stored._replace(id=None, documents=documents)
@@ -215,7 +218,16 @@ class Cluster(Face):
     @contextmanager
     def contents(self, where: Where | None = None) -> Iterator["ShardsContents"]:
         """Open the documents of all shards that pass a filter, as in `SearchOptions.where`."""
-        yield ShardsContents(self._coordinator, self.searcher.owners, where)
+        yield ShardsContents(self._coordinator, where)
+
+    def counted_documents(self, fields: Iterable[str] = ()) -> list[CountedDocuments]:
+        """Return all documents that have a word, counted, shard by shard; see `Collection.counted_documents`."""
+        found = self._coordinator.with_each(Collection.counted_documents, list(fields))
+        return [one for of_shard in found.values() for one in of_shard]
+
+    def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:
+        """Return the vectors of words, which all shards have."""
+        return self._coordinator.with_collection(self.file.names[0], Collection.vectors_of, words)
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
         """Return, for each of the `targets` with a vector, the nearest of the `sources`; none if no shard answers."""
@@ -229,29 +241,23 @@ class Cluster(Face):
 
     def info(self) -> dict[str, Any]:
         """Return the facts about each shard, and sums."""
-        infos = {name: self._coordinator.call(name, "info") for name in self.file.names}
-        processes = self.processes()
-        first = next(iter(infos.values()))
-        summed = ("documents", "parts", "wordless", "given_vectors", "bytes")
-        places = {shard.name: shard for shard in self.file.shards}
+        infos, processes = self._coordinator.with_each(Collection.info), self.processes()
         shards = {
-            name: {
-                "place": places[name].place,
-                "documents": own["documents"],
-                "revision": own["revision"],
-                "bytes": own["bytes"],
-                "process": processes[name],
-            }
-            for name, own in infos.items()
+            shard.name: {"place": shard.place}
+            | {name: infos[shard.name][name] for name in ("documents", "revision", "bytes")}
+            | {"process": processes[shard.name]}
+            for shard in self.file.shards
         }
+        summed = ("documents", "parts", "wordless", "given_vectors", "bytes")
         total = {name: sum(own[name] for own in infos.values()) for name in summed}
-        own = {name: first[name] for name in ("dim", "vectors", "embedding", "normalize", "weights", "gamma", "rank")}
+        common = ("dim", "vectors", "embedding", "normalize", "weights", "gamma", "rank")
+        first = next(iter(infos.values()))
+        own = {name: first[name] for name in common}
         return total | own | {"ranking": str(self.settings.ranking), "shards": shards}
 
     def processes(self) -> dict[str, int | None]:
         """Return the number of the process of each shard, None for one that cannot be reached."""
-        found = self.shards.processes()
-        return {name: number if isinstance(number, int) else None for name, number in found.items()}
+        return self.shards.processes()
 
     @property
     def directory(self) -> Path:
@@ -320,7 +326,7 @@ class Cluster(Face):
         with locked(self.directory, self.wait):
             self._reload()
             try:
-                yield Changer(self._coordinator, self.file.names, self.wait)
+                yield Changer(self._coordinator)
             finally:  # some shards may have committed before another failed
                 self.refresh()
 
@@ -335,31 +341,25 @@ def _check_copy(stored: ShardState, copied: ShardState, place: str, shard: Shard
 
 
 class ShardsContents:
-    """The documents of all shards that pass a filter, shard by shard; `owners` returns the shards that may have a key.
+    """The documents of all shards that pass a filter, shard by shard; see `Contents`."""
 
-    See `Contents`.
-    """
-
-    def __init__(
-        self, coordinator: Coordinator, owners: Callable[[str], Sequence[str]], where: Where | None = None
-    ) -> None:
-        self._coordinator, self._owners, self._where = coordinator, owners, where
-        self._fields = fields_of(coordinator.states()) if where else frozenset()
+    def __init__(self, coordinator: Coordinator, where: Where | None = None) -> None:
+        self._coordinator, self._where = coordinator, where
+        self._fields = coordinator.fields() if where else frozenset()
 
     @property
     def total(self) -> int:
         """Return the number of all documents."""
-        return sum(state.documents for state in self._coordinator.states().values())
+        return self._coordinator.documents()
 
     def __len__(self) -> int:
         """Return the number of documents that pass the filter."""
-        names = self._coordinator.shards.names
-        return sum(self._coordinator.call(name, "count", self._where, self._fields) for name in names)
+        return sum(count for _, count in self._coordinator.with_each(listed, self._where, 0, 0, self._fields).values())
 
     def entries(self, limit: int | None = None, first: int = 0) -> Iterator[Entry]:
         """Iterate over `limit` documents after the `first` ones, without their texts."""
         for name in self._coordinator.shards.names:
-            found, here = self._coordinator.call(name, "entries", self._where, limit, first, self._fields)
+            found, here = self._coordinator.with_collection(name, listed, self._where, limit, first, self._fields)
             first = max(0, first - here)
             limit = None if limit is None else limit - len(found)
             yield from found
@@ -368,14 +368,7 @@ class ShardsContents:
 
     def describe(self, key: str) -> Description:
         """Return a document with the facts that are stored about it; UnknownKey if there is none with the key."""
-        for owner in self._owners(key):
-            with suppress(UnknownKey):
-                found: Description = self._coordinator.call(owner, "describe", key)
-                return found
-        raise UnknownKey(f"the collection has no document with the key {key!r}")
-
-    def get(self, key: str) -> Document | None:
-        """Return the document with a key, None if there is none."""
-        with suppress(UnknownKey):
-            return self.describe(key).document
-        return None
+        coordinator = self._coordinator
+        return coordinator.of_owner(
+            key, coordinator.shards.names, lambda name: coordinator.with_collection(name, described, key)
+        )

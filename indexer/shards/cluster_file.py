@@ -88,11 +88,13 @@ class ClusterFile:
         return read
 
     def checked(self) -> "ClusterFile":
-        """Return the description; UsageError for a file name without .toml, and for two shards at one place."""
+        """Return the description; UsageError for a file name without .toml, a bad name, and two shards at one place."""
         if not is_cluster(self.path):
             raise UsageError(f"a file that describes shards ends with .toml: {self.path}.toml")
         seen: dict[str, str] = {}
         for shard in self.shards:
+            if not _NAME.fullmatch(shard.name):
+                raise UsageError(f"{self.path}: the name of a shard has letters, digits, - and _, not {shard.name!r}")
             place = self.place_of(shard)
             place = place if is_url(place) else os.path.realpath(place)
             if place in seen:
@@ -127,8 +129,6 @@ class ClusterFile:
 
     def with_shard(self, shard: ShardPlace) -> "ClusterFile":
         """Return the description with one more shard, or with another place of one; UsageError for an invalid name."""
-        if not _NAME.fullmatch(shard.name):
-            raise UsageError(f"the name of a shard has letters, digits, - and _, not {shard.name!r}")
         others = tuple(own for own in self.shards if own.name != shard.name)
         return replace(self, shards=tuple(sorted((*others, shard), key=lambda own: own.name))).checked()
 
@@ -169,8 +169,6 @@ def default_place(path: Path, name: str) -> str:
 
 
 def _shard(path: Path, name: str, values: object) -> ShardPlace:
-    if not _NAME.fullmatch(name):
-        raise UsageError(f"{path}: the name of a shard has letters, digits, - and _, not {name!r}")
     if not isinstance(values, Mapping) or not isinstance(values.get("place"), str) or not values["place"].strip():
         raise UsageError(f'{path}: the shard {name} needs a place, a directory or a URL: place = "{name}.index"')
     unknown = sorted(set(values) - _KEYS)

@@ -2,22 +2,24 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from moverank.indexer.errors import CollectionError, ConnectionLost
+from moverank.indexer.arguments import text
+from moverank.indexer.collection import Collection
+from moverank.indexer.errors import CollectionError, ConnectionLost, UnknownKey
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.indexing.collection_vectors import FINGERPRINT
 from moverank.indexer.search.shared_statistics import SharedStatistics, TableKey, TermTable
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.actors import Lost, RayShards
+from moverank.indexer.shards.cluster_file import shard_of
 from moverank.indexer.shards.messages import Call, Failure, ShardState
 from moverank.indexer.shards.shard import StaleState
 from moverank.rerank.errors import OutOfTime
-from moverank.rerank.runtime.deadline import check_time, time_is_over
+from moverank.rerank.runtime.deadline import PatientLock, check_time, time_is_over
 
 _log = logging.getLogger("moverank")
 
@@ -28,19 +30,12 @@ _STARTED = 120.0  # seconds after which a started process must answer
 _MOST_TABLES = 16  # in the cache: a ranking needs two or three
 _SLICE = 0.1  # seconds between checks of whether the work has to end
 
-
 _Answer = TypeVar("_Answer")
-
-Keys = Callable[[], set[TableKey]]
-"""Returns the tables that a search needs by the current settings, which may change while it is repeated."""
+_P = ParamSpec("_P")
 
 
 class ShardLost(CollectionError):  # noqa: N818 - named after what happened
     """The process of a shard has ended: it is started again."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__(_unreachable(names))
-        self.names = names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +53,13 @@ class Version:
 
 
 class Coordinator:
-    """Calls `shards`; may be used by several threads at a time. `reload` reads which shards there are."""
+    """Calls `shards`; may be used by several threads at a time. `reload` reads which shards there are.
 
-    def __init__(self, shards: RayShards, reload: Callable[[], None] = lambda: None) -> None:
-        self.shards, self._lock, self._reload = shards, Lock(), reload
+    `wait`: seconds that changes of a shard wait for another writer.
+    """
+
+    def __init__(self, shards: RayShards, reload: Callable[[], None], wait: float) -> None:
+        self.shards, self.wait, self._lock, self._reload = shards, wait, PatientLock(), reload
         self._version: Version | None = None
         self._checked = False  # whether the version has the current states
         self._settings: Settings | None = None  # of the current states, or of the version
@@ -72,6 +70,31 @@ class Coordinator:
         """Return the result of one call of a shard; raises its error, and ShardLost if it cannot be reached."""
         return self.call_all({shard: Call(method, arguments, named)})[shard]
 
+    def call_each(self, method: str, *arguments: Any, **named: Any) -> dict[str, Any]:
+        """Return the results of the same call of all shards; see `call_all`."""
+        return self.call_all(dict.fromkeys(self.shards.names, Call(method, arguments, named)))
+
+    def with_collection(
+        self, shard: str, work: Callable[Concatenate[Collection, _P], _Answer], *arguments: _P.args, **named: _P.kwargs
+    ) -> _Answer:
+        """Return what `work` returns for the collection of a shard; see `ShardContents.with_collection`."""
+        answer: _Answer = self.call(shard, "with_collection", work, self.wait, *arguments, **named)
+        return answer
+
+    def with_each(
+        self, work: Callable[Concatenate[Collection, _P], _Answer], *arguments: _P.args, **named: _P.kwargs
+    ) -> dict[str, _Answer]:
+        """Return what `work` returns for the collection of each shard."""
+        return self.call_each("with_collection", work, self.wait, *arguments, **named)
+
+    def of_owner(self, key: str, names: Iterable[str], call: Callable[[str], _Answer]) -> _Answer:
+        """Return what `call` returns for the shard, among `names`, that has a document; UnknownKey if none has it."""
+        owner = shard_of(text("a key", key), self.shards.names)
+        for name in sorted(names, key=lambda one: one != owner):  # while it is moved, another one has it
+            with suppress(UnknownKey):
+                return call(name)
+        raise UnknownKey(f"the collection has no document with the key {key!r}")
+
     def call_all(self, calls: Mapping[str, Call]) -> dict[str, Any]:
         """Return the results of calls of several shards; raises the error of the first that fails."""
         answers, lost = divided(self.shards.ask(calls))
@@ -81,16 +104,6 @@ class Coordinator:
     def tell(self, names: Iterable[str], method: str, *arguments: Any) -> None:
         """Call a method of several shards, whether they can be reached or not."""
         self.shards.ask(dict.fromkeys(names, Call(method, arguments)), _RESTART)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock; OutOfTime if the work of this thread has to end before it is free."""
-        while not self._lock.acquire(timeout=_SLICE):
-            check_time()
-        try:
-            yield
-        finally:
-            self._lock.release()
 
     def settings(self) -> Settings:
         """Return the settings, which all shards have, as of the last refresh."""
@@ -106,7 +119,7 @@ class Coordinator:
 
     def refresh(self) -> None:
         """Let the next search see the current states of all shards."""
-        with self._locked():
+        with self._lock:
             self._checked, self._settings = False, None
 
     def states(self) -> dict[str, ShardState]:
@@ -119,7 +132,9 @@ class Coordinator:
         names, began = tuple(self.shards.names), time.monotonic()
         before, warned, rounds = None, set[str](), 0
         while True:
-            found, lost = self._answered(names)
+            patience = _RESTART if self._heard.issuperset(names) else _STARTED
+            found, lost = divided(self.shards.ask(dict.fromkeys(names, Call("state")), patience))
+            self._heard |= found.keys()
             for name in sorted(lost.keys() - warned):
                 _log.warning("the process of the shard %s has ended, or cannot be reached: waiting for it", name)
             warned |= lost.keys()
@@ -138,16 +153,17 @@ class Coordinator:
         _check_alike(found)
         return found
 
-    def _answered(self, names: tuple[str, ...]) -> tuple[dict[str, ShardState], dict[str, float]]:
-        """Return the states of the shards that answer, and since when other shards do not; see `divided`."""
-        patience = _RESTART if self._heard.issuperset(names) else _STARTED
-        found, lost = divided(self.shards.ask(dict.fromkeys(names, Call("state")), patience))
-        self._heard |= found.keys()
-        return found, lost
+    def documents(self) -> int:
+        """Return the number of documents of the shards that can be reached."""
+        return sum(state.documents for state in self.states().values())
+
+    def fields(self) -> frozenset[str]:
+        """Return the names of the fields that documents of any shard have."""
+        return _fields_of(self.states())
 
     def version(self, keys: set[TableKey]) -> Version:
         """Return the version that searches use, with at least the tables `keys`."""
-        with self._locked():
+        with self._lock:
             if self._version is None or not self._checked or not keys <= self._version.tables:
                 known = self._version.tables if self._version else frozenset()
                 self._version, self._checked = self._new_version(_few(known, keys)), True
@@ -167,17 +183,13 @@ class Coordinator:
                 else:
                     shared = self.shards.shared(self._statistics(states, keys))
                     version = Version(_id_of(states, keys), states, keys, shared, missing)
-                self._adopt(version)
+                shared = version.statistics
+                self.call_all({name: Call.of("adopt", version.id, own, shared) for name, own in states.items()})
             except (StaleState, ShardLost):
                 check_time()
                 continue
             return version
         raise CollectionError("the shards are being changed all the time by other processes: try again")
-
-    def _adopt(self, version: Version) -> None:
-        """Let all shards open and search the states of a version; nothing happens in shards that do already."""
-        shared, states = version.statistics, version.states.items()
-        self.call_all({name: Call.of("adopt", version.id, own, shared) for name, own in states})
 
     def _statistics(self, states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> SharedStatistics:
         """Count the terms of all shards; counts of shards that have not changed are cached."""
@@ -189,10 +201,13 @@ class Coordinator:
         self._counted = {(n, state.token): {key: own[n][key] for key in keys} for n, state in states.items()}
         documents = sum(state.documents for state in states.values())
         tables = {key: TermTable.merged(own[name][key] for name in states) for key in keys}
-        return SharedStatistics(documents, tables, fields_of(states))
+        return SharedStatistics(documents, tables, _fields_of(states))
 
-    def repeated(self, search: Callable[[Version], _Answer], keys: Keys) -> _Answer:
-        """Search, and search again in a new version if a shard was lost or changed, or lost its database."""
+    def repeated(self, search: Callable[[Version], _Answer], keys: Callable[[], set[TableKey]]) -> _Answer:
+        """Search, and search again in a new version if a shard was lost or changed, or lost its database.
+
+        `keys` returns the tables that the search needs by the current settings, which may change meanwhile.
+        """
         until = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -220,10 +235,10 @@ def check_found(lost: Mapping[str, float]) -> None:
     if lost and time_is_over():
         raise OutOfTime(f"the shard {', '.join(lost)} did not answer in time: its process may hang")
     if lost:
-        raise ShardLost(tuple(lost))
+        raise ShardLost(_unreachable(lost))
 
 
-def fields_of(states: Mapping[str, ShardState]) -> frozenset[str]:
+def _fields_of(states: Mapping[str, ShardState]) -> frozenset[str]:
     """Return the names of the fields that documents of any shard have."""
     return frozenset(name for state in states.values() for name in state.fields)
 
@@ -241,7 +256,7 @@ def _id_of(states: Mapping[str, ShardState], keys: frozenset[TableKey]) -> str:
     return checksum(repr((tokens, settings, sorted(keys, key=repr))).encode())
 
 
-def _unreachable(names: tuple[str, ...]) -> str:
+def _unreachable(names: Iterable[str]) -> str:
     return f"the shard {', '.join(names)} cannot be reached"
 
 
@@ -255,14 +270,9 @@ def _check_alike(states: Mapping[str, ShardState]) -> None:
         if state.stored[FINGERPRINT] != vectors:
             raise CollectionError(f"the shards {first} and {name} have different word vectors")
         if state.settings != settings:
-            different = _differences(settings, state.settings)
+            names = [field.name for field in fields(Settings)]
+            different = ", ".join(each for each in names if getattr(settings, each) != getattr(state.settings, each))
             raise CollectionError(
                 f"the shards {first} and {name} have different settings ({different}): if a change of settings was "
                 "interrupted, run the same command again, else make them alike"
             )
-
-
-def _differences(one: Settings, other: Settings) -> str:
-    """Return the names of the settings that differ."""
-    names = [field.name for field in fields(Settings)]
-    return ", ".join(name for name in names if getattr(one, name) != getattr(other, name))

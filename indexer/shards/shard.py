@@ -1,10 +1,8 @@
-"""One shard: a collection that one process holds for searches and changes by others.
-
-Rankings that depend on all documents by more than statistics of words are refused.
-"""
+"""One shard: a collection that one process holds for searches and changes by others."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -13,13 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.errors import CollectionError, DamagedFile, NoCollection, UsageError
+from moverank.indexer.errors import CollectionError, DamagedFile, NoCollection, UnknownKey
 from moverank.indexer.files.location import collection_directory, display_name
-from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec
-from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Outcome, PortableQuery
 from moverank.indexer.search.searcher import Request, Searcher
@@ -31,16 +26,14 @@ from moverank.indexer.search.shared_statistics import (
     with_statistics,
 )
 from moverank.indexer.search.sum_terms import QueryStatistics
-from moverank.indexer.settings import Settings
-from moverank.indexer.shards.messages import ExplainRequest, Found, ShardState
+from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import ShardContents
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
 from moverank.indexer.store import Store
-from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords
-from moverank.rerank.ranking import Hit
+from moverank.rerank.ranking import Ranking
 from moverank.rerank.words.embedding import Embedding
 
 _Floats = NDArray[np.float64]
@@ -63,16 +56,53 @@ class _Version:
         self.searcher = Searcher(*own, lambda: view, fields=statistics.fields)
 
 
-class _Running:
-    """A search that has begun; its outcome is kept until its hits are read."""
+class ShardSearch:
+    """The part of a search in one shard, which answers with the same `version` from its beginning to its end.
+
+    The phases are those of `Search`. A search may be stopped in each of them, also in the first.
+    """
 
     def __init__(self, version: _Version, options: SearchOptions) -> None:
-        self.version, self.began, self.stopped = version, time.monotonic(), False
-        self.options = replace(options, stop=lambda: self.stopped)
-        self.search: Search | None = None
-        self.bounds: _Floats | None = None
-        self.problem = ""
-        self.outcome: Outcome | None = None
+        self.version, self.began = version, time.monotonic()
+        self._stopped = False
+        self._options = replace(options, stop=lambda: self._stopped)
+        self._search: Search
+        self._bounds: _Floats | None = None
+
+    def statistics(self, request: Request) -> QueryStatistics:
+        """Return the statistics of a query; NoKnownWords if none of its words is known here."""
+        self._search = self.version.searcher.begun(request, self._options)
+        own = self._search.statistics()
+        if self._search.is_unscaled:  # bounded before a shard that hangs can use up the time
+            self._bounds = self._search.bounds(own, shared=True)
+        return own
+
+    def bounds(self, statistics: QueryStatistics) -> _Floats:
+        """Return upper bounds of the values of the best documents; `statistics` are those of all shards."""
+        return self._search.bounds(statistics, shared=True) if self._bounds is None else self._bounds
+
+    def answer(self, limit: float) -> Outcome:
+        """Return the best documents with values of at most `limit`, which all shards share."""
+        return self._search.answer(limit)
+
+    def ranking(self, outcome: Outcome) -> Ranking:
+        """Return the ranking of some documents of the answer, with their stored data."""
+        return self.version.searcher.ranking(self._search, outcome, self._options)
+
+    def explain(self, key: str, explain: Callable[..., Any], statistics: QueryStatistics) -> Any:
+        """Return how `explain` explains a document for this search; None if it is in another shard.
+
+        `statistics` are those of all shards.
+        """
+        try:
+            document = self.version.searcher.stored(self._search.query, key)
+        except UnknownKey:
+            return None
+        return explain(self._search, document, statistics=statistics)
+
+    def stop(self) -> None:
+        """Let the search end with what it has found so far, as if its budget were used up."""
+        self._stopped = True
 
 
 class Shard(ShardContents):
@@ -84,21 +114,20 @@ class Shard(ShardContents):
         self._states: Follower[OpenState] | None = None
         self._embedding: Embedding | None = None
         self._versions: dict[str, _Version] = {}
-        self._running: dict[str, _Running] = {}
+        self._searches: dict[str, ShardSearch] = {}
         self._lock, self._reading = Lock(), Lock()
 
     def state(self) -> ShardState:
         """Return the committed state, which need not be the open one; CollectionError if there is no collection."""
-        with self._reading:
-            return _state_of(self._current_store())
+        with self._reading, self._current_store().reading() as reader:
+            revision = reader.revision()
+            facts = reader.document_count(), reader.settings(), tuple(reader.field_names())
+            return ShardState(revision, reader.token(revision) or "", *facts)
 
     def tables(self, state: ShardState, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
         """Count terms in a committed state, which is opened; StaleState if there is a later one."""
-        opened = self._current(state)
-        try:
+        with self._current(state) as opened:
             return counted_terms(opened.view, keys)
-        finally:
-            opened.release()
 
     def nearest_words(self, sources: Sequence[str], targets: Sequence[str]) -> dict[str, NearWord]:
         """Return, for each of the `targets` with a vector, the nearest of the `sources`."""
@@ -109,12 +138,9 @@ class Shard(ShardContents):
         """Search a committed state by the statistics of all shards under the name `version`, if this is new."""
         if version in self._versions:
             return
-        opened = self._current(state)
-        try:
+        with self._current(state) as opened:
             adopted = _Version(opened, statistics)
-        except BaseException:
-            opened.release()
-            raise
+            opened.acquire()  # until the version is dropped
         with self._lock:
             dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS]]
             if version in self._versions:  # adopted by another thread meanwhile
@@ -124,8 +150,9 @@ class Shard(ShardContents):
         for old in dropped:
             old.opened.release()
 
-    def _current(self, state: ShardState) -> OpenState:
-        """Return a committed state, opened if necessary, which the caller releases; StaleState if there is a later one.
+    @contextmanager
+    def _current(self, state: ShardState) -> Iterator[OpenState]:
+        """Keep a committed state open during the block; it is opened if necessary, StaleState if there is a later one.
 
         Searches of earlier states go on while it is opened.
         """
@@ -135,7 +162,10 @@ class Shard(ShardContents):
         opened = states.at(state.revision, state.token, state.stored) if states else None
         if opened is None:
             raise StaleState(f"{self.directory} was changed meanwhile")
-        return opened
+        try:
+            yield opened
+        finally:
+            opened.release()
 
     def _take(self, opened: OpenState) -> None:
         """Open the searcher of a new state, whose word vectors are not opened again for the next one."""
@@ -186,91 +216,32 @@ class Shard(ShardContents):
         finally:
             found.opened.release()
 
-    def begin(self, version: str, name: str, request: Request, options: SearchOptions) -> QueryStatistics | None:
-        """Begin the search called `name`, and return its statistics; None if the query has no word that is known here.
-
-        See `Search` for the phases.
-        """
+    def begin(self, name: str, version: str, request: Request, options: SearchOptions) -> QueryStatistics | str:
+        """Begin the search called `name`, and return its statistics, or why no word of its query is known here."""
         self._end_forgotten()
-        running = _Running(self._adopted(version), options)
-        self._running[name] = running
+        self._searches[name] = search = ShardSearch(self._adopted(version), options)
         try:
-            running.search = running.version.searcher.begun(request, running.options, sharded=True)
+            return search.statistics(request)
         except NoKnownWords as error:
-            running.problem = str(error)
-            return None
-        own = running.search.statistics()
-        if running.search.is_unscaled:  # bounded before a shard that hangs can use up the time
-            running.bounds = running.search.bounds(own, shared=True)
-        return own
+            return str(error)
 
-    def bounds(self, name: str, statistics: QueryStatistics) -> _Floats:
-        """Return upper bounds of the values of a search's best documents; `statistics` are those of all shards."""
-        running = self._begun(name)
-        if running.bounds is None:
-            running.bounds = running.search.bounds(statistics, shared=True) if running.search else np.empty(0)
-        return running.bounds
-
-    def answer(self, name: str, limit: float) -> Found:
-        """Return the best documents of a search with values of at most `limit`, which all shards share."""
-        running = self._begun(name)
-        if running.search is None:
-            return Found(np.empty(0), problem=running.problem)
-        running.outcome = outcome = running.search.answer(limit)
-        query = running.search.query
-        return Found(
-            outcome.values,
-            outcome.counts,
-            outcome.unsolved_bounds,
-            outcome.floor,
-            outcome.scores is not None,
-            str(query.ranking),
-            query.words.unknown,
-            query.words.ignored,
-            terms=outcome.terms,
-            why_empty=query.why_empty,
-        )
-
-    def explain(self, name: str, statistics: QueryStatistics, request: ExplainRequest) -> Explanation | WhyNot | None:
-        """Explain a document for a search, or why it is no hit; None if it is in another shard.
-
-        `statistics` are those of all shards.
-        """
-        running = self._begun(name)
-        searcher, search = running.version.searcher, running.search
-        if not searcher.has(request.key):
-            return None
+    def phase(self, name: str, method: str, *arguments: Any) -> Any:
+        """Return the result of a method of a search; StaleState if it is not known, as after a restart."""
+        search = self._searches.get(name)
         if search is None:
-            raise NoKnownWords(running.problem)
-        if request.kth is not None:
-            check_bounded(search.query.ranking)
-        document = searcher.stored(search.query, request.key)
-        if request.kth is None:
-            return explain_document(search, document, statistics)
-        return why_not_below(search, document, request.kth, statistics, hit=request.hit)
-
-    def stop(self, name: str) -> None:
-        """Let a search end with what it has found so far, as if its budget were used up."""
-        self._begun(name).stopped = True
-
-    def hits(self, name: str, positions: Sequence[int]) -> list[Hit]:
-        """Return hits of a search by their positions in its answer."""
-        running = self._begun(name)
-        if running.search is None or running.outcome is None:
-            return []
-        outcome = _chosen(running.outcome, np.array(positions, np.int64))
-        return list(running.version.searcher.ranking(running.search, outcome, running.options).hits)
+            raise StaleState("the search is not known here")
+        return getattr(search, method)(*arguments)
 
     def end(self, name: str) -> None:
         """End a search in any phase; nothing happens if it has ended."""
-        running = self._running.pop(name, None)
-        if running is not None:
-            running.stopped = True
-            running.version.opened.release()
+        search = self._searches.pop(name, None)
+        if search is not None:
+            search.stop()
+            search.version.opened.release()
 
     def close(self) -> None:
         """End all searches, and close the collection."""
-        for name in list(self._running):
+        for name in list(self._searches):
             self.end(name)
         self.forget()
         with self._lock:
@@ -280,16 +251,9 @@ class Shard(ShardContents):
 
     def _end_forgotten(self) -> None:
         """End searches that began long ago: the process which began them must have ended."""
-        for name, running in list(self._running.items()):
-            if time.monotonic() - running.began > _FORGOTTEN:
+        for name, search in list(self._searches.items()):
+            if time.monotonic() - search.began > _FORGOTTEN:
                 self.end(name)
-
-    def _begun(self, name: str) -> _Running:
-        """Return a search; StaleState if it is not known, as after a restart of the process."""
-        running = self._running.get(name)
-        if running is None:
-            raise StaleState("the search is not known here")
-        return running
 
 
 def _opened_store(directory: Path) -> tuple[Store, Embedding | None]:
@@ -301,38 +265,3 @@ def _opened_store(directory: Path) -> tuple[Store, Embedding | None]:
             "shards"
         ) from error
     return store, embedding
-
-
-def _chosen(outcome: Outcome, rows: NDArray[np.int64]) -> Outcome:
-    """Return the documents at `rows` (m,) of an outcome."""
-    return replace(
-        outcome,
-        ids=outcome.ids[rows],
-        distances=outcome.distances[rows],
-        scores=None if outcome.scores is None else outcome.scores[rows],
-        totals=None if outcome.totals is None else outcome.totals[rows],
-        parts={name: values[rows] for name, values in outcome.parts.items()},
-        costs={name: values[rows] for name, values in outcome.costs.items()},
-    )
-
-
-def _state_of(store: Store) -> ShardState:
-    with store.reading() as reader:
-        revision = reader.revision()
-        facts = reader.document_count(), reader.settings(), tuple(reader.field_names())
-        return ShardState(revision, reader.token(revision) or "", *facts)
-
-
-_INSTEAD = "rank by distances, cosine, word counts (bm25, tfidf, ...) or fields, or put all documents in one collection"
-
-
-def checked_ranking(ranking: RankingSpec, settings: Settings) -> RankingSpec:
-    """Return a ranking; UsageError for one that depends on all documents by more than statistics of words.
-
-    Encoders are fitted to the documents of one collection, mutual proximity compares with a sample of them, and some
-    scorers compare the words of all.
-    """
-    for term in ranking.terms:
-        if term.is_fitted or (term.name == VECTOR and settings.encoder != GIVEN):
-            raise UsageError(f"shards cannot rank by {term}: {_INSTEAD}")
-    return ranking

@@ -1,34 +1,28 @@
-"""The documents of one shard, which other processes add, remove and read."""
+"""The documents of one shard, which other processes read, add and remove."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from queue import Empty, Full, Queue
+from threading import Thread
 from typing import Any
-
-import numpy as np
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.contents.contents import Contents, Description
-from moverank.indexer.documents import Changes, Document
-from moverank.indexer.errors import CollectionError
+from moverank.indexer.documents import Changes, Document, Rejection
+from moverank.indexer.errors import CollectionError, PruneRefused
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.removal import ids_of
 from moverank.indexer.indexing.stored_form import restored_document
 from moverank.indexer.options import Where
-from moverank.indexer.reranking.lists import corpus_vocabulary, stored_counts, stored_splits
-from moverank.indexer.search.priors import prior_of
-from moverank.indexer.search.query import Prior
 from moverank.indexer.settings import Settings
 from moverank.indexer.shards.cluster_file import shard_of
-from moverank.indexer.shards.feed import Batch, Feed, FeedResult
-from moverank.indexer.shards.messages import Failure
-from moverank.indexer.shards.whole_corpus import ShardCorpus, WordVectorsOf
-from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
-from moverank.indexer.store import Entry, StoredSource, exists
-from moverank.rerank.runtime.parallel import batches
+from moverank.indexer.store import Entry, exists
 
-_KEYS = 5000
+_WAITING = 4  # batches
+_PATIENCE = 600.0  # seconds without a batch, after which the sender must have died
 
 
 class ShardContents:
@@ -49,15 +43,23 @@ class ShardContents:
         else:
             Collection.create(self.directory, settings, trust_pickle=trust_pickle).close()
 
+    def with_collection(self, work: Callable[..., Any], wait: float, *arguments: Any, **named: Any) -> Any:
+        """Return what `work`, a method of `Collection` or a function below, returns for the collection.
+
+        `wait`: seconds that changes wait for another writer.
+        """
+        with Collection.open(self.directory, wait=wait) as collection:
+            return work(collection, *arguments, **named)
+
     def begin_feed(self, name: str, options: dict[str, Any], *, listed: bool, wait: float) -> None:
         """Begin to index documents; see `Feed`."""
         self._feeds[name] = Feed(self.directory, options, listed=listed, wait=wait)
 
-    def feed(self, name: str, batch: Batch) -> None:
+    def feed(self, name: str, batch: Sequence[Document | Rejection]) -> None:
         """Index some documents."""
         self._feed(name).put(batch)
 
-    def end_feed(self, name: str) -> FeedResult | Failure:
+    def end_feed(self, name: str) -> "FeedResult":
         """Wait until all documents are stored, and return the result."""
         feed = self._feed(name)
         del self._feeds[name]
@@ -69,7 +71,7 @@ class ShardContents:
         if feed:
             feed.abort()
 
-    def _feed(self, name: str) -> Feed:
+    def _feed(self, name: str) -> "Feed":
         feed = self._feeds.get(name)
         if feed is None:
             raise CollectionError(
@@ -77,102 +79,131 @@ class ShardContents:
             )
         return feed
 
-    def selected(self, where: Where | None, source: str | None, fields: Iterable[str]) -> list[str] | None:
-        """Return the keys of the documents that match a filter, a source or both; None if the source has no document.
 
-        `fields` are the names of fields in all shards.
-        """
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            ids = ids_of(reader, where, source, fields)
-            return None if ids is None else list(reader.keys(ids).values())
-
-    def remove(self, wait: float, keys: Sequence[str], *, upkeep: bool = True) -> Changes:
-        """Remove documents; see `Collection.remove`."""
-        with Collection.open(self.directory, wait=wait) as collection:
-            return collection.remove(keys, upkeep=upkeep)
-
-    def change_settings(self, choices: dict[str, Any], wait: float) -> None:
-        """Change settings; see `Collection.change_settings`."""
-        with Collection.open(self.directory, wait=wait) as collection:
-            collection.change_settings(**choices)
-
-    def info(self) -> dict[str, Any]:
-        """Return facts about the collection; see `Collection.info`."""
-        with Collection.open(self.directory) as collection:
-            return collection.info()
-
-    def sources(self) -> list[StoredSource]:
-        """Return the sources of documents; see `Collection.sources`."""
-        with Collection.open(self.directory) as collection:
-            return collection.sources()
-
-    def known(self, keys: Sequence[str]) -> list[str]:
-        """Return the `keys` that documents have."""
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            found = reader.known(list(keys))
-            return [key for key in keys if key in found]
-
-    def count(self, where: Where | None, fields: Iterable[str]) -> int:
-        """Return the number of documents that pass a filter; `fields` are the names of fields in all shards."""
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            return len(Contents(reader, where, fields))
-
-    def entries(
-        self, where: Where | None, limit: int | None, first: int, fields: Iterable[str]
-    ) -> tuple[list[Entry], int]:
-        """Return `limit` documents that pass a filter, after the `first` ones, and how many pass; see `count`."""
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            contents = Contents(reader, where, fields)
-            return list(contents.entries(limit, first)), len(contents)
-
-    def describe(self, key: str) -> Description:
-        """Return a document with the facts that are stored about it; UnknownKey if there is none."""
-        with Collection.open(self.directory) as collection, collection.contents() as contents:
-            return contents.describe(key)
-
-    def corpus(self, fields: Sequence[str]) -> ShardCorpus:
-        """Return all documents that have a word, counted, with the numbers in some fields."""
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            ids, counts, words = stored_counts(reader)
-            shown, rows = reader.shown(ids), {id_: row for row, id_ in enumerate(ids)}
-            keys = {id_: shown[id_].key for id_ in ids}
-            titles, labels = tuple(shown[id_].title for id_ in ids), tuple(shown[id_].label for id_ in ids)
-            priors = {name: _by_row(found, rows) for name in fields if (found := prior_of(reader, name))}
-            splits = stored_splits(reader, keys)
-            total, least = reader.document_count(), ContentSample.of(reader.least_digests(SAMPLE))
-            sample = least._replace(ids=np.array([rows[id_] for id_ in least.ids.tolist()], np.int64))
-        return ShardCorpus(tuple(keys.values()), titles, labels, counts, words, total, splits, priors, sample)
-
-    def vectors_of(self, words: Sequence[str]) -> WordVectorsOf:
-        """Return the vectors of words."""
-        with Collection.open(self.directory) as collection:
-            found = corpus_vocabulary(words, collection.embedding)
-            return WordVectorsOf(found.known, found.vectors, collection.embedding.fingerprint)
-
-    def strangers(self, own: str, names: Sequence[str]) -> dict[str, list[str]]:
-        """Return the keys of the documents that belong to other shards than this one, `own`, by shard."""
-        keys: dict[str, list[str]] = {}
-        with Collection.open(self.directory) as collection:
-            stored = collection.keys()
-            for key in stored:
-                if (owner := shard_of(key, names)) != own:
-                    keys.setdefault(owner, []).append(key)
-        return keys
-
-    def documents(self, keys: Sequence[str]) -> list[Document]:
-        """Return the documents with some keys, with their origins."""
-        with Collection.open(self.directory) as collection, collection.reading() as reader:
-            found: list[Document] = []
-            for some in batches(keys, _KEYS):
-                known = reader.known(some)
-                ids = [known[key].id for key in some if key in known]
-                origins = reader.origins(ids)
-                found += [replace(restored_document(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
-            return found
+def known(collection: Collection, keys: Sequence[str]) -> list[str]:
+    """Return the `keys` that documents have."""
+    with collection.reading() as reader:
+        return list(reader.known(list(keys)))
 
 
-def _by_row(prior: Prior, rows: dict[int, int]) -> Prior:
-    """Return values by row instead of by id; those of documents without a row are left out."""
-    here = np.array([id_ in rows for id_ in prior.ids.tolist()], bool)
-    own = np.array([rows[id_] for id_ in prior.ids[here].tolist()], np.int64)
-    return Prior(own, prior.values[here])
+def described(collection: Collection, key: str) -> Description:
+    """Return a document with the facts that are stored about it; UnknownKey if there is none."""
+    with collection.contents() as contents:
+        return contents.describe(key)
+
+
+def listed(
+    collection: Collection, where: Where | None, limit: int | None, first: int, fields: Iterable[str]
+) -> tuple[list[Entry], int]:
+    """Return `limit` documents that pass a filter, after the `first` ones, and how many pass.
+
+    `fields` are the names of fields in all shards.
+    """
+    with collection.reading() as reader:
+        contents = Contents(reader, where, fields)
+        return list(contents.entries(limit, first)), len(contents)
+
+
+def selected(
+    collection: Collection, where: Where | None, source: str | None, fields: Iterable[str]
+) -> list[str] | None:
+    """Return the keys of the documents that match a filter, a source or both; None if the source has no document.
+
+    `fields` as for `listed`.
+    """
+    with collection.reading() as reader:
+        ids = ids_of(reader, where, source, fields)
+        return None if ids is None else list(reader.keys(ids).values())
+
+
+def strangers(collection: Collection, own: str, names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the keys of the documents that belong to other shards than this one, `own`, by shard."""
+    keys: dict[str, list[str]] = {}
+    for key in collection.keys():  # noqa: SIM118 - a collection iterates over documents
+        if (owner := shard_of(key, names)) != own:
+            keys.setdefault(owner, []).append(key)
+    return keys
+
+
+def documents_of(collection: Collection, keys: Sequence[str]) -> list[Document]:
+    """Return the documents with some keys, with their origins."""
+    with collection.reading() as reader:
+        ids = [found.id for found in reader.known(list(keys)).values()]
+        origins = reader.origins(ids)
+        return [replace(restored_document(one), origin=origins.get(one.id)) for one in reader.documents(ids)]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedResult:
+    """The changes of a shard, the records that it rejected, and if `listed`, each change with its key."""
+
+    changes: Changes
+    rejected: list[Rejection] = field(default_factory=list)
+    changed: list[tuple[str, str]] = field(default_factory=list)
+    refusal: str | None = None
+
+
+class _Aborted(CollectionError):  # noqa: N818 - named after what happened
+    """The run ended early, so the rest of the documents does not come."""
+
+
+class Feed:
+    """Indexes documents that arrive in batches from another process, in a thread.
+
+    They are indexed in the collection of `directory`; `options` are those of `Collection.index`.
+    """
+
+    def __init__(self, directory: Path, options: dict[str, Any], *, listed: bool, wait: float) -> None:
+        self._batches: Queue[Sequence[Document | Rejection] | _Aborted | None] = Queue(_WAITING)
+        self._result: Future[FeedResult] = Future()
+
+        def run() -> None:
+            try:
+                self._result.set_result(self._indexed(directory, options, listed=listed, wait=wait))
+            except Exception as error:  # noqa: BLE001 - the sender waits for an answer
+                self._result.set_exception(error)
+
+        Thread(target=run, name="moverank-shard-index", daemon=True).start()
+
+    def _indexed(self, directory: Path, options: dict[str, Any], *, listed: bool, wait: float) -> FeedResult:
+        rejected: list[Rejection] = []
+        changed: list[tuple[str, str]] = []
+        callbacks: dict[str, Any] = {"rejected": rejected.append}
+        if listed:
+            callbacks["changed"] = lambda kind, key: changed.append((kind, key))
+        try:
+            with Collection.open(directory, wait=wait) as collection:
+                return FeedResult(collection.index(self._records(), **options, **callbacks), rejected, changed)
+        except PruneRefused as error:
+            return FeedResult(error.changes, rejected, changed, str(error))
+
+    def _records(self) -> Iterator[Document | Rejection]:
+        while True:
+            try:
+                batch = self._batches.get(timeout=_PATIENCE)
+            except Empty:
+                raise _Aborted(f"no document came for {_PATIENCE:.0f} s: the run was ended") from None
+            if isinstance(batch, _Aborted):
+                raise batch
+            if batch is None:
+                return
+            yield from batch
+
+    def put(self, item: Sequence[Document | Rejection] | _Aborted | None) -> None:
+        """Add documents, or the end of them; returns at once if the run has ended: its result says how."""
+        while not self._result.done():
+            try:
+                self._batches.put(item, timeout=0.2)
+            except Full:
+                continue
+            return
+
+    def finished(self) -> FeedResult:
+        """Return the result, once all documents are stored; raises the error of a run that failed."""
+        self.put(None)
+        return self._result.result()
+
+    def abort(self) -> None:
+        """End the run; what it has committed is kept."""
+        self.put(_Aborted("the run was ended"))
+        self._result.exception()

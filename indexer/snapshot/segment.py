@@ -159,6 +159,8 @@ def concatenated(portions: list[Portion]) -> Portion:
     if not portions:
         empty = np.empty(0, np.int32)
         return np.empty(0, np.int64), PartCounts(np.zeros(1, np.int64), empty, empty, empty)
+    if len(portions) == 1:  # of a large collection, a copy would take much memory
+        return portions[0]
     sizes = np.concatenate([np.diff(counts.starts) for _, counts in portions])
     return np.concatenate([ids for ids, _ in portions]), PartCounts(
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.documents import Document, Metadata, values_by_field
-from moverank.indexer.errors import IndexerError, UnknownKey
+from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
 from moverank.indexer.formatters.sentences import BETTER, Share, legend, ranking_value, shares, verdict, work_done
@@ -215,7 +215,4 @@ def typed_query(form: TypedForm, view: State) -> Document:
     if not form.one("similar"):
         return form.query or Document("")
     with view.contents() as contents:
-        found = contents.get(form.one("similar"))
-    if found is None:
-        raise UnknownKey(f"the collection has no document with the key {form.one('similar')!r}")
-    return found
+        return contents.describe(form.one("similar")).document

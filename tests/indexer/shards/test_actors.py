@@ -152,6 +152,7 @@ def test_a_failed_creation_ends_the_actors_that_it_started(factory: CollectionFa
     assert earlier.processes()["s1"] == process
     assert not (tmp_path / "forum.toml").exists()
     earlier.stop()
+    earlier.close()  # else later tests would find Ray in use
 
 
 def test_shards_may_be_in_a_database(postgres: None, make_cluster: MakeCluster) -> None:

@@ -1,0 +1,103 @@
+"""All documents of a collection, in one place or in shards, over one vocabulary, for experiments and for pairs."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, Self
+
+import numpy as np
+
+from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
+from moverank.indexer.reranking.texts import CorpusVocabulary, Texts
+from moverank.indexer.search.query import Prior
+from moverank.indexer.search.sum_terms import without_numbers
+from moverank.indexer.settings import Settings
+from moverank.indexer.snapshot.content_sample import ContentSample
+from moverank.indexer.snapshot.segment import Portion, concatenated, packed_rows
+
+
+class Counted(Protocol):
+    """A collection, in one place or in shards, whose documents can be read as counts of words."""
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings."""
+        ...
+
+    @property
+    def directory(self) -> Path:
+        """Return the directory of the files that belong to all documents."""
+        ...
+
+    def counted_documents(self, fields: Iterable[str] = ()) -> list[CountedDocuments]:
+        """Return all documents that have a word, shard by shard, with the numbers in some fields."""
+        ...
+
+    def vectors_of(self, words: Sequence[str]) -> VectorsOfWords:
+        """Return the vectors of words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeCorpus:
+    """The `texts` of all documents that have a word, their `titles`, `splits`, and the `priors` of numeric fields.
+
+    Ids are those of the store; in each shard, they are above those of the shards before.
+    """
+
+    texts: Texts
+    titles: tuple[str, ...]
+    splits: Mapping[str, str]
+    priors: Mapping[str, Prior]
+
+    @classmethod
+    def of(cls, collection: Counted, more: Iterable[str] = (), fields: Iterable[str] = ()) -> Self:
+        """Read all documents; the vocabulary has `more` words, too.
+
+        Raises CollectionError without word vectors, UsageError if no document has a number in one of the `fields`.
+        """
+        fields, parts, last = list(fields), list[CountedDocuments](), 0
+        for part in collection.counted_documents(fields):
+            parts.append(part.after(last))
+            last = parts[-1].last_id
+        words = list(dict.fromkeys([*(word for part in parts for word in part.words), *sorted(more)]))
+        ids, counts = _counted(parts, words)
+        texts = Texts(
+            tuple(key for part in parts for key in part.keys),
+            counts,
+            _vocabulary(words, collection.vectors_of(words)),
+            tuple(label for part in parts for label in part.labels),
+            collection.settings.title_weight,
+            tuple(ids.tolist()),
+            sum(part.total for part in parts),
+            ContentSample(*map(np.concatenate, zip(*(part.sample for part in parts), strict=True))).least(),
+        )
+        titles = tuple(title for part in parts for title in part.titles)
+        splits = {key: split for part in parts for key, split in part.splits.items()}
+        return cls(texts, titles, splits, {field: _numbers(parts, field) for field in fields})
+
+
+def _counted(parts: Sequence[CountedDocuments], words: Sequence[str]) -> Portion:
+    """Return the ids (n,) of all documents, and their counts of `words`."""
+    number, portions = {word: i for i, word in enumerate(words)}, list[Portion]()
+    for part in parts:
+        counts, places = part.counts, np.array([number[word] for word in part.words], np.int32)
+        if not np.array_equal(places, np.arange(len(places))):
+            rows = np.repeat(np.arange(len(counts)), np.diff(counts.starts))
+            counts = packed_rows(rows, places[counts.words], counts.ranks, counts.counts, len(counts))
+        portions.append((part.ids, counts))
+    return concatenated(portions)
+
+
+def _vocabulary(words: Sequence[str], vectors: VectorsOfWords) -> CorpusVocabulary:
+    digest = hashlib.sha256("\0".join([vectors.fingerprint, *words]).encode(errors="surrogatepass")).hexdigest()
+    return CorpusVocabulary(vectors.vectors, vectors.known, digest, tuple(words))
+
+
+def _numbers(parts: Sequence[CountedDocuments], field: str) -> Prior:
+    """Return the numbers in a field; UsageError if no document has one."""
+    found = [part.priors[field] for part in parts if field in part.priors]
+    if not found:
+        raise without_numbers(field)
+    return Prior(np.concatenate([own.ids for own in found]), np.concatenate([own.values for own in found]))
