@@ -580,7 +580,7 @@ def test_long_titles_and_keys_are_cut(browser: Browser, tmp_path: Path) -> None:
         page.goto("/?q=plug")
         for title in page.locator(".hit h3 a").all():
             expect(title).to_have_attribute("title", long)
-            assert title.evaluate(_HEIGHT) < 200
+            assert title.evaluate(_HEIGHT) < 300  # the whole of it takes more than 1,000
         page.goto("/duplicates?within=1")
         assert {one.get_attribute("title") for one in page.locator(".groups a").all()} == {long}
 
