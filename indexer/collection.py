@@ -316,11 +316,12 @@ class Collection(Face, StoredDocuments):
     ) -> None:
         """Fit the first stage's encoder again, to the current documents; without it, the existing fit encodes new ones.
 
-        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file, by
-        "gensim:NAME", or by training ("train", "lsi"); no text is read again for imported ones. `train_options`,
-        `normalize`, `trust_pickle`: as for a new collection; None: as before, or the default for vectors of another
-        kind. Searches see either the old vectors or the new ones. Raises LockedError while another process writes,
-        UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.
+        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file or
+        of a model's directory, by "gensim:NAME" or "hf:NAME", or by training ("train", "lsi"); no text is read again
+        for imported ones. `train_options`, `normalize`, `trust_pickle`: as for a new collection; None: as before, or
+        the default for vectors of another kind. Searches see either the old vectors or the new ones. Raises LockedError
+        while another process writes, UsageError for invalid choices, VectorsError for unusable vectors; nothing is
+        changed then.
         """
         from moverank.indexer.indexing.vectors_change import change_vectors
 

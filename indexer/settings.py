@@ -52,10 +52,10 @@ class Settings:
     """The settings of one collection."""
 
     embedding: str = AUTO_EMBEDDING
-    """Source of word vectors: a path, "gensim:NAME", "train", "lsi", or "auto", which the first training on enough
-    texts replaces by "train" or "lsi"."""
+    """Source of word vectors: a path, "gensim:NAME", "hf:NAME", "train", "lsi", or "auto", which the first training on
+    enough texts replaces by "train" or "lsi"."""
     normalize: bool | None = None
-    """Scale word vectors to unit length; None: only trained ones."""
+    """Scale word vectors to unit length; None: trained ones, and those of a static embedding model."""
     train_options: tuple[str, ...] = ()
     """Options of training as "key=value"."""
     stop_words: StopWords = ENGLISH

@@ -5,7 +5,7 @@ RerankError
 ├── EmbeddingError   vectors are ragged or not finite, or words repeat
 ├── EncoderError     an unknown encoder or option, or input that does not match the encoder
 ├── EvaluationError  an invalid experiment: no judgments, shapes that do not match, too few documents
-├── MissingExtra     the package of an adapter's host, or gensim, is not installed
+├── MissingExtra     the package of an adapter's host, of an extra, or gensim, is not installed
 ├── NoKnownWords     no word of a text has a vector, so the text has no bag
 ├── OptionError      an invalid value of an option; encoders and scorers raise their own error instead
 ├── OutOfTime        the time was used up before there was an answer
@@ -36,7 +36,7 @@ class EvaluationError(RerankError, ValueError):
 
 
 class MissingExtra(RerankError, ImportError):  # noqa: N818 - the name states the condition
-    """The package of an adapter's host, or gensim, is not installed."""
+    """The package of an adapter's host, of an extra, or gensim, is not installed."""
 
 
 class NoKnownWords(RerankError, ValueError):  # noqa: N818 - the name states the condition

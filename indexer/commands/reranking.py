@@ -29,7 +29,10 @@ def rerank(
     index: Index = DEFAULT_INDEX,
     embedding: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Word vectors for candidates with texts, instead of a collection."),
+        typer.Option(
+            metavar="PATH|gensim:NAME|hf:NAME",
+            help="Word vectors for candidates with texts, instead of a collection.",
+        ),
     ] = None,
     k: Annotated[
         int | None,

@@ -183,9 +183,10 @@ class SettingChoices:
     embedding: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH|gensim:NAME|train|lsi",
-            help="Word vectors: a word2vec, GloVe or fastText file, a model of gensim's downloader, or trained on the "
-            "texts (train: word2vec; lsi). [default: trained]",
+            metavar="PATH|gensim:NAME|hf:NAME|train|lsi",
+            help="Word vectors: a word2vec, GloVe or fastText file, the directory of a static embedding model, a model "
+            "of gensim's downloader or of the Hugging Face Hub, or trained on the texts (train: word2vec; lsi). "
+            "[default: trained]",
         ),
     ] = None
     gamma: Annotated[

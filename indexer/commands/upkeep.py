@@ -77,8 +77,8 @@ def refit(
     embedding: Annotated[
         str | None,
         typer.Option(
-            metavar="PATH|gensim:NAME|train|lsi",
-            help="Replace the word vectors: by a file, by a model of gensim's downloader, or by training.",
+            metavar="PATH|gensim:NAME|hf:NAME|train|lsi",
+            help="Replace the word vectors: by a file or a model, as for `index`, or by training.",
         ),
     ] = None,
     setting: Setting = None,

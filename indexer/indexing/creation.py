@@ -198,9 +198,9 @@ def _imported(
     """Import the word vectors that `settings` name to `folder`; None if they are to be trained."""
     if settings.embedding in TRAINED:
         return settings, None
-    settings = replace(settings, normalize=bool(settings.normalize))
     embedding = import_vectors(
-        settings.embedding, folder, normalize=bool(settings.normalize), trust_pickle=trust_pickle, progress=progress
+        settings.embedding, folder, normalize=settings.normalize, trust_pickle=trust_pickle, progress=progress
     )
+    settings = replace(settings, normalize=embedding.unit)
     check_choices(settings, embedding.dim)
     return settings, embedding

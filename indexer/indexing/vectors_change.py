@@ -31,7 +31,7 @@ from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
-from moverank.indexer.vectors.importing import import_vectors
+from moverank.indexer.vectors.importing import import_vectors, is_model
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
@@ -76,7 +76,8 @@ def change_vectors(
     """Replace the word vectors of a collection by vectors that `choices` name, or train its own again.
 
     `choices` are new values of the settings `embedding`, `train_options` and `normalize`, by name; a choice that is
-    left out stays if the vectors are of the same kind, imported or trained, as before, else it gets its default.
+    left out stays if the vectors are of the same kind as before, trained or of a file or of a model, else it gets its
+    default.
     Raises UsageError for invalid choices, VectorsError for unusable vectors, TooFewWords for too few texts.
     """
     stored = stored_settings(store)
@@ -86,11 +87,10 @@ def change_vectors(
         return train_again(store, directory, settings, progress)
 
     def make(path: Path) -> tuple[Settings, Embedding]:
-        normalize = bool(settings.normalize)
         imported = import_vectors(
-            settings.embedding, path, normalize=normalize, trust_pickle=trust_pickle, progress=progress
+            settings.embedding, path, normalize=settings.normalize, trust_pickle=trust_pickle, progress=progress
         )
-        return replace(settings, normalize=normalize), imported
+        return replace(settings, normalize=imported.unit), imported
 
     return _put(store, directory, make, None)
 
@@ -128,19 +128,25 @@ def _noting(parts: Iterator[CountedPart], known: NDArray[np.bool_], found: set[i
 
 def _chosen(settings: Settings, training: Training | None, choices: Mapping[str, Any]) -> Settings:
     """Return the settings with new `choices`; see `change_vectors`."""
-    was_trained = settings.embedding in TRAINED
-    if "embedding" not in choices and not was_trained:
+    if "embedding" not in choices and settings.embedding not in TRAINED:
         raise UsageError(
             f"the word vectors are those of {settings.embedding}, not trained on the texts: name others "
             "(--embedding FILE), or train some (--embedding lsi, or train)"
         )
     before = training.choice if training else settings.embedding
     chosen = replace(settings, embedding=choices.get("embedding", before))
-    if (chosen.embedding in TRAINED) != was_trained:
+    if _kind(chosen.embedding) != _kind(settings.embedding):
         chosen = replace(chosen, normalize=None)
     if chosen.embedding not in (before, settings.embedding):
         chosen = replace(chosen, train_options=())  # options belong to a method
     return replace(chosen, **choices)
+
+
+def _kind(embedding: str) -> str:
+    """Return the kind of word vectors, which decides whether they have unit length by default."""
+    if embedding in TRAINED:
+        return "trained"
+    return "model" if is_model(embedding) else "file"
 
 
 def _put(store: Store, directory: Path, make: Make, choice: str | None) -> ChangedVectors:

@@ -99,11 +99,11 @@ class Reranker:
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> "Reranker":
-        """Load word vectors from a file, or from gensim's downloader by "gensim:NAME"; or take them from a collection.
+        """Load word vectors from a file or a model's directory, by "gensim:NAME" or "hf:NAME", or from a collection.
 
         A collection's directory also gives its stop words, ranking, gamma, title weight and document frequencies.
         `options` are the constructor's, and override the collection's; for a file also `normalize`, to scale vectors to
-        unit length, and `trust_pickle`. Raises VectorsError and CollectionError.
+        unit length (None: those of a model alone), and `trust_pickle`. Raises VectorsError and CollectionError.
         """
         return _load(cls, str(place("the source of word vectors", source)), options)
 
@@ -258,17 +258,19 @@ def _prior(candidates: Sequence[Text], field: str, ids: NDArray[np.int64]) -> Pr
 def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Reranker:
     """Return `make(embedding, **options)` with the word vectors of a file or collection; see `Reranker.load`."""
     from moverank.indexer.collection import Collection  # here: a reranker of given vectors needs neither
+    from moverank.indexer.vectors.downloading import is_download
     from moverank.indexer.vectors.importing import import_vectors
 
     options = {name: value for name, value in options.items() if value is not None}
-    if not path.startswith("gensim:") and Collection.exists(path):
+    if not is_download(path) and Collection.exists(path):
         with Collection.open(path) as collection:
             return _of_collection(make, collection, options)
     given = dict(options)
-    normalize, trust = (bool(given.pop(name, False)) for name in ("normalize", "trust_pickle"))
+    normalize, trust = given.pop("normalize", None), bool(given.pop("trust_pickle", False))
+    unit = None if normalize is None else bool(normalize)
     with TemporaryDirectory(prefix="moverank-") as directory:
         vectors = Path(directory) / "vectors"
-        embedding = import_vectors(path, vectors, normalize=normalize, trust_pickle=trust).in_memory()
+        embedding = import_vectors(path, vectors, normalize=unit, trust_pickle=trust).in_memory()
     return make(embedding, **given)
 
 

@@ -1,131 +1,102 @@
-"""Imports word vectors from a file, or by name with gensim's downloader."""
+"""Imports word vectors from a file, from the directory of a static embedding model, or by name from a downloader."""
 
-import contextlib
-import io
-import logging
-import re
-import socket
-from collections.abc import Iterator
+import hashlib
+from contextlib import ExitStack
 from pathlib import Path
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.options import Progress, silent
+from moverank.indexer.vectors.downloading import download, is_download, is_of_hub
 from moverank.indexer.vectors.formats.detection import is_pickle, read_vector_rows
 from moverank.indexer.vectors.formats.gensim_pickle import read_pickled
+from moverank.indexer.vectors.formats.static_model import find_model, read_model
 from moverank.indexer.vectors.formats.word2vec import VectorTable
 from moverank.indexer.vectors.manifest import read_manifest
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.vector_file import VectorFile
 from moverank.indexer.vectors.vectors_writer import vectors_directory, write_manifest, write_vectors
-from moverank.rerank.runtime.gensim_log import gensim_imports
 from moverank.rerank.words.embedding import Embedding
-
-_TIMEOUT = 30.0
-"""Seconds without data after which a connection counts as dead."""
-
-
-def download(name: str, progress: Progress) -> Path:
-    """Return the file of gensim's model `name`, downloaded once into gensim's own directory (`$GENSIM_DATA_DIR`).
-
-    The code that comes with the models is never run. Raises VectorsError for an unknown model or a failed download,
-    MissingExtra without gensim.
-    """
-    with gensim_imports(f"gensim:{name}", "name a file of word vectors"):
-        from gensim import downloader
-
-    try:
-        with _quiet(f"Downloading {name}", progress):
-            names = downloader.info(name_only=True)
-            path = Path(downloader.load(name, return_path=True)) if name in names["models"] else None
-    except Exception as error:  # the downloader also raises bare Exception
-        raise VectorsError(
-            f"gensim:{name} is not available ({error}): connect to the network, or name a file of word vectors; "
-            "models are such as glove-wiki-gigaword-100, word2vec-google-news-300, fasttext-wiki-news-subwords-300"
-        ) from error
-    if path is None:
-        known = ", ".join(sorted(model for model in names["models"] if not model.startswith("_")))
-        kind = "a corpus of gensim" if name in names["corpora"] else "not a model of gensim"
-        raise VectorsError(f"{name!r} is {kind}; its models of word vectors are {known}")
-    return path
-
-
-@contextlib.contextmanager
-def _quiet(task: str, progress: Progress) -> Iterator[None]:
-    """Turn the downloader's output into progress, silence its log, and give its connections a timeout."""
-    log, timeout = logging.getLogger("gensim"), socket.getdefaulttimeout()
-    level = log.level
-    log.setLevel(logging.CRITICAL + 1)
-    socket.setdefaulttimeout(_TIMEOUT)
-    try:
-        with contextlib.redirect_stdout(_ProgressBar(task, progress)):
-            yield
-    finally:
-        socket.setdefaulttimeout(timeout)
-        log.setLevel(level)
-
-
-class _ProgressBar(io.StringIO):
-    """Parses the downloader's progress bar, `[===   ] 48.0% 12.0/25.0MB downloaded`, and reports its numbers."""
-
-    def __init__(self, task: str, progress: Progress) -> None:
-        super().__init__()
-        self._task, self._progress = task, progress
-
-    def write(self, text: str) -> int:
-        numbers = re.search(r"([\d.]+)/([\d.]+)MB", text)
-        if numbers:
-            self._progress(self._task, int(float(numbers[1])), int(float(numbers[2])), "MB")
-        return len(text)
-
-
-_GENSIM = "gensim:"
 
 
 def import_vectors(
-    source: str, directory: Path, *, normalize: bool = False, trust_pickle: bool = False, progress: Progress = silent
+    source: str,
+    directory: Path,
+    *,
+    normalize: bool | None = None,
+    trust_pickle: bool = False,
+    progress: Progress = silent,
 ) -> Embedding:
     r"""Import word vectors into `directory`, and open them.
 
-    Formats: word2vec binary and text, GloVe, fastText text and binary, any of them gzipped; gensim's own pickles. The
-    case of words is unchanged. Bytes of a word that are not UTF-8 become escapes such as `\xe9`; a file in which more
-    than 1 % of the words have any is rejected. Memory: the words and some megabytes. Raises VectorsError, and leaves
-    nothing behind.
+    Formats: word2vec binary and text, GloVe, fastText text and binary, any of them gzipped; gensim's own pickles;
+    directories of a static embedding model, by model2vec or Sentence Transformers. The case of words is unchanged.
+    Bytes of a word that are not UTF-8 become escapes such as `\xe9`; a file in which more than 1 % of the words have
+    any is rejected. Memory: the words and some megabytes. Raises VectorsError, and leaves nothing behind; MissingExtra
+    without the packages that read a model.
 
-    `source` is a path or `gensim:NAME`; `directory` is created or replaced. `normalize` scales vectors to unit length;
-    zero vectors stay zero. `trust_pickle` allows pickles, which can run any code. `progress` is called after each
-    chunk.
+    `source` is a path, `gensim:NAME` or `hf:NAME`; `directory` is created or replaced. `normalize` scales vectors to
+    unit length, None: those of a static embedding model alone; zero vectors stay zero. `trust_pickle` allows
+    pickles, which can run any code. `progress` is called after each chunk.
     """
-    name = source.removeprefix(_GENSIM)
-    path = Path(source).absolute() if name == source else download(name, progress)
-    with vectors_directory(directory) as temporary, VectorFile(path) as file:
-        if is_pickle(file):
+    named = is_download(source)
+    path = download(source, progress) if named else Path(source).absolute()
+    with vectors_directory(directory) as temporary, _Sources(path) as files:
+        if files.model:
+            table = read_model(files.model, temporary, progress)
+        elif is_pickle(files.first):
             table = _read_pickled(path, temporary, trust=trust_pickle)
         else:
-            table = read_vector_rows(file, temporary, progress)
-        sizes = write_vectors(temporary, table, str(path), normalize=normalize, progress=progress)
-        recorded = str(path) if name == source else source
-        origin = {"source": recorded, "bytes": file.size, "mtime_ns": file.modified, "sha256": file.digest()}
+            table = read_vector_rows(files.first, temporary, progress)
+        unit = table.unit if normalize is None else normalize
+        sizes = write_vectors(temporary, table, str(path), normalize=unit, progress=progress)
+        recorded = source if named else str(path)
+        origin = {"source": recorded, "bytes": files.size, "mtime_ns": files.modified, "sha256": files.digest()}
         write_manifest(temporary, {**sizes, **origin})
     return open_vectors(directory)
 
 
-def same_source(directory: Path, source: str) -> bool:
-    """Return whether `directory` was imported from `source`: the same name, or a file with the same content.
+def is_model(source: str) -> bool:
+    """Return whether a source is a static embedding model: a directory, or a name of the Hub."""
+    return is_of_hub(source) or Path(source).is_dir()
 
-    A file at the recorded path is read only if its modification time differs from the recorded one; a file that no
+
+def same_source(directory: Path, source: str) -> bool:
+    """Return whether `directory` was imported from `source`: the same name, or files with the same content.
+
+    Files at the recorded path are read only if their modification time differs from the recorded one; a source that no
     longer exists there counts as unchanged. Raises VectorsError if the vectors or the source cannot be read.
     """
     manifest = read_manifest(directory)
-    if source.startswith(_GENSIM):
+    if is_download(source):
         return bool(source == manifest.get("source"))
     path = Path(source).absolute()
     same_path = str(path) == manifest.get("source")
     if same_path and not path.exists():
         return True
-    with VectorFile(path) as file:
-        if file.size != manifest.get("bytes"):
+    with _Sources(path) as files:
+        if files.size != manifest.get("bytes"):
             return False
-        return (same_path and file.modified == manifest.get("mtime_ns")) or file.digest() == manifest.get("sha256")
+        return (same_path and files.modified == manifest.get("mtime_ns")) or files.digest() == manifest.get("sha256")
+
+
+class _Sources(ExitStack):
+    """The file of word vectors at `path`, or the files of the `model` in this directory, open.
+
+    `first` is the file, `size` the sum of the sizes in bytes, `modified` the latest modification time in nanoseconds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.model = find_model(path) if path.is_dir() else None
+        paths = self.model.paths if self.model else [path]
+        self._files = [self.enter_context(VectorFile(one)) for one in paths]
+        self.first = self._files[0]
+        self.size, self.modified = sum(one.size for one in self._files), max(one.modified for one in self._files)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the file, or of the digests of several."""
+        digests = [one.digest() for one in self._files]
+        return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
 def _read_pickled(path: Path, directory: Path, *, trust: bool) -> VectorTable:

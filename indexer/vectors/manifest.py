@@ -15,6 +15,7 @@ VERSION = 2
 
 MANIFEST = "embedding.json"
 MATRICES = ("vectors.npy", "subwords.npy")
+TOKENIZER = "tokenizer.json"
 
 
 FINGERPRINT = "fingerprint"

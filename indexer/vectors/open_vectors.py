@@ -3,7 +3,8 @@
 vectors.npy            (v, d) float32, row i for word i
 words.npy ends.npy     the words' UTF-8 concatenated (bytes,) uint8, and the end of each (v,) int64
 order.npy              the rows sorted by word (v,) int32
-subwords.npy           fastText's n-gram buckets (b, d) float32, if there are any
+subwords.npy           the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
+tokenizer.json         this tokenizer, of a static embedding model
 vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
 embedding.json         the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
 
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.arrays import are_starts, is_within, map_array
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, short_checksum
-from moverank.indexer.vectors.manifest import MANIFEST, REPAIR_HINT, read_manifest
+from moverank.indexer.vectors.manifest import MANIFEST, REPAIR_HINT, TOKENIZER, read_manifest
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.embedding import Embedding, Subwords
+from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.subwords import NGrams, Pieces, Split, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
 BLOCK = 1 << 16
@@ -93,7 +95,7 @@ def open_vectors(directory: Path) -> Embedding:
         subwords, sizes = None, manifest["subwords"]
         if sizes:
             buckets, checker = _matrix(directory / "subwords.npy", int(sizes["buckets"]), d, checksums)
-            subwords = Subwords(buckets, int(sizes["min_n"]), int(sizes["max_n"]), checker.check)
+            subwords = Subwords(buckets, _split(directory, sizes, checksums), checker.check)
         vectors, checker = _matrix(directory / "vectors.npy", v, d, checksums)
         unit, fingerprint = bool(manifest["normalized"]), str(manifest["fingerprint"])
         return Embedding(words, vectors, fingerprint, subwords, unit, checker.check)
@@ -127,6 +129,15 @@ def _vocabulary(directory: Path, manifest: Mapping[str, Any], checksums: Mapping
     if not (are_starts(np.append(0, ends), v, len(text)) and is_within(order, 0, v)):
         raise DamagedFile(directory / "ends.npy", "does not match the words")
     return Vocabulary(text, ends, order)
+
+
+def _split(directory: Path, sizes: Mapping[str, Any], checksums: Mapping[str, FileChecksum]) -> Split:
+    """Return how words are split into subwords, by the manifest's `sizes`."""
+    if "drop_unknown" not in sizes:
+        return NGrams(int(sizes["min_n"]), int(sizes["max_n"]))
+    text = (directory / TOKENIZER).read_bytes()
+    check_data(directory / TOKENIZER, text, checksums[TOKENIZER])
+    return Pieces(text.decode(), bool(sizes["drop_unknown"]))
 
 
 def _checked_array(path: Path, dtype: str, size: int, checksums: Mapping[str, FileChecksum]) -> NDArray[Any]:

@@ -10,12 +10,13 @@ import numpy as np
 
 from moverank.indexer.errors import IndexerError, VectorsError
 from moverank.indexer.files.arrays import array_file, write_array, write_checksums
-from moverank.indexer.files.atomic_write import atomic_directory
+from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
-from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, VERSION
+from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, TOKENIZER, VERSION
 from moverank.indexer.vectors.open_vectors import block_checksums, checksums_name
-from moverank.rerank.words.embedding import Subwords, fingerprint, unit_rows, unusable_rows
+from moverank.rerank.words.embedding import fingerprint, unit_rows, unusable_rows
+from moverank.rerank.words.subwords import NGrams, Pieces, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
 # word2vec's own tool truncates long words, which leaves a few undecodable; a file in another encoding has more.
@@ -73,7 +74,7 @@ def write_vectors(
         "word_bytes": len(vocabulary.blob),
         "undecodable": len(undecodable),
         "normalized": normalize,
-        "subwords": _subword_sizes(table.subwords),
+        "subwords": _stored_subwords(directory, table.subwords),
         "fingerprint": fingerprint(vocabulary, digests, table.subwords, unit=normalize),
     }
 
@@ -132,7 +133,15 @@ def _write_words(directory: Path, words: list[bytes], source: str, table: Vector
     return vocabulary
 
 
-def _subword_sizes(subwords: Subwords | None) -> dict[str, int] | None:
+def _stored_subwords(directory: Path, subwords: Subwords | None) -> dict[str, Any] | None:
+    """Return what `open_vectors` makes subwords of; the text of a tokenizer goes into a file of its own."""
     if subwords is None:
         return None
-    return {"buckets": len(subwords.buckets), "min_n": subwords.min_n, "max_n": subwords.max_n}
+    split, sizes = subwords.split, {"buckets": len(subwords.buckets)}
+    if isinstance(split, Pieces):
+        with durable_file(directory / TOKENIZER, "xb") as file:
+            file.write(split.tokenizer.encode())
+        return {**sizes, "drop_unknown": split.drop_unknown}
+    if isinstance(split, NGrams):
+        return {**sizes, "min_n": split.min_n, "max_n": split.max_n}
+    raise TypeError(f"subwords are split by {split}, which cannot be stored")

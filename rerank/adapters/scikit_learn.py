@@ -150,7 +150,7 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
 
     With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, without `stop_words`: "english",
     "none", or a list of words. `embedding` is a `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads:
-    the path of word vectors or of a collection, or "gensim:NAME".
+    the path of word vectors or of a collection, "gensim:NAME" or "hf:NAME".
 
     Otherwise X are numbers >= 0 (n, v), dense or sparse, such as counts or tf-idf; a row is scaled to a sum of 1, and
     `vectors` (v, d) are the word vectors of the columns. Without these, too, all words are equally far apart: the

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary, encoded
+from moverank.rerank.words.subwords import Subwords
+from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
 
 def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
@@ -35,60 +36,6 @@ COMPOSED = -2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Subwords:
-    """Vectors of character n-grams, hashed into `buckets` (b, d) float32, as fastText learns them.
-
-    A word is represented by the n-grams of `min_n` to `max_n` characters of `<word>` (Bojanowski et al. 2017, section
-    3.2). `before` is called with the rows that are about to be read: see `Embedding`. Raises EmbeddingError unless
-    `buckets` is a float32 matrix.
-    """
-
-    buckets: NDArray[np.float32]
-    min_n: int
-    max_n: int
-    before: Callable[[NDArray[np.integer[Any]]], None] | None = None
-
-    def __post_init__(self) -> None:
-        if self.buckets.ndim != 2 or self.buckets.dtype != np.float32:
-            raise EmbeddingError(f"subword buckets must be a float32 matrix, not {_kind(self.buckets)}")
-
-    def in_memory(self) -> "Subwords":
-        """Return a copy that needs no file; see `Embedding.in_memory`."""
-        if self.before:
-            self.before(np.arange(len(self.buckets)))
-        return Subwords(np.array(self.buckets), self.min_n, self.max_n)
-
-    def hashes(self, word: str) -> list[int]:
-        """Return the bucket of every n-gram of `word`, by 32-bit FNV-1a over its UTF-8.
-
-        As in fastText, each byte is a signed char in the exclusive or, so that a byte of 128 or more also flips the
-        upper 24 bits. An n-gram that is only a boundary character, `<` or `>`, is skipped.
-        """
-        if not len(self.buckets):
-            return []
-        buckets = []
-        # The bytes of each character, sign-extended to 32 bits.
-        characters = [[b | 0xFFFFFF00 if b > 127 else b for b in encoded(c)] for c in f"<{word}>"]
-        last = len(characters)
-        for start in range(last):
-            value = 2166136261
-            for end in range(start + 1, min(start + self.max_n, last) + 1):
-                for byte in characters[end - 1]:
-                    value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
-                length = end - start
-                if length >= self.min_n and not (length == 1 and (start == 0 or end == last)):
-                    buckets.append(value % len(self.buckets))
-        return buckets
-
-    def compose(self, word: str) -> NDArray[np.float32] | None:
-        """Return the mean (d,) of the vectors of the word's n-grams, or None for a word without n-grams."""
-        hashes = self.hashes(word)
-        if hashes and self.before:
-            self.before(np.array(hashes))
-        return self.buckets[hashes].mean(axis=0, dtype=np.float32) if hashes else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Embedding:
     """Words and their vectors (v, d) float32, memory-mapped or not; row i belongs to `words[i]`.
 
@@ -109,7 +56,8 @@ class Embedding:
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or self.vectors.dtype != np.float32:
-            raise EmbeddingError(f"vectors must be a float32 matrix, not {_kind(self.vectors)}")
+            kind = f"{self.vectors.ndim}-dimensional {self.vectors.dtype}"
+            raise EmbeddingError(f"vectors must be a float32 matrix, not {kind}")
         if len(self.words) != len(self.vectors):
             raise EmbeddingError(f"there are {len(self.words)} words but {len(self.vectors)} vectors")
         if not self.vectors.size:
@@ -175,7 +123,7 @@ class Embedding:
         rows = self._vocabulary.find(words)
         if self.subwords:
             for i in np.flatnonzero(rows == UNKNOWN).tolist():
-                if self.subwords.hashes(words[i]):
+                if self.subwords.rows(words[i]):
                     rows[i] = COMPOSED
         return rows
 
@@ -207,11 +155,13 @@ class Embedding:
         if self.before:
             self.before(rows[rows >= 0])
         gathered: NDArray[np.float32] = np.asarray(self.vectors[np.maximum(rows, 0)])
-        for i in np.flatnonzero(rows == COMPOSED).tolist():
-            vector = self.subwords.compose(words[i]) if self.subwords else None
-            if vector is None:
-                raise EmbeddingError(f"the word {words[i]!r} has no subwords to compose a vector of")
-            gathered[i] = unit_rows(vector[None])[0] if self.unit else vector
+        composed = np.flatnonzero(rows == COMPOSED)
+        if len(composed):
+            parts = [words[i] for i in composed.tolist()]
+            if not self.subwords:
+                raise EmbeddingError(f"the word {parts[0]!r} has no subwords to compose a vector of")
+            vectors = self.subwords.compose(parts)
+            gathered[composed] = unit_rows(vectors) if self.unit else vectors
         return gathered
 
 
@@ -224,11 +174,11 @@ def unusable_rows(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
 def fingerprint(words: Vocabulary, digests: Sequence[bytes], subwords: Subwords | None, *, unit: bool) -> str:
     """Return a SHA-256 that identifies the content of an embedding.
 
-    It covers the `words`, the `digests` of the matrices (SHA-256 of vectors and buckets), the n-gram lengths of
-    `subwords`, and `unit`.
+    It covers the `words`, the `digests` of the matrices (SHA-256 of vectors and buckets), how `subwords` are split,
+    and `unit`.
     """
-    lengths = (subwords.min_n, subwords.max_n) if subwords else ()
-    total = hashlib.sha256(repr((len(words), lengths, unit)).encode())
+    split = subwords.split.key if subwords else ()
+    total = hashlib.sha256(repr((len(words), split, unit)).encode())
     for part in (words.blob, words.ends):
         total.update(hashlib.sha256(_contiguous(part)).digest())
     for digest in digests:
@@ -238,7 +188,3 @@ def fingerprint(words: Vocabulary, digests: Sequence[bytes], subwords: Subwords 
 
 def _contiguous(array: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array).data.cast("B") if array.size else memoryview(b"")
-
-
-def _kind(array: NDArray[Any]) -> str:
-    return f"{array.ndim}-dimensional {array.dtype}"

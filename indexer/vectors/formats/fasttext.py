@@ -1,6 +1,5 @@
 """fastText's binary models: a word's vector is the mean of its own row and its n-grams' bucket rows."""
 
-import hashlib
 import itertools
 import struct
 from collections.abc import Callable, Iterator
@@ -11,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.files.arrays import array_file, map_array
+from moverank.indexer.files.arrays import map_array
 from moverank.indexer.options import Progress
+from moverank.indexer.vectors.formats.matrix_copy import BLOCK, copy_matrix, step_of
 from moverank.indexer.vectors.formats.word2vec import MAX_DIM, MAX_WORD, Chunk, VectorTable, word_label
 from moverank.indexer.vectors.vector_file import VectorFile
-from moverank.rerank.words.embedding import Subwords, unusable_rows
+from moverank.rerank.words.subwords import NGrams, Subwords
 
 MAGIC = struct.pack("<i", 793712314)
 """The first four bytes of a model."""
@@ -23,7 +23,6 @@ MAGIC = struct.pack("<i", 793712314)
 _VERSIONS = (11, 12)
 _SUPERVISED = 3
 _END_OF_LINE = b"</s>"  # fastText gives it no n-grams
-_BLOCK = 1 << 20
 _CHUNK_WORDS = 256
 
 
@@ -49,7 +48,8 @@ def read_fasttext(source: VectorFile, directory: Path, progress: Progress) -> Ve
     if model.max_n > 0 and model.buckets:
         path = directory / "subwords.npy"
         digest = _copy_rows(source, path, model.buckets, dim, lambda i: f"n-gram bucket {i}", progress)
-        subwords = Subwords(map_array(path, "<f4", (model.buckets, dim), mode="r"), model.min_n, model.max_n)
+        buckets = map_array(path, "<f4", (model.buckets, dim), mode="r")
+        subwords = Subwords(buckets, NGrams(model.min_n, model.max_n))
     chunks = _chunks(own, model, subwords)
     return VectorTable("fastText binary", dim, count, word_label, chunks, subwords, digest)
 
@@ -98,7 +98,7 @@ def _read_dictionary(source: VectorFile, size: int) -> list[bytes]:
             continue
         if len(buffer) - start > MAX_WORD + 10:
             raise VectorsError(f"{source.path}, {word_label(len(words))} has no end: the file is damaged, get it again")
-        more = source.read(_BLOCK)
+        more = source.read(BLOCK)
         if not more:
             raise VectorsError(f"{source.path} ends after {len(words)} of {size} words: it is cut short, get it again")
         buffer, start = buffer[start:] + more, 0
@@ -109,25 +109,14 @@ def _read_dictionary(source: VectorFile, size: int) -> list[bytes]:
 def _copy_rows(
     source: VectorFile, path: Path, count: int, dim: int, row_label: Callable[[int], str], progress: Progress
 ) -> bytes:
-    """Copy `count` rows of `dim` numbers to an array file at `path`, and return their SHA-256.
+    """Copy `count` rows of `dim` numbers to an array file at `path`, and return their SHA-256; see `copy_matrix`."""
 
-    `row_label` names a row in errors; `progress` is called after each block. Raises VectorsError.
-    """
-    step = max(1, _BLOCK // (4 * dim))
-    digest = hashlib.sha256()
-    with array_file(path, "<f4", (dim,)) as file:
-        for start in range(0, count, step):
-            n = min(step, count - start)
-            rows = np.frombuffer(source.take(4 * dim * n, row_label(start)), "<f4").reshape(n, dim)
-            bad = unusable_rows(rows).tolist()
-            if bad:
-                row = row_label(start + bad[0])
-                raise VectorsError(
-                    f"{source.path}, {row} has a number that is not finite, or beyond 1e15: get the file again"
-                )
-            digest.update(file.write(rows))
-            progress("Reading subwords", start + n, count, "rows")
-    return digest.digest()
+    def blocks() -> Iterator[NDArray[np.float32]]:
+        for start in range(0, count, step_of(dim)):
+            n = min(step_of(dim), count - start)
+            yield np.frombuffer(source.take(4 * dim * n, row_label(start)), "<f4").reshape(n, dim)
+
+    return copy_matrix(blocks(), path, (count, dim), source.path, row_label, progress)
 
 
 def _chunks(own: Path, model: _Model, subwords: Subwords | None) -> Iterator[Chunk]:
@@ -142,9 +131,7 @@ def _chunks(own: Path, model: _Model, subwords: Subwords | None) -> Iterator[Chu
 
 def _composed(words: list[bytes], own: NDArray[np.float32], subwords: Subwords) -> NDArray[np.float32]:
     """Return the mean (n, d) of each word's own row and its n-grams' rows."""
-    hashes = [
-        [] if word == _END_OF_LINE else subwords.hashes(word.decode("utf-8", "backslashreplace")) for word in words
-    ]
+    hashes = [[] if word == _END_OF_LINE else subwords.rows(word.decode("utf-8", "backslashreplace")) for word in words]
     sums = own.astype(np.float64)
     counts = np.fromiter(map(len, hashes), np.int64, len(words))
     with_ngrams = np.flatnonzero(counts)

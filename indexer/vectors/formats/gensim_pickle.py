@@ -1,6 +1,5 @@
 """gensim's own files: pickles, which can run any code when they are loaded."""
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
-from moverank.indexer.files.arrays import array_file, map_array
+from moverank.indexer.files.arrays import map_array
+from moverank.indexer.options import silent
+from moverank.indexer.vectors.formats.matrix_copy import copy_matrix, step_of
 from moverank.indexer.vectors.formats.word2vec import Chunk, VectorTable, word_label
 from moverank.rerank.runtime.gensim_log import gensim_imports
-from moverank.rerank.words.embedding import Subwords
+from moverank.rerank.words.subwords import NGrams, Subwords
 
 _CHUNK_ROWS = 4096
 
@@ -35,7 +36,7 @@ def read_pickled(path: Path, directory: Path) -> VectorTable:
         raise VectorsError(f"{path} holds a {type(model).__name__}, not word vectors of gensim")
     if len(words) != len(matrix) or not all(isinstance(word, str) for word in words):
         raise VectorsError(f"{path} has {len(matrix)} vectors for {len(words)} words, or words that are not text")
-    subwords, digest = _subwords(vectors, directory)
+    subwords, digest = _subwords(vectors, path, directory)
     dim = int(matrix.shape[1])
     return VectorTable("gensim", dim, len(words), word_label, chunks_of(words, matrix), subwords, digest)
 
@@ -48,14 +49,13 @@ def chunks_of(words: list[str], matrix: NDArray[Any]) -> Iterator[Chunk]:
             yield encoded, np.asarray(matrix[start : start + _CHUNK_ROWS], np.float32)
 
 
-def _subwords(vectors: Any, directory: Path) -> tuple[Subwords | None, bytes]:
+def _subwords(vectors: Any, source: Path, directory: Path) -> tuple[Subwords | None, bytes]:
     """Write the n-gram buckets of fastText's vectors; return them mapped, with their SHA-256."""
     buckets = getattr(vectors, "vectors_ngrams", None)
-    if not isinstance(buckets, np.ndarray) or not len(buckets):
+    if not isinstance(buckets, np.ndarray) or buckets.ndim != 2 or not buckets.size:
         return None, b""
-    path, digest = directory / "subwords.npy", hashlib.sha256()
-    with array_file(path, "<f4", buckets.shape[1:]) as file:
-        for start in range(0, len(buckets), _CHUNK_ROWS):
-            digest.update(file.write(buckets[start : start + _CHUNK_ROWS]))
+    path, step = directory / "subwords.npy", step_of(buckets.shape[1])
+    blocks = (np.asarray(buckets[start : start + step], np.float32) for start in range(0, len(buckets), step))
+    digest = copy_matrix(blocks, path, buckets.shape, source, lambda i: f"n-gram bucket {i}", silent)
     mapped = map_array(path, "<f4", buckets.shape, mode="r")
-    return Subwords(mapped, int(vectors.min_n), int(vectors.max_n)), digest.digest()
+    return Subwords(mapped, NGrams(int(vectors.min_n), int(vectors.max_n))), digest

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.vector_file import VectorFile
-from moverank.rerank.words.embedding import Subwords
+from moverank.rerank.words.subwords import Subwords
 
 Chunk = tuple[list[bytes], NDArray[np.float32]]
 """Words (n) as the bytes in the file, and their vectors (n, d)."""
@@ -28,7 +28,8 @@ class VectorTable:
     """Word vectors being read: `dim` numbers for each word, `count` words (None: unknown until the end).
 
     `chunks` yields them in order. `row_label` names a row in error messages: by line, or by the number of its word.
-    fastText's `subwords` are already on disk, and `subwords_digest` is the SHA-256 of their buckets.
+    The vectors of `subwords` are already on disk, and `subwords_digest` is their SHA-256. `unit`: they are
+    compared by the cosine, and scaled to unit length unless the caller decides otherwise.
     """
 
     format: str
@@ -38,6 +39,7 @@ class VectorTable:
     chunks: Iterator[Chunk]
     subwords: Subwords | None = None
     subwords_digest: bytes = b""
+    unit: bool = False
 
 
 def line_label(header_lines: int) -> Callable[[int], str]:

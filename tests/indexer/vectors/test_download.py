@@ -11,6 +11,7 @@ from gensim import downloader
 
 from moverank.indexer.errors import VectorsError
 from moverank.indexer.vectors.importing import import_vectors, same_source
+from tests.indexer.vectors.static_models import write_model
 
 NAMES = {
     "corpora": {"text8": {"file_name": "text8.gz", "parts": 1}},
@@ -95,3 +96,43 @@ def test_the_output_of_the_downloader_becomes_progress(
     assert reports[0] == ("Downloading new-5", 3, 12, "MB")
     assert capfd.readouterr().out == ""
     assert socket.getdefaulttimeout() is None
+
+
+@pytest.fixture
+def hub() -> Any:
+    pytest.importorskip("tokenizers", reason="needs the extra static")
+    return pytest.importorskip("huggingface_hub", reason="needs the extra static")
+
+
+def test_a_model_of_the_hub_is_fetched_without_code(hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def snapshot(name: str, allow_patterns: list[str]) -> str:
+        assert name == "someone/tiny"
+        assert all(pattern.endswith((".json", ".safetensors")) for pattern in allow_patterns)
+        assert hub.utils.are_progress_bars_disabled()
+        return str(write_model(tmp_path / "hub", "nested"))
+
+    monkeypatch.setattr(hub, "snapshot_download", snapshot)
+    tasks: list[str] = []
+    embedding = import_vectors("hf:someone/tiny", tmp_path / "out", progress=lambda task, *_: tasks.append(task))
+    assert "plug" in embedding.words
+    assert tasks[0] == "Downloading someone/tiny"
+    assert not hub.utils.are_progress_bars_disabled()
+    assert same_source(tmp_path / "out", "hf:someone/tiny")
+    assert not same_source(tmp_path / "out", "hf:someone/other")
+    monkeypatch.setattr(hub, "snapshot_download", lambda *_, **__: str(tmp_path))  # a model of another kind
+    with pytest.raises(VectorsError, match="is a directory without a static embedding model"):
+        import_vectors("hf:someone/other", tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["minishlab/potion-base-8M", "no name"])
+def test_a_failed_download_from_the_hub(
+    name: str, hub: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def absent(*_: object, **__: object) -> None:
+        raise hub.errors.LocalEntryNotFoundError("no connection\nPlease check it")
+
+    monkeypatch.setattr(hub, "snapshot_download", absent)
+    with pytest.raises(VectorsError, match=rf"hf:{name} is not available \(no connection\): connect to the network"):
+        import_vectors(f"hf:{name}", tmp_path / "out")
+    assert capfd.readouterr() == ("", "")
+    assert not (tmp_path / "out").exists()

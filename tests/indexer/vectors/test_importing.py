@@ -165,7 +165,7 @@ def test_bad_files_are_refused_in_one_sentence(tmp_path: Path, name: str, data: 
 def test_a_missing_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(VectorsError, match=r"none\.bin cannot be read: No such file"):
         import_vectors(str(tmp_path / "none.bin"), tmp_path / "out")
-    with pytest.raises(VectorsError, match="Is a directory"):
+    with pytest.raises(VectorsError, match="is a directory without a static embedding model: that has the files"):
         import_vectors(str(tmp_path), tmp_path / "out")
 
 

@@ -37,7 +37,7 @@ def test_a_missing_package_names_its_pip_line(adapter: str, package: str, host: 
     [
         ("import moverank.rerank.adapters.gensim", "the adapter for gensim", "rank texts with `Reranker`"),
         (
-            "from moverank.indexer.vectors.importing import download; download('glove', print)",
+            "from moverank.indexer.vectors.downloading import download; download('gensim:glove', print)",
             "gensim:glove",
             "name a file of word vectors",
         ),
@@ -54,3 +54,14 @@ def test_what_needs_gensim_says_what_helps_without_it(code: str, use: str, inste
     assert printed == (
         f"True {use} needs gensim, which has no wheel for Python 3.14: use Python 3.11 to 3.13, or {instead}\n"
     )
+
+
+def test_a_model_of_the_hub_names_the_pip_line() -> None:
+    program = (
+        "import sys; sys.modules['huggingface_hub'] = None\n"
+        "from moverank.indexer.vectors.downloading import download\n"
+        "try: download('hf:tiny', print)\n"
+        "except ImportError as error: print(error)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed == "hf:tiny needs the package huggingface_hub: python -m pip install 'moverank[static]'\n"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.rerank.errors import EmbeddingError
-from moverank.rerank.words.embedding import COMPOSED, Embedding, Subwords, fingerprint, unit_rows
+from moverank.rerank.words.embedding import COMPOSED, Embedding, fingerprint, unit_rows
+from moverank.rerank.words.subwords import NGrams, Subwords
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
 
@@ -19,28 +20,30 @@ def _matrix(n: int, d: int = 3, seed: int = 0) -> NDArray[np.float32]:
 
 
 def _subwords(min_n: int = 3, max_n: int = 6) -> Subwords:
-    return Subwords(_matrix(1009, 3, 7), min_n, max_n)
+    return Subwords(_matrix(1009, 3, 7), NGrams(min_n, max_n))
 
 
 @given(st.text(max_size=12), st.integers(0, 4), st.integers(0, 6))
 def test_hashes_equal_those_of_fasttext(word: str, min_n: int, max_n: int) -> None:
-    assert sorted(_subwords(min_n, max_n).hashes(word)) == sorted(ft_ngram_hashes(word, min_n, max_n, 1009))
+    assert sorted(_subwords(min_n, max_n).rows(word)) == sorted(ft_ngram_hashes(word, min_n, max_n, 1009))
 
 
 def test_a_vector_is_composed_of_the_ngrams() -> None:
     subwords = _subwords(3, 3)
-    composed = subwords.compose("ab")  # <ab and ab>
-    assert composed is not None
-    assert composed == pytest.approx(subwords.buckets[subwords.hashes("ab")].astype(float).mean(axis=0), rel=1e-6)
+    composed = subwords.compose(["ab"])[0]  # <ab and ab>
+    assert composed == pytest.approx(subwords.buckets[subwords.rows("ab")].astype(float).mean(axis=0), rel=1e-6)
     assert composed.dtype == np.float32
-    assert subwords.compose("") is None  # <> has two characters
-    assert Subwords(np.zeros((0, 3), np.float32), 3, 6).compose("abc") is None
+    assert subwords.compose([]).shape == (0, 3)
+    for other, word in ((subwords, ""), (Subwords(np.zeros((0, 3), np.float32), NGrams(3, 6)), "abc")):
+        assert other.rows(word) == []  # <> has two characters
+        with pytest.raises(EmbeddingError, match=f"the word {word!r} has no subwords"):
+            other.compose([word])
 
 
 @pytest.mark.parametrize("buckets", [np.zeros(3, np.float32), np.zeros((3, 3))])
 def test_buckets_must_be_a_float32_matrix(buckets: Any) -> None:
     with pytest.raises(EmbeddingError, match="float32 matrix"):
-        Subwords(buckets, 3, 6)
+        Subwords(buckets, NGrams(3, 6))
 
 
 @given(st.lists(st.text(max_size=5), unique=True, min_size=1, max_size=20))
@@ -83,8 +86,7 @@ def test_the_vector_of_a_word_without_a_row_is_composed(unit: bool) -> None:
     queries = ["three", "two", "", "three"]
     assert embedding.find(queries).tolist() == [COMPOSED, 1, UNKNOWN, COMPOSED]
     gathered = embedding.gather(queries[:2], embedding.find(queries[:2]))
-    expected = _subwords().compose("three")
-    assert expected is not None
+    expected = _subwords().compose(["three"])[0]
     if unit:
         expected = expected / np.linalg.norm(expected)
     assert gathered == pytest.approx(np.array([expected, vectors[1]]), rel=1e-5)
