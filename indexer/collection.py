@@ -218,7 +218,6 @@ class Collection(Face, StoredDocuments):
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
-        from moverank.rerank.words.tokenizer import Tokenizer
 
         flags = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run, "strict": strict, "upkeep": upkeep}
         for name, value in flags.items():
@@ -227,7 +226,7 @@ class Collection(Face, StoredDocuments):
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            counter = WordCounter(Tokenizer(frozenset(self.settings.stop_words)), self._embedding)
+            counter = WordCounter(self.settings.tokenizer, self._embedding)
             salt = self.settings.tokens_digest()
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:

@@ -10,7 +10,8 @@ from moverank.indexer.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
-from moverank.rerank.words.tokenizer import ENGLISH, NO_STOP_WORDS, StopWords, stop_words
+from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
+from moverank.rerank.words.tokenizer import AUTO_WORDS, ENGLISH, NO_STOP_WORDS, StopWords, Tokenizer, stop_words
 
 if TYPE_CHECKING:
     from moverank.indexer.given_vectors import Space
@@ -31,19 +32,19 @@ DEFAULT_K1 = 1.6
 """The k1 of BM25 in the default ranking: words of titles count several times, and saturate later."""
 
 
-def default_rank(gamma: float, *, english: bool, embedding: str = "") -> str:
-    """Return the ranking of collections with `gamma`, whose texts are `english` or of an unknown language.
+def default_rank(gamma: float, *, stem: str | None, embedding: str = "") -> str:
+    """Return the ranking of collections with `gamma`, whose words have the stems of `stem`, a language, or none.
 
     It is the best of a grid on eight judged collections. Vectors trained on the texts themselves by skip-gram ("train")
     are weaker evidence of the topic: words count more, the cosine less. Too few texts teach nothing ("auto"): words
     alone rank. See the manual's page `ranking`.
     """
-    bm25 = f"bm25:k1={DEFAULT_K1}" + (",stem=english" if english else "")
+    bm25 = f"bm25:k1={DEFAULT_K1}" + (f",stem={stem}" if stem else "")
     if embedding == AUTO_EMBEDDING:
         return bm25
     distance = f"{'pwmd' if gamma else 'wmd'}:mu=20,weights=tfidf"
     if embedding == "train":
-        return f"{distance}+2*cover+6*bm25{':stem=english' if english else ''}+cosine"
+        return f"{distance}+2*cover+6*bm25{f':stem={stem}' if stem else ''}+cosine"
     return f"{distance}+0.5*cover+2*{bm25}+cosine"
 
 
@@ -58,8 +59,9 @@ class Settings:
     """Scale word vectors to unit length; None: trained ones, and those of a static embedding model."""
     train_options: tuple[str, ...] = ()
     """Options of training as "key=value"."""
-    stop_words: StopWords = ENGLISH
-    """Words left out: "english", "none", or a list of words, held as a sorted tuple; OptionError for anything else."""
+    stop_words: StopWords = AUTO_WORDS
+    """Words left out: "auto" (those of the language), "english", "none", or a list of words, held as a sorted tuple;
+    OptionError for anything else."""
     title_weight: int = TITLE_WEIGHT
     """How many times the words of a title count."""
     weights: "Weights" = "tf"
@@ -78,13 +80,17 @@ class Settings:
     first_stage_in: str = FILES
     """The place of the first stage's vectors: `FILES`, or `DATABASE` for PostgreSQL, where `faiss` chooses the exact
     order or an HNSW index."""
+    language: str = DEFAULT
+    """The ISO code of the texts' language, "none" for others and for several; OptionError for an unknown one."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
+        language = language_of(self.language).code
         checked: dict[str, Any] = {
+            "language": language,
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
-            "stop_words": tuple(sorted(stop_words(self.stop_words))),
+            "stop_words": tuple(sorted(stop_words(self.stop_words, language))),
             "title_weight": _title_weight(self.title_weight),
             "gamma": finite_number("gamma", self.gamma),
         }
@@ -107,7 +113,11 @@ class Settings:
         known.setdefault("rank", "")  # collections of 0.1.0 have none
         for name, value in known.items():
             known[name] = tuple(value) if isinstance(value, list) else value
-        return cls(**known)
+        restored = cls(**known)
+        if "language" not in known and restored._stop_list != ENGLISH:
+            # Before there were languages, words had English stems with the English stop words only.
+            return replace(restored, language=NO_LANGUAGE)
+        return restored
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
         """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
@@ -132,13 +142,18 @@ class Settings:
     def specification(self) -> str:
         """Return the specification of the collection's own ranking."""
         if self.rank == AUTO_RANK:
-            return default_rank(self.gamma, english=self.stems_english, embedding=self.embedding)
+            return default_rank(self.gamma, stem=self.stem, embedding=self.embedding)
         return self.rank or ("pwmd" if self.gamma else "wmd")
 
     @property
-    def stems_english(self) -> bool:
-        """Return whether words are stemmed as English: with the English stop words only."""
-        return self._stop_list == ENGLISH
+    def stem(self) -> str | None:
+        """Return the language whose stems the default ranking counts, None where there is no stemmer."""
+        return language_of(self.language).stemmer
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Return what splits texts and queries into words."""
+        return Tokenizer(frozenset(self.stop_words))
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -152,7 +167,10 @@ class Settings:
         """Return the name of the list of stop words, or a short form of the words."""
         if not self.stop_words:
             return NO_STOP_WORDS
-        return ENGLISH if frozenset(self.stop_words) == stop_words() else _short(self.stop_words)
+        words = frozenset(self.stop_words)
+        if words == stop_words(ENGLISH):
+            return ENGLISH
+        return self.language if words == stop_words(AUTO_WORDS, self.language) else _short(self.stop_words)
 
     @property
     def encoder(self) -> str:

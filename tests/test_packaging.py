@@ -30,7 +30,7 @@ SHIPPED = (
     "indexer/server/pages/static/*",
     "indexer/server/pages/templates/*.html",
     "migrations/*.mako",
-    "rerank/words/*.txt",
+    "rerank/words/stop_words/*.txt",
 )
 SECRETS = ("indexer/server/deploy/tokens", "indexer/server/deploy/.env")
 """Files of those who follow the manual's page `deploy` in a checkout, which no wheel must hold."""

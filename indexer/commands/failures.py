@@ -94,10 +94,10 @@ def error_report(error: Exception) -> ErrorReport | None:
     if hasattr(error, "format_message"):  # a parser error, whose class depends on the version of Typer
         return _parser_failure(error)
     from moverank.indexer.errors import IndexerError, UsageError
-    from moverank.rerank.errors import RerankError
+    from moverank.rerank.errors import OptionError, RerankError
 
     if isinstance(error, IndexerError | RerankError):
-        return ErrorReport(str(error), WRONG_USAGE if isinstance(error, UsageError) else FAILED)
+        return ErrorReport(str(error), WRONG_USAGE if isinstance(error, UsageError | OptionError) else FAILED)
     if isinstance(error, OSError):
         reason = error.strerror or str(error)
         return ErrorReport(f"{error.filename}: {reason}" if error.filename else reason, FAILED)

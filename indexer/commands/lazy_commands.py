@@ -48,7 +48,7 @@ RENAMED = {
     "--train-option": "train_options=KEY=VALUE",
     "--normalize": "normalize=yes",
     "--no-normalize": "normalize=no",
-    "--stop-words": "stop_words=FILE|english|none",
+    "--stop-words": "stop_words=FILE|auto|english|none",
     "--title-weight": "title_weight=N",
     "--weights": "weights=tf|tfidf",
     "--first-stage-option": "first_stage_options=KEY=VALUE",

@@ -34,6 +34,10 @@ def rerank(
             help="Word vectors for candidates with texts, instead of a collection.",
         ),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="CODE", help="With --embedding: the language of the texts, such as de. [default: en]"),
+    ] = None,
     k: Annotated[
         int | None,
         typer.Option("-k", min=1, help="How many of the first are exact; others may have bounds. [default: all]"),
@@ -59,13 +63,15 @@ def rerank(
 
     if run == queries == "-":
         raise UsageError("only one of --run and --queries can be standard input")
+    if language is not None and embedding is None:
+        raise UsageError("--language goes with --embedding: a collection has its language")
     given = read_batch(queries) if queries else []
     faults = [f"{query.id}: {query.problem}" for query in given if query.problem]
     for fault in faults:
         note(fault)
     complete = not faults
     texts = {query.id: query.document for query in given if not query.problem}
-    with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full)) as reranker:
+    with ListReranker(index, embedding, texts, RerankOptions(k, rank, gamma, full, language)) as reranker:
         for candidates, ranking in reranker.rank(read_candidate_lists(run, markup)):
             faults = [f"{candidates.id}: {ranking.problem}"] if ranking.problem else candidates.notes
             for fault in faults:

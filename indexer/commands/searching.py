@@ -399,6 +399,7 @@ def _with_page(
         return
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import ranking_page
+    from moverank.rerank.words.tokenizer import Tokenizer
 
     answers = []
     for (id_, text), ranking in zip(queries, rankings, strict=True):
@@ -406,7 +407,7 @@ def _with_page(
         plain = output.as_json and not output.explain
         yield replace(ranking, hits=tuple(replace(hit, flows=()) for hit in ranking.hits)) if plain else ranking
     settings = getattr(collection, "settings", None)  # a server's settings are not known here
-    write_text(output.html, ranking_page(answers, settings.stop_words if settings else ()))
+    write_text(output.html, ranking_page(answers, settings.tokenizer if settings else Tokenizer()))
 
 
 def _print_ranking(name: str, ranking: "Ranking", output: OutputChoices, collection: "_Searchable") -> None:

@@ -97,7 +97,7 @@ def with_wait_limit(arguments: list[str]) -> list[str]:
 
 # ---- settings of a collection
 
-_NAMED = "embedding", "gamma", "rank", "first_stage"
+_NAMED = "embedding", "language", "gamma", "rank", "first_stage"
 """Settings with an option of their own."""
 
 
@@ -187,6 +187,14 @@ class SettingChoices:
             help="Word vectors: a word2vec, GloVe or fastText file, the directory of a static embedding model, a model "
             "of gensim's downloader or of the Hugging Face Hub, or trained on the texts (train: word2vec; lsi). "
             "[default: trained]",
+        ),
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Language of the texts, such as de, or none: stop words and stems; see `moverank help languages`. "
+            "[default: en]",
         ),
     ] = None
     gamma: Annotated[

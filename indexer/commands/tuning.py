@@ -36,8 +36,9 @@ def tune(  # over 40 lines: most of them are its options
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-validation.")] = 5,
     cutoff: Annotated[int, typer.Option(min=1, help="Number of documents that are ranked for a query.")] = 100,
     language: Annotated[
-        str, typer.Option(metavar="LANGUAGE|none", help="Language of the stems to try, such as german.")
-    ] = "english",
+        str | None,
+        typer.Option(metavar="CODE|none", help="Language of the stems to try, such as de. [default: the collection's]"),
+    ] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the result as the ranking of the collection.")] = False,
     judged: JudgedQueryChoices,
     result: ResultChoices,
@@ -46,10 +47,7 @@ def tune(  # over 40 lines: most of them are its options
     from moverank.indexer.errors import UsageError
     from moverank.indexer.evaluation.tuned_ranking import tune_ranking
     from moverank.indexer.reading.inputs.judgments import read_pairs, read_post_links, read_qrels
-    from moverank.rerank.words.tokenizer import LANGUAGES
 
-    if language not in ("none", *LANGUAGES):
-        raise UsageError(f"there are no stems for {language!r}: choose none, {', '.join(LANGUAGES)}")
     given = [
         (read, path) for read, path in ((read_qrels, qrels), (read_pairs, pairs), (read_post_links, links)) if path
     ]
@@ -63,7 +61,7 @@ def tune(  # over 40 lines: most of them are its options
         measure_name=measure,
         folds=folds,
         cutoff=cutoff,
-        language=None if language == "none" else language,
+        language=language,
         save=save,
         **asdict(judged),
     )

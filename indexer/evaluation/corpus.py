@@ -19,7 +19,6 @@ from moverank.indexer.search.counted_query import RankedCounts, TextCounter, par
 from moverank.indexer.search.priors import prior_fields
 from moverank.indexer.search.query import Prior
 from moverank.rerank.evaluation.measures import Judgments
-from moverank.rerank.words.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ def corpus_of(collection: Counted, queries: Sequence[tuple[str, QueryText]] = ()
 def _counted_queries(
     collection: Counted, queries: Sequence[tuple[str, QueryText]]
 ) -> tuple[TextCounter, list[RankedCounts]]:
-    counter = TextCounter(Tokenizer(frozenset(collection.settings.stop_words)))
+    counter = TextCounter(collection.settings.tokenizer)
     return counter, counter.count(text for _, text in queries)
 
 

@@ -175,7 +175,7 @@ def chosen_methods(
     """
     settings, own = collection.settings, collection.settings.ranking
     compares = partial(compares_given, settings=settings, has_scores=has_scores)
-    usual = (*_COUNTS, *baselines(own), *_DISTANCES, *(_RANKED if own.gamma else ()))
+    usual = (*_COUNTS, *baselines(own, settings.stem), *_DISTANCES, *(_RANKED if own.gamma else ()))
     rows = []
     known = compares(own) or str(own) in usual
     for name in list(dict.fromkeys(names or (*usual, *(() if known else (AUTO_RANK,))))):
@@ -215,7 +215,8 @@ def evaluate_multilabel(
     if not ks or min(ks) < 1:
         raise UsageError("k must be whole numbers of 1 or more")
     with Collection.open(index) as collection:
-        usual = ("bow", *_COUNTS, *baselines(collection.settings.ranking), *_DISTANCES, *_RANKED)
+        settings = collection.settings
+        usual = ("bow", *_COUNTS, *baselines(settings.ranking, settings.stem), *_DISTANCES, *_RANKED)
         rows = chosen_methods(methods or usual, collection, proximity)
         texts = corpus_of(collection).documents
     if not any(labels_of.get(key) for key in texts.keys):

@@ -69,10 +69,10 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
     return Method(text, resolve(spec, None, fallback), kind)
 
 
-def baselines(own: RankingSpec, language: str | None = None) -> tuple[str, str]:
-    """Return BM25 of words, and of stems: as in the `own` ranking, or else of `language` (None: English)."""
-    stem = next((scorer.stem for scorer in own.counted if scorer.stem), language or "english")
-    return "bm25", f"bm25:stem={stem}"
+def baselines(own: RankingSpec, language: str | None) -> tuple[str, ...]:
+    """Return BM25 of words, and of stems: as in the `own` ranking, or else of `language` (None: there are none)."""
+    stem = next((scorer.stem for scorer in own.counted if scorer.stem), language)
+    return ("bm25", f"bm25:stem={stem}") if stem else ("bm25",)
 
 
 def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from moverank.indexer.evaluation.tuner import Figures, TriedRanking, Tuned, Tune
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.ranking_spec import resolve
 from moverank.rerank.evaluation.measures import Judgments, randomisation
+from moverank.rerank.words.tokenizer import stemmer_named
 
 _NO_BETTER = "the result is no better than the ranking before, on these queries or on others: nothing is stored"
 
@@ -31,7 +32,7 @@ def tune_ranking(
     without_self: bool = False,
     folds: int = 5,
     cutoff: int = CUTOFF,
-    language: str | None = "english",
+    language: str | None = None,
     prefix: str | None = None,
     save: bool = False,
     progress: Progress = silent,
@@ -40,24 +41,26 @@ def tune_ranking(
 
     `index`: the collection. `grades`: grades of documents by query. `queries`, `candidates`, `without_self`, `cutoff`,
     `prefix`: as in `evaluate_retrieval`. `measure_name`: the measure to maximise. `folds`: number of folds of the
-    cross-validation. `language`: the language of stems, None for whole words. `progress`: called after each step.
+    cross-validation. `language`: the language of the stems to try, a code or a stemmer, None for the collection's,
+    "none" for whole words. `progress`: called after each step.
 
     Raises ReadError, UsageError, EvaluationError, CollectionError.
     """
     check_measures([measure_name])
+    stem = None if language is None else stemmer_named(language)
     given = QueryFiles.read(queries, candidates, without_self=without_self, prefix=prefix)
     judgments = given.judgments(grades)
     with Collection.open(index) as collection:
         settings = collection.settings
         check_no_given(settings.ranking, settings, has_scores=given.scores is not None)
         trial = given.trial(collection, [judgments], [settings.ranking], progress)
-    own = resolve(None, None, settings.ranking)
-    start = TriedRanking(gamma=settings.gamma, title_weight=settings.title_weight, stem=language)
+    own, stem = resolve(None, None, settings.ranking), settings.stem if language is None else stem
+    start = TriedRanking(gamma=settings.gamma, title_weight=settings.title_weight, stem=stem)
     cache = results_directory(index)
     tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
     if len(tuner.queries) < max(2, folds):
         raise UsageError(f"{len(tuner.queries)} judged queries are too few for {folds} folds: judge more")
-    tuned = tuner.run(start, folds, language)
+    tuned = tuner.run(start, folds, stem)
     if save and tuned.is_better:
         with Collection.open(index) as collection:
             chosen = tuned.setting

@@ -109,7 +109,7 @@ class TriedRanking:
     gamma: float = 0.0
     title_weight: int = 1
     weights: Weights = "tfidf"
-    stem: str | None = "english"
+    stem: str | None = None
     mu: float = 20.0
     cover: float = 0.5
     bm25: float = 2.0
@@ -152,7 +152,7 @@ GRID: Mapping[str, Sequence[object]] = {
     "weights": ("tf", "tfidf"),
     "title_weight": (1, 2, 3, 5),
     "gamma": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5),
-    "stem": (None, "english"),
+    "stem": (None,),
 }
 """The values of each coordinate; cheap coordinates first: the last four need new components."""
 

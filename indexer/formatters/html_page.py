@@ -1,6 +1,6 @@
 """Rankings and explanations as one HTML page, without scripts and external resources."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from math import isnan
 from pathlib import Path
@@ -12,6 +12,7 @@ from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, ma
 from moverank.indexer.formatters.sentences import verdict, work_done
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.words.tokenizer import Tokenizer
 
 _COLOURS = ("#0b5963", "#267f8a", "#5277a8", "#77769a", "#807c76")
 """One colour for each step of cost, from blue-green to grey, as on the server's pages."""
@@ -32,14 +33,14 @@ _SERVER_STYLE = Path(__file__).parents[1] / "server" / "pages" / "static" / "sty
 """A page shows hits as the server's pages do."""
 
 
-def ranking_page(answers: Sequence[tuple[str, Ranking]], stop_words: Collection[str]) -> str:
+def ranking_page(answers: Sequence[tuple[str, Ranking]], tokenizer: Tokenizer) -> str:
     """Return a page with the hits of each query (text, ranking), as the server shows them.
 
     The words of a query are marked, and, by the flows of a hit, the words to which a near word of the query moved. In a
-    hit without flows, the query's words but `stop_words` are marked.
+    hit without flows, the words into which `tokenizer` splits the query are marked.
     """
     title = answers[0][0] if len(answers) == 1 else f"{len(answers):,} queries"
-    sections = "\n".join(_section(query, ranking, stop_words) for query, ranking in answers)
+    sections = "\n".join(_section(query, ranking, tokenizer) for query, ranking in answers)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -59,13 +60,13 @@ def ranking_page(answers: Sequence[tuple[str, Ranking]], stop_words: Collection[
 """
 
 
-def _section(query: str, ranking: Ranking, stop_words: Collection[str]) -> str:
+def _section(query: str, ranking: Ranking, tokenizer: Tokenizer) -> str:
     """Return the hits of one query, their certificate, and the words of the query without effect."""
     if ranking.problem:
         return f'<h1 dir="auto">{escape(query)}</h1>\n<div class="problem"><p>{escape(ranking.problem)}</p></div>'
     certified = " certified" if ranking.certified else ""
-    words = marks_of_words(words_of([query], stop_words))
-    hits = "\n".join(_hit(hit, ranking, words) for hit in ranking.hits)
+    words = marks_of_words(words_of([query], tokenizer))
+    hits = "\n".join(_hit(hit, ranking, words, tokenizer) for hit in ranking.hits)
     notes = "\n".join(f'<p class="quiet">{escape(line)}</p>' for line in ranking_words(ranking))
     return f"""<h1 dir="auto">{escape(query)}</h1>
 <p class="verdict{certified}">{escape(verdict(ranking))}. <span class="quiet">{work_done(ranking, ranking.seconds)}.
@@ -76,15 +77,15 @@ Ranked by <code>{escape(ranking.ranked_by)}</code>.</span></p>
 </ol>"""
 
 
-def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark]) -> str:
+def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark], tokenizer: Tokenizer) -> str:
     """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
     marks = marks_of_flows(hit.flows, ranking.unknown_words or ()) if hit.flows else words
     measure, value = _value(hit)
-    text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks)}</p>' if hit.snippet else ""
+    text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks, tokenizer)}</p>' if hit.snippet else ""
     if hit.text is not None:
-        text = f'<div class="post"><p class="text" dir="auto">{_marked(hit.text.strip(), marks)}</p></div>'
+        text = f'<div class="post"><p class="text" dir="auto">{_marked(hit.text.strip(), marks, tokenizer)}</p></div>'
     return f"""<li><article class="hit">
-<h3 dir="auto">{_marked(hit.title or hit.key, marks)}</h3>
+<h3 dir="auto">{_marked(hit.title or hit.key, marks, tokenizer)}</h3>
 <p class="value"><span class="quiet">{measure}</span> {value}</p>
 <ul class="facts">{"".join(_facts(hit))}</ul>
 {text}
@@ -126,8 +127,8 @@ def _term_note(term: str, weight: float, value: float | None) -> str:
     return f"{weight:g} * {term}, value {known}"
 
 
-def _marked(text: str, marks: dict[str, Mark]) -> str:
-    return "".join(_piece(escape(piece), mark) for piece, mark in marked(text, marks))
+def _marked(text: str, marks: dict[str, Mark], tokenizer: Tokenizer) -> str:
+    return "".join(_piece(escape(piece), mark) for piece, mark in marked(text, marks, tokenizer))
 
 
 def _piece(text: str, mark: Mark | None) -> str:

@@ -1,7 +1,7 @@
 """Marks the words of a text that are in the query, or near to a word of the query."""
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, KeysView, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,17 +60,16 @@ def marks_of_near(same: Iterable[str], near: "Mapping[str, NearWord]") -> dict[s
     return marks | marks_of_words(same)
 
 
-def marked(text: str, marks: Mapping[str, Mark]) -> Segments:
-    """Return the pieces of a text."""
+def marked(text: str, marks: Mapping[str, Mark], tokenizer: Tokenizer) -> Segments:
+    """Return the pieces of a text, which `tokenizer` splits into words."""
     pieces, last = Segments(), 0
-    for start, end, word in Tokenizer().spans(text) if marks else ():
+    for start, end, word in tokenizer.spans(text) if marks else ():
         if word in marks:
             pieces += [(text[last:start], None), (text[start:end], marks[word])]
             last = end
     return [(piece, mark) for piece, mark in [*pieces, (text[last:], None)] if piece]
 
 
-def words_of(texts: Iterable[str], stop_words: Collection[str]) -> KeysView[str]:
-    """Return the words of some texts without stop words, a set in the order in which they first occur."""
-    tokenizer = Tokenizer(frozenset(stop_words))
+def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> KeysView[str]:
+    """Return the words of some texts, a set in the order in which they first occur."""
     return dict.fromkeys(word for text in texts for word in tokenizer.words(text)).keys()

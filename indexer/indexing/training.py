@@ -38,7 +38,7 @@ def train(
     `progress` is called during training. Returns the method used, "lsi" or "train", and the vectors. With fewer than
     `FEW_TEXTS` texts, the method stays "auto", so that the default ranking does not use the vectors.
     """
-    embedding, tokenizer = settings.embedding, Tokenizer(frozenset(settings.stop_words))
+    embedding, tokenizer = settings.embedding, settings.tokenizer
     if embedding == AUTO_EMBEDDING and not has_few_texts(store):
         embedding = "lsi" if _word_count(store) < SMALL_CORPUS else "train"
     method, options = training_method("lsi" if embedding == AUTO_EMBEDDING else embedding, settings.train_options)

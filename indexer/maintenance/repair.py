@@ -29,7 +29,6 @@ from moverank.indexer.snapshot.snapshot_layout import PREFIX
 from moverank.indexer.snapshot.snapshot_writer import remove_snapshot
 from moverank.indexer.store import Store, locked_for_writing, open_store
 from moverank.indexer.vectors.importing import import_vectors
-from moverank.rerank.words.tokenizer import Tokenizer
 
 
 def repair(directory: Path, *, wait: float = 0.0, progress: Progress = silent) -> Report:
@@ -90,7 +89,7 @@ def _count_again(store: Store, directory: Path, settings: Settings, texts: dict[
     """Count the words of parts again; `texts` are by the parts' ids."""
     with store.auditing(write=True) as auditor:
         embedding = current_vectors(auditor, directory, auditor.settings())
-        counter = WordCounter(Tokenizer(frozenset(settings.stop_words)), embedding)
+        counter = WordCounter(settings.tokenizer, embedding)
         counted = counter.count(auditor, list(texts.values()))
         counter.store(auditor)
         auditor.set_counts([{"id": id_, **counts._asdict()} for id_, counts in zip(texts, counted, strict=True)])

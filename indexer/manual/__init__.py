@@ -13,6 +13,7 @@ TOPICS = (
     "sources",
     "settings",
     "words",
+    "languages",
     "search",
     "filters",
     "ranking",
@@ -31,7 +32,7 @@ TOPICS = (
 )
 """The pages in the order of reading."""
 
-_STOP_WORDS = "The list is the file `rerank/words/stop_words.txt`; `moverank help words` prints it here."
+_STOP_WORDS = "The list is the file `rerank/words/stop_words/en.txt`; `moverank help words` prints it here."
 """The line of the page `words` that is replaced by the stop words."""
 
 

@@ -27,6 +27,7 @@ class RerankOptions:
     rank: str | None = None  # as in `Reranker.rank`
     gamma: float | None = None  # as in `Reranker.rank`
     full: bool = False  # stored candidates come with their whole texts
+    language: str | None = None  # that of texts which the word vectors of a file compare, as in `Reranker`
 
 
 class ListReranker:
@@ -112,4 +113,5 @@ class ListReranker:
 
     @cached_property
     def _reranker(self) -> Reranker:
-        return Reranker.load(self._embedding or self._collection.path, rank=self._options.rank)
+        own = self._options
+        return Reranker.load(self._embedding or self._collection.path, rank=own.rank, language=own.language)

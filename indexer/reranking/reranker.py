@@ -38,7 +38,8 @@ from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import ENGLISH, StopWords, Tokenizer
+from moverank.rerank.words.languages import DEFAULT
+from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -65,7 +66,9 @@ class _Task:
 class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
-    `embedding` holds the word vectors. `stop_words` are ignored in all texts: "english", "none", or a list of words.
+    `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
+    stop words, and the stems of the default ranking. `stop_words` are ignored in all texts: "auto" (the language's),
+    "english", "none", or a list of words.
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
     "tfidf", and `title_weight` is how many times the words of a title count. All defaults are as in `Settings`.
@@ -78,8 +81,9 @@ class Reranker:
     def __init__(
         self,
         embedding: Embedding,
-        stop_words: StopWords = ENGLISH,
+        stop_words: StopWords = AUTO_WORDS,
         *,
+        language: str = DEFAULT,
         rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
@@ -87,7 +91,13 @@ class Reranker:
         frequencies: DocumentFrequencies | None = None,
     ) -> None:
         own = Settings(
-            "given", stop_words=stop_words, title_weight=title_weight, weights=weights, gamma=gamma, rank=rank
+            "given",
+            language=language,
+            stop_words=stop_words,
+            title_weight=title_weight,
+            weights=weights,
+            gamma=gamma,
+            rank=rank,
         )
         check_settings(own)
         if not isinstance(embedding, Embedding):
@@ -95,15 +105,16 @@ class Reranker:
         if not isinstance(frequencies, DocumentFrequencies | None):
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
-        self._tokenizer, self._own = Tokenizer(frozenset(own.stop_words)), own.ranking
+        self._tokenizer, self._own = own.tokenizer, own.ranking
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> "Reranker":
         """Load word vectors from a file or a model's directory, by "gensim:NAME" or "hf:NAME", or from a collection.
 
-        A collection's directory also gives its stop words, ranking, gamma, title weight and document frequencies.
-        `options` are the constructor's, and override the collection's; for a file also `normalize`, to scale vectors to
-        unit length (None: those of a model alone), and `trust_pickle`. Raises VectorsError and CollectionError.
+        A collection's directory also gives its language, stop words, ranking, gamma, title weight and document
+        frequencies. `options` are the constructor's, and override the collection's; for a file also `normalize`, to
+        scale vectors to unit length (None: those of a model alone), and `trust_pickle`. Raises VectorsError and
+        CollectionError.
         """
         return _load(cls, str(place("the source of word vectors", source)), options)
 
@@ -285,6 +296,7 @@ def _of_collection(make: type[Reranker], collection: "Collection", options: Mapp
 def stored_options(own: Settings) -> dict[str, Any]:
     """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
     return {
+        "language": own.language,
         "stop_words": own.stop_words,
         "rank": own.specification,
         "gamma": own.gamma,

@@ -30,7 +30,6 @@ from moverank.indexer.store import Reader
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import Tokenizer
 
 
 def ignored_words(
@@ -63,7 +62,7 @@ class QueryParser:
         self._fields = fields
         self._reader, self.view, self._settings, self._embedding = reader, view, settings, embedding
         self.documents = DocumentWords(reader, view, embedding.dim)
-        self._tokenizer = Tokenizer(frozenset(settings.stop_words))
+        self._tokenizer = settings.tokenizer
         self._priors: dict[str, Prior] = {}
         self._filtered = SizedCache()
 

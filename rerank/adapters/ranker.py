@@ -220,14 +220,14 @@ def _loaded(path: str) -> Embedding:
     return Reranker.load(path).embedding
 
 
-def count_texts(texts: Iterable[Any], stop_words: StopWords) -> list[Counter[str]]:
-    """Return the word counts of texts, without `stop_words`: "english", "none", or a list of words.
+def count_texts(texts: Iterable[Any], stop_words: StopWords, language: str) -> list[Counter[str]]:
+    """Return the word counts of texts, without `stop_words`; both options as in `Reranker`.
 
-    Raises OptionError for other stop words, BagError if `texts` is a single string or has an element that is no string.
+    Raises OptionError for an invalid option, BagError if `texts` is a single string or has an element of another type.
     """
     if isinstance(texts, str):
         raise BagError("X must be a list of texts, not a single string: put it into a list")
-    tokenizer = Tokenizer(stop_list(stop_words))
+    tokenizer = Tokenizer(stop_list(stop_words, language))
     counted = []
     for row, text in enumerate(texts):
         if not isinstance(text, str):

@@ -19,7 +19,8 @@ from moverank.rerank.errors import BagError, NoKnownWords
 from moverank.rerank.evaluation.knn import deciding_votes
 from moverank.rerank.runtime.thread_pool import single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import ENGLISH, StopWords
+from moverank.rerank.words.languages import DEFAULT
+from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -46,12 +47,14 @@ class _WMDNeighbors(BaseEstimator):
         *,
         embedding: GivenEmbedding | None = None,
         vectors: ArrayLike | None = None,
-        stop_words: StopWords = ENGLISH,
+        stop_words: StopWords = AUTO_WORDS,
+        language: str = DEFAULT,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.embedding = embedding
         self.vectors = vectors
         self.stop_words = stop_words
+        self.language = language
 
     def kneighbors(
         self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
@@ -84,7 +87,7 @@ class _WMDNeighbors(BaseEstimator):
             self._documents = DocumentBags.of(bags, column_vectors(self.vectors, self.n_features_in_))
         else:
             self._known = word_lookup(self.embedding)
-            self._text_bags = TextBags(count_texts(X, self.stop_words), self._known)
+            self._text_bags = TextBags(count_texts(X, self.stop_words, self.language), self._known)
             self._documents = self._text_bags.documents
             if not len(self._documents.rows):
                 raise NoKnownWords("no word of X has a vector in the embedding")
@@ -122,7 +125,8 @@ class _WMDNeighbors(BaseEstimator):
 
     def _queries(self, X: Any) -> Queries:
         if self._text_bags and self._known:
-            return [self._text_bags.query(counts, self._known) for counts in count_texts(X, self.stop_words)]
+            counted = count_texts(X, self.stop_words, self.language)
+            return [self._text_bags.query(counts, self._known) for counts in counted]
         bags, vectors = row_bags(self._numbers(X, reset=False)), self._documents.vectors
         return [None if bag is None else QueryBag(bag, vectors[bag.words]) for bag in bags]
 
@@ -148,9 +152,10 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
     With the `mode` "distance" a row of the graph has `n_neighbors` + 1 entries, because a fitted document is its own
     neighbour, with "connectivity" `n_neighbors` entries of 1.
 
-    With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, without `stop_words`: "english",
-    "none", or a list of words. `embedding` is a `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads:
-    the path of word vectors or of a collection, "gensim:NAME" or "hf:NAME".
+    With `embedding`, X are texts (n,): they are split and counted as `Reranker` does, in a `language`, by its ISO code,
+    and without `stop_words`: "auto" (those of the language), "english", "none", or a list of words. `embedding` is a
+    `moverank.Embedding`, or what `Reranker.load` takes, and `fit` loads: the path of word vectors or of a collection,
+    "gensim:NAME" or "hf:NAME".
 
     Otherwise X are numbers >= 0 (n, v), dense or sparse, such as counts or tf-idf; a row is scaled to a sum of 1, and
     `vectors` (v, d) are the word vectors of the columns. Without these, too, all words are equally far apart: the
@@ -167,9 +172,10 @@ class WMDTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _WMDNeig
         mode: str = "distance",
         embedding: GivenEmbedding | None = None,
         vectors: ArrayLike | None = None,
-        stop_words: StopWords = ENGLISH,
+        stop_words: StopWords = AUTO_WORDS,
+        language: str = DEFAULT,
     ) -> None:
-        super().__init__(n_neighbors, embedding=embedding, vectors=vectors, stop_words=stop_words)
+        super().__init__(n_neighbors, embedding=embedding, vectors=vectors, stop_words=stop_words, language=language)
         self.mode = mode
 
     def fit(self, X: Any, y: Any = None) -> "WMDTransformer":  # noqa: ARG002 - part of the interface

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from moverank.rerank.errors import OptionError
+from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
@@ -66,6 +67,14 @@ LANGUAGES = (
 """The languages; "porter" is the original English algorithm (Porter 1980)."""
 
 
+def stemmer_named(language: str) -> str | None:
+    """Return the one of `LANGUAGES` for its name or the code of a language, None for "none" and where there is none.
+
+    Raises OptionError for an unknown language.
+    """
+    return language if language in LANGUAGES else language_of(language).stemmer
+
+
 def stem_words(words: Sequence[str], language: str) -> list[str]:
     """Return the stem of each word; `language` is one of `LANGUAGES`."""
     import Stemmer  # on first use: most rankings need no stems
@@ -75,27 +84,32 @@ def stem_words(words: Sequence[str], language: str) -> list[str]:
     return stems
 
 
-LISTS = ENGLISH, NO_STOP_WORDS = "english", "none"
+LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"
 
 StopWords = Collection[str]
-"""A choice of stop words: "english", "none", or the words themselves; see `stop_words`."""
+"""A choice of stop words: "auto", those of the language, "english", "none", or the words; see `stop_words`."""
 
 
-def stop_words(choice: StopWords = ENGLISH) -> frozenset[str]:
-    """Return the English list, no words for "none", or the words given, split as texts are (`don't` is `don`, `t`).
+def stop_words(choice: StopWords = AUTO_WORDS, language: str = DEFAULT) -> frozenset[str]:
+    """Return the stop words of a `language`, a code, for "auto", the English ones, none, or the words given.
 
-    Raises OptionError for anything else.
+    Words are split as texts are (`don't` is `don`, `t`). Raises OptionError for anything else.
     """
+    code = language_of(language).code
     if isinstance(choice, str):
         if choice not in LISTS:
-            raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {choice!r}')
-        return _english() if choice == ENGLISH else frozenset()
+            raise OptionError(f"stop words are {_CHOICES}, not {choice!r}")
+        listed = {AUTO_WORDS: code, ENGLISH: DEFAULT, NO_STOP_WORDS: NO_LANGUAGE}[choice]
+        return _split(listed_stop_words(listed))
     words: list[object] = [choice]
     with suppress(TypeError):  # an object that is no iterable raises OptionError below
         words = list(choice)
     if not all(isinstance(word, str) for word in words):
-        raise OptionError(f'stop words are "{ENGLISH}", "{NO_STOP_WORDS}", or a list of words, not {repr(choice)[:60]}')
+        raise OptionError(f"stop words are {_CHOICES}, not {repr(choice)[:60]}")
     return _split(tuple(map(str, words)))
+
+
+_CHOICES = ", ".join(f'"{name}"' for name in LISTS) + ", or a list of words"
 
 
 @lru_cache(maxsize=8)  # the settings of a collection are restored with each of its states
@@ -103,12 +117,3 @@ def _split(words: tuple[str, ...]) -> frozenset[str]:
     """Return words, split as texts are."""
     tokenizer = Tokenizer()
     return frozenset(part for word in words for part in tokenizer.words(word))
-
-
-@cache
-def _english() -> frozenset[str]:
-    """Return the words of `stop_words.txt`: one or more words on each line; lines that start with # are comments."""
-    from importlib.resources import files  # 17 ms, for zipfile and tempfile
-
-    lines = files("moverank.rerank.words").joinpath("stop_words.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())

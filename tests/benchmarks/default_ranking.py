@@ -53,7 +53,7 @@ def _collection(work: Path, name: str) -> Path:
 
 def _methods(gamma: float) -> dict[str, str]:
     """Return the rows of the table and their rankings, for a collection with this gamma."""
-    rank = default_rank(gamma, english=True)
+    rank = default_rank(gamma, stem="english")
     return {
         "BM25": "bm25",
         "BM25, stems": "bm25:stem=english",

@@ -62,7 +62,7 @@ THREADS = (
     *("random", "bow", "tfidf", "bm25", RANKED_BM25, "pl2", "interpolation", TRANSLATION),
     *(CENTROID, FISHER, LSI, "wmd", "pwmd", PWMD),
     *SUMS,
-    default_rank(0.75, english=True),
+    default_rank(0.75, stem="english"),
 )
 QUESTIONS = ("bow", "tfidf", "bm25", "wmd", "wmd:weights=tfidf", *weighted("bm25", "wmd:weights=tfidf"))
 SITES = {"quantumcomputing": ("quantumcomputing", ".375"), "bicycles": ("bicycles_meta", ".372")}

@@ -138,7 +138,7 @@ def main() -> None:
     queries, candidates = texts[: arguments.queries], texts[arguments.queries :]
     sums = Reranker(
         reranker._embedding,  # noqa: SLF001 - the same vectors
-        rank=default_rank(0.0, english=True),
+        rank=default_rank(0.0, stem="english"),
         frequencies=DocumentFrequencies.of(candidates),
     )
     rows = []

@@ -144,7 +144,7 @@ def test_candidates_of_another_engine(reranker: Reranker, method: str, argument:
 
 
 @pytest.mark.parametrize(
-    "argument", ["embedding", "stop_words", "rank", "gamma", "weights", "title_weight", "frequencies"]
+    "argument", ["embedding", "stop_words", "language", "rank", "gamma", "weights", "title_weight", "frequencies"]
 )
 @_FEW
 @given(value=ODD)
@@ -159,7 +159,7 @@ def test_document_frequencies(argument: str, value: object) -> None:
     _check(DocumentFrequencies, {"documents": 3, "words": {"ant": 2}}, argument, value)
 
 
-@pytest.mark.parametrize("argument", ["texts", "stop_words"])
+@pytest.mark.parametrize("argument", ["texts", "stop_words", "language"])
 @_FEW
 @given(value=ODD)
 def test_counted_document_frequencies(argument: str, value: object) -> None:

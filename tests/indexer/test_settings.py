@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from moverank import Settings, SettingsError, UsageError
 from moverank.indexer.settings import CHANGEABLE, check_settings, default_rank
+from moverank.rerank.errors import OptionError
+from moverank.rerank.words.languages import CODES
 
 _WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 _SETTINGS = st.builds(
@@ -19,6 +21,7 @@ _SETTINGS = st.builds(
     normalize=st.none() | st.booleans(),
     train_options=_WORDS,
     stop_words=_WORDS,
+    language=st.sampled_from(CODES),
     title_weight=st.integers(1, 100),
     weights=st.sampled_from(["tf", "tfidf"]),
     gamma=st.floats(0, 9),
@@ -42,6 +45,7 @@ def test_settings_that_an_older_version_did_not_store_have_their_defaults() -> N
 @pytest.mark.parametrize("name", sorted(asdict(Settings())))
 def test_only_settings_of_derived_files_can_change(name: str) -> None:
     values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True, "title_weight": 3}
+    values["language"] = "de"
     value = values.get(name, ("x",) if name.endswith(("words", "options")) else "other")
     if name in CHANGEABLE:
         assert Settings().changed({name: value}) == replace(Settings(), **{name: value})
@@ -106,9 +110,43 @@ def test_word_counts_depend_on_the_stop_words_only() -> None:
 
 def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
     ranks = {Settings(embedding=name).specification for name in ("lsi", "glove.txt")}
-    assert ranks == {default_rank(0.0, english=True)}
+    assert ranks == {default_rank(0.0, stem="english")}
     assert Settings().specification == "bm25:k1=1.6,stem=english"  # there is nothing else to rank by yet
-    trained = Settings(embedding="train", gamma=0.5, stop_words="none")
+    trained = Settings(embedding="train", gamma=0.5, language="none")
     assert trained.specification == "pwmd:mu=20,weights=tfidf+2*cover+6*bm25+cosine"
     assert str(trained.ranking) == trained.specification
-    assert Settings("lsi", stop_words=["the"]).specification == default_rank(0.0, english=False)
+
+
+def test_the_default_ranking_follows_the_language() -> None:
+    assert Settings(language="de").specification == "bm25:k1=1.6,stem=german"
+    assert Settings(language="de", stop_words="none").stem == "german"
+    assert Settings("lsi", stop_words=["the"]).specification == default_rank(0.0, stem="english")
+    for code in ("none", "vi"):
+        assert Settings("lsi", language=code).specification == default_rank(0.0, stem=None)
+
+
+def test_the_language_has_the_stop_words_unless_others_are_chosen() -> None:
+    assert {"und", "der"} <= {*Settings(language="de").stop_words}
+    assert Settings(language="de").tokenizer.words("Der Hund und die Katze") == ["hund", "katze"]
+    assert Settings(language="de", stop_words="english").stop_words == Settings().stop_words
+    assert Settings(language="de", stop_words="none").stop_words == Settings(language="none").stop_words == ()
+    with pytest.raises(SettingsError, match=r"made with other stop words \(de\): "):
+        Settings(language="de").changed({"stop_words": "none"})
+
+
+def test_a_language_has_one_name_in_a_collection() -> None:
+    assert Settings(language="german") == Settings(language="de")
+    with pytest.raises(SettingsError, match=r"made with another language \(de\): leave that option out"):
+        Settings(language="de").changed({"language": "en"})
+    with pytest.raises(OptionError, match=r"a language is one of none, ar, .*, not 'klingon'"):
+        Settings(language="klingon")
+
+
+def test_a_collection_without_a_language_ranks_as_before() -> None:
+    """English stop words meant English stems, others none."""
+    stored = Settings("lsi").stored()
+    del stored["language"]
+    assert Settings.restored(stored) == Settings("lsi")
+    others = Settings.restored(stored | {"stop_words": ["the"]})
+    assert (others.stem, others.stop_words) == (None, ("the",))
+    assert others.specification == default_rank(0.0, stem=None)

@@ -31,6 +31,7 @@ from moverank.indexer.server.state import ServerState, collection_of
 from moverank.indexer.server.workers import Task
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.words.tokenizer import Tokenizer
 
 router = APIRouter(prefix="/collections")
 
@@ -76,27 +77,35 @@ async def _document_page(state: ServerState, request: Request, name: str, key: s
                     reason = str(error)
                 marks, typical = marks_between(query, title_and_texts(document), view)
             flows = _flows(explanation, typical) if explanation else None
-            return _shown(document, marks) | {"flows": flows, "reason": reason, "compared": compared}
+            return _shown(document, marks, view.settings.tokenizer) | {
+                "flows": flows,
+                "reason": reason,
+                "compared": compared,
+            }
 
         return await page_about(request, served, "document.html", values, work)
     except (HttpProblem, IndexerError) as error:
         return error_page(request, "document.html", values, error)
 
 
-def _shown(document: Document, marks: dict[str, Mark]) -> PageValues:
+def _shown(document: Document, marks: dict[str, Mark], tokenizer: Tokenizer) -> PageValues:
     """Return the first posts of a document as a page shows them, with a limit on their characters."""
     before = accumulate((len(part.text) for part in document.parts), initial=0)
     room = [max(0, _MOST_CHARACTERS - used) for used in before]
     parts = [part for part, left in zip(document.parts, room, strict=False) if left][:_MOST_POSTS]
     title = document.title or document.key
     return {
-        "title": marked(cut_title(title), marks),
+        "title": marked(cut_title(title), marks, tokenizer),
         "plain_title": title,
-        "whole_title": marked(title, marks) if cut_title(title) != title else None,
+        "whole_title": marked(title, marks, tokenizer) if cut_title(title) != title else None,
         "label": document.label,
         "metadata": metadata_values(document.metadata),
         "posts": [
-            {"name": _post_name(document, part), "text": marked(part.text[:left], marks), "cut": len(part.text) > left}
+            {
+                "name": _post_name(document, part),
+                "text": marked(part.text[:left], marks, tokenizer),
+                "cut": len(part.text) > left,
+            }
             for part, left in zip(parts, room, strict=False)
         ],
         "all_posts": len(document.parts),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
@@ -51,14 +52,15 @@ class ShownHit:
 
 def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, Any]:
     """Return the values of a ranking for the template; words of the query, and words near to them, are marked."""
+    tokenizer = view.settings.tokenizer
     marks, _ = marks_between(query, (text for hit in ranking.hits for text in (hit.title, hit.snippet)), view)
     return {
         "hits": [
             ShownHit(
                 hit.key,
-                marked(cut_title(hit.title or hit.key), marks),
+                marked(cut_title(hit.title or hit.key), marks, tokenizer),
                 hit.title or hit.key,
-                marked(hit.snippet, marks),
+                marked(hit.snippet, marks, tokenizer),
                 hit.label,
                 metadata_values(hit.metadata),
                 name,
@@ -83,9 +85,9 @@ def shown_ranking(ranking: Ranking, view: State, query: Document) -> dict[str, A
 
 def marks_between(query: Document, texts: Iterable[str], view: State) -> tuple[dict[str, Mark], float | None]:
     """Return the marks of texts, for words of a query and words near to them, and the query's typical cost."""
-    stop_words = view.settings.stop_words
-    same = words_of(title_and_texts(query), stop_words)
-    others = [word for word in words_of(texts, stop_words) if word not in same]
+    tokenizer = view.settings.tokenizer
+    same = words_of(title_and_texts(query), tokenizer)
+    others = [word for word in words_of(texts, tokenizer) if word not in same]
     most_sources, most_targets = _MOST_WORDS
     near = view.nearest_words(list(same)[:most_sources], others[:most_targets])
     typical = {one.word: one.cost / one.share for one in near.values() if one.share}
@@ -131,12 +133,20 @@ RANKINGS = (
     ("wmd", "Word Mover's Distance"),
     ("wmd:weights=tfidf", "WMD, rare words count more"),
     ("pwmd", "WMD, first posts count more"),
-    ("pwmd:weights=tfidf+0.4*bm25:stem=english", "WMD of posts, and BM25"),
+    ("pwmd:weights=tfidf+0.4*bm25", "WMD of posts, and BM25"),
     ("chamfer:weights=tfidf", "nearest words, both ways"),
-    ("bm25:stem=english", "BM25, words alone"),
+    ("bm25", "BM25, words alone"),
     ("cosine", "cosine of mean vectors"),
 )
-"""Rankings to choose from, with descriptions."""
+"""Rankings to choose from, with descriptions; BM25, where it is the last term, counts stems if the language has any."""
+
+
+def rankings_of(served: Served) -> list[tuple[str, str]]:
+    """Return the rankings to choose from for the language of a collection."""
+    stem = None
+    with suppress(HttpProblem), served.current() as view:
+        stem = view.settings.stem
+    return [(f"{rank}:stem={stem}" if stem and rank.endswith("bm25") else rank, text) for rank, text in RANKINGS]
 
 
 @router.get("/")
@@ -146,7 +156,7 @@ async def search_page(request: Request, state: ThisServer) -> HTMLResponse:
     values: PageValues = {"page": "search", "form": form, "rankings": RANKINGS, "found": None, "examples": []}
     try:
         served = chosen_collection(state, form)
-        values["name"] = served.name
+        values |= {"name": served.name, "rankings": rankings_of(served)}
         if not (form.query or form.one("similar")):
             return rendered(request, "search.html", values | {"examples": await _examples(request, state, served)})
         return await page_about(request, served, "search.html", values, search_of_form(state, form))
@@ -170,7 +180,7 @@ def _beginnings(view: State) -> list[str]:
             for entry in contents.entries(_TRIED, first=i * len(contents) // _EXAMPLES):
                 text = entry.title or first_sentence(contents.describe(entry.key).document)
                 beginning = " ".join(text.split()[:_EXAMPLE_WORDS])
-                words = list(words_of([beginning], view.settings.stop_words))
+                words = list(words_of([beginning], view.settings.tokenizer))
                 if beginning not in found and view.nearest_words(words, words):
                     found[beginning] = None
                     break

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about, rendered
-from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, search_of_form
+from moverank.indexer.server.pages.search_page import RANKINGS, chosen_collection, rankings_of, search_of_form
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form
 from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.search_api import ThisServer
@@ -28,7 +28,7 @@ async def linked_thread_page(request: Request, state: ThisServer) -> Response:
     values = _values(form)
     try:
         served = chosen_collection(state, form)
-        values["name"] = served.name
+        values |= {"name": served.name, "rankings": rankings_of(served)}
         if form.thread:
             return await page_about(request, served, "thread.html", values, search_of_form(state, form))
     except (HttpProblem, IndexerError) as error:
@@ -50,7 +50,7 @@ async def thread_page(request: Request, state: ThisServer) -> Response:
 
 async def _found(request: Request, state: ServerState, form: TypedForm, values: PageValues) -> Response:
     served = chosen_collection(state, form)
-    values["name"] = served.name
+    values |= {"name": served.name, "rankings": rankings_of(served)}
     if form.one("more"):
         values["comments"].append("")
         return rendered(request, "thread.html", values)

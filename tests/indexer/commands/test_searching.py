@@ -92,7 +92,7 @@ def test_the_number_of_a_hit_has_a_name(call: Call, collection: Path, rank: str,
 
 
 def test_a_new_collection_ranks_by_the_default_sum(call: Call, collection: Path) -> None:
-    assert call("search", "cat", "-i", collection, "--json").json["ranking"] == default_rank(0.0, english=True)
+    assert call("search", "cat", "-i", collection, "--json").json["ranking"] == default_rank(0.0, stem="english")
     assert call("info", "-i", collection, "--json").json["rank"] == "auto"
     file = collection.parent / "one.jsonl"
     file.write_text('{"id": "one", "text": "cat"}')

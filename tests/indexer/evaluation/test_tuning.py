@@ -88,8 +88,11 @@ def test_too_few_judgments_are_refused(indexed: Collection) -> None:
 def test_the_baseline_has_the_stems_that_are_tried(indexed: Collection) -> None:
     grades = {f"d{i}": {f"d{(i + 5) % 12}": 1} for i in range(12)}
     indexed.change_settings(rank="wmd")
-    table = tune_ranking(indexed.path, grades, folds=2, language="german")
-    assert [row["ranking"] for row in table.rows][:3] == ["bm25", "bm25:stem=german", "wmd"]
+    for language, stem in (("german", "german"), ("de", "german"), ("porter", "porter"), (None, "english")):
+        table = tune_ranking(indexed.path, grades, folds=2, language=language)
+        assert [row["ranking"] for row in table.rows][:3] == ["bm25", f"bm25:stem={stem}", "wmd"]
+    table = tune_ranking(indexed.path, grades, folds=2, language="none")
+    assert [row["ranking"] for row in table.rows][:2] == ["bm25", "wmd"]
 
 
 def test_the_scores_of_candidates_are_a_term(indexed: Collection, tmp_path: Path) -> None:

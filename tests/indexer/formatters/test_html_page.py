@@ -4,6 +4,7 @@ from typing import Any
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.words.tokenizer import Tokenizer
 
 
 class _Balance(HTMLParser):
@@ -56,7 +57,9 @@ def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
     hits = (Hit(malicious, 0.5, flows=flows, text=malicious, **about), Hit("k", 0.7, **about))
     failed = Ranking((), certified=False, scope="collection", problem=malicious)
     page = _Balance()
-    page.feed(ranking_page([(malicious, Ranking(hits, True, "collection", ranked_by="wmd")), ("q", failed)], ()))
+    page.feed(
+        ranking_page([(malicious, Ranking(hits, True, "collection", ranked_by="wmd")), ("q", failed)], Tokenizer())
+    )
     assert page.open == []
     assert not {"script", "link", "img", "src", "href"} & set(page.seen)
     assert not [name for name in page.seen if name.startswith("on")]
@@ -71,7 +74,9 @@ def test_the_words_of_the_query_are_marked() -> None:
         Flow("cat", "train", 0.25, 1.0, 0.9),
     )
     hits = (Hit("d", 0.1, "Dog", snippet="a kitten, a train", flows=near), Hit("e", 0.2, "The dog"))
-    page = ranking_page([("the dog", Ranking(hits, True, "collection", ranked_by="wmd"))], ("the",))
+    page = ranking_page(
+        [("the dog", Ranking(hits, True, "collection", ranked_by="wmd"))], Tokenizer(frozenset({"the"}))
+    )
     assert "<mark>Dog</mark>" in page
     assert '<mark class="moved step1" title="from cat, cost 0.10">kitten</mark>, a train' in page
     assert "The <mark>dog</mark>" in page

@@ -10,19 +10,20 @@ pytest.importorskip("jinja2", reason="the extra `server` is not installed")
 from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_near, marks_of_words, words_of
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.ranking import Flow
+from moverank.rerank.words.tokenizer import Tokenizer
 
 
 @given(st.text(), st.lists(st.sampled_from(["a", "bc", "é", "नमस्ते"])))
 def test_the_pieces_are_the_text(text: str, words: list[str]) -> None:
     text = f"{text} bc Nun É {text}"
-    pieces = marked(text, marks_of_words(words))
+    pieces = marked(text, marks_of_words(words), Tokenizer())
     assert "".join(piece for piece, _ in pieces) == text
     for piece, mark in pieces:
-        assert mark is None or words_of([piece], ()) <= set(words)
+        assert mark is None or words_of([piece], Tokenizer()) <= set(words)
 
 
 def test_words_are_marked_in_any_case_and_form() -> None:
-    pieces = marked("Cafe\u0301 or CAFÉ, cafés", marks_of_words(["café"]))
+    pieces = marked("Cafe\u0301 or CAFÉ, cafés", marks_of_words(["café"]), Tokenizer())
     assert [piece for piece, mark in pieces if mark] == ["Cafe\u0301", "CAFÉ"]
 
 
@@ -39,4 +40,4 @@ def test_words_that_stayed_and_near_ones_are_marked() -> None:
         "plug": Mark(),
         "socket": Mark(1, "near plug, cost 0.40"),
     }
-    assert words_of(["The plug", "is hot"], ["the", "is"]) == {"plug", "hot"}
+    assert words_of(["The plug", "is hot"], Tokenizer(frozenset({"the", "is"}))) == {"plug", "hot"}

@@ -47,7 +47,7 @@ def test_the_page_on_words_is_what_the_tokenizer_does() -> None:
 
 def test_the_page_on_words_has_the_stop_words() -> None:
     shown = page("words").partition("are.\n\n")[2].split()
-    file = files("moverank.rerank.words").joinpath("stop_words.txt").read_text("utf-8")
+    file = files("moverank.rerank.words").joinpath("stop_words", "en.txt").read_text("utf-8")
     listed = {word for line in file.splitlines() if not line.startswith("#") for word in line.split()}
     assert (set(shown), len(shown)) == (listed, len(listed))
 

@@ -205,7 +205,7 @@ def test_the_defaults_are_those_of_a_collection(embedding: Embedding, tmp_path: 
         ]
     # The candidates are the whole collection, so their document frequencies are the same.
     ranking = Reranker.load(vectors, rank=None).rank("the mains plug gets hot", TEXTS)
-    assert ranking.ranked_by == expected.ranked_by == default_rank(0.0, english=True)
+    assert ranking.ranked_by == expected.ranked_by == default_rank(0.0, stem="english")
     found = {hit.key: hit.total for hit in ranking.hits}
     for hit in expected.hits:
         assert found[hit.key] == pytest.approx(hit.total, abs=1e-7)

@@ -25,7 +25,7 @@ RANKINGS = [
     "interpolation",
     "lsi:dim=3",
     "pwmd:weights=tfidf+cosine+2*bm25:gamma=0.3,stem=english",
-    default_rank(0.75, english=True),
+    default_rank(0.75, stem="english"),
 ]
 
 

@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Error, Page, Route, expect
 from moverank.indexer.formatters.html_page import explanation_page, ranking_page
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.server.pages_world import (
     IMAGE,
     LONG,
@@ -624,7 +625,10 @@ def test_pages_of_files_fit_a_narrow_screen(browser: Browser, tmp_path: Path) ->
     flows = tuple(Flow("plug", f"{word}-of-a-sentence-without-end", 0.25, 1.2345, 0.25) for word in "abcd")
     hits = (Hit("k", 1.2345, "plug " * 20, snippet="plug " * 99, flows=flows, metadata={"x" * 60: "y" * 90}),)
     ranking = Ranking(hits, certified=True, scope="collection", ranked_by="wmd:mu=20,weights=tfidf+0.5*cover")
-    pages = ranking_page([("plug", ranking)], ()), explanation_page(Explanation(1.2345, flows), "plug", "title")
+    pages = (
+        ranking_page([("plug", ranking)], Tokenizer()),
+        explanation_page(Explanation(1.2345, flows), "plug", "title"),
+    )
     with browser.new_context(viewport={"width": 320, "height": 640}) as context:
         page = context.new_page()
         for number, text in enumerate(pages):

@@ -33,8 +33,8 @@ def test_a_stop_list_is_split_as_documents_are() -> None:
 
 
 def test_lists_have_names() -> None:
-    assert stop_words("english") == stop_words()
+    assert stop_words("english") == stop_words() == stop_words("auto") == stop_words("english", "de")
     assert stop_words("none") == stop_words([]) == frozenset()
     for wrong in ("german", "the", 5, [5], None):
-        with pytest.raises(OptionError, match='stop words are "english", "none", or a list of words, not'):
+        with pytest.raises(OptionError, match='stop words are "auto", "english", "none", or a list of words, not'):
             stop_words(wrong)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""The languages of texts: which stop words each has, and which stems.
+
+A language has its ISO 639-1 code as its name; `none` is a text of any language, without stop words and stems.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+from moverank.rerank.errors import OptionError
+
+DEFAULT, NO_LANGUAGE = "en", "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language: its `code`, and its `name` in English, which is also that of its stemmer if it has one (`stems`)."""
+
+    code: str
+    name: str
+    stems: bool = True
+    stop_words: bool = True
+    """Whether there is a list of stop words, `stop_words/CODE.txt`."""
+
+    @property
+    def stemmer(self) -> str | None:
+        """Return the name of Snowball's stemmer, one of `LANGUAGES` of the tokenizer, or None."""
+        return self.name if self.stems else None
+
+
+_ALL = {
+    language.code: language
+    for language in (
+        Language(NO_LANGUAGE, NO_LANGUAGE, stems=False, stop_words=False),
+        Language("ar", "arabic"),
+        Language("az", "azerbaijani", stems=False),
+        Language("ca", "catalan"),
+        Language("da", "danish"),
+        Language("de", "german"),
+        Language("el", "greek"),
+        Language("en", "english"),
+        Language("es", "spanish"),
+        Language("eu", "basque"),
+        Language("fi", "finnish"),
+        Language("fr", "french"),
+        Language("ga", "irish"),
+        Language("hi", "hindi"),
+        Language("hu", "hungarian"),
+        Language("hy", "armenian"),
+        Language("id", "indonesian"),
+        Language("it", "italian"),
+        Language("ko", "korean", stems=False, stop_words=False),
+        Language("lt", "lithuanian"),
+        Language("ne", "nepali"),
+        Language("nl", "dutch"),
+        Language("no", "norwegian"),
+        Language("pt", "portuguese"),
+        Language("ro", "romanian"),
+        Language("ru", "russian"),
+        Language("sr", "serbian"),
+        Language("sv", "swedish"),
+        Language("ta", "tamil"),
+        Language("tr", "turkish"),
+        Language("vi", "vietnamese", stems=False, stop_words=False),
+        Language("yi", "yiddish", stop_words=False),
+    )
+}
+CODES = tuple(_ALL)
+"""The codes of all languages, `none` first."""
+
+
+def language_of(code: object) -> Language:
+    """Return the language with a code, or with an English name; OptionError, which lists the codes, for another."""
+    if isinstance(code, str):  # comparing an array would raise an error
+        for language in _ALL.values():
+            if code in (language.code, language.name):
+                return language
+    raise OptionError(f"a language is one of {', '.join(CODES)}, not {repr(code)[:60]}")
+
+
+@cache
+def listed_stop_words(code: str) -> tuple[str, ...]:
+    """Return the words of the list of a language, none without a list.
+
+    Each line of its file has one or more words; lines that start with # are comments.
+    """
+    from importlib.resources import files  # 17 ms, for zipfile and tempfile
+
+    if not language_of(code).stop_words:
+        return ()
+    lines = files("moverank.rerank.words").joinpath("stop_words", f"{code}.txt").read_text("utf-8").splitlines()
+    return tuple(word for line in lines if not line.startswith("#") for word in line.split())

@@ -1,0 +1,76 @@
+"""The language of a collection, as users choose it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from moverank import Document, DocumentFrequencies, Embedding, Part, Reranker
+from moverank.rerank.adapters.ranker import count_texts
+from tests.indexer.commands.program import Call
+
+TEXTS = {"haus": "Die Häuser und der Hund.", "katze": "Eine Katze ist die Katze."}
+
+
+@pytest.fixture
+def german(call: Call, vectors: Path, tmp_path: Path) -> Path:
+    """A collection of German texts, with vectors of other words."""
+    file = tmp_path / "texts.csv"
+    file.write_text("id,text\n" + "".join(f"{key},{text}\n" for key, text in TEXTS.items()))
+    made = call("index", file, "-i", tmp_path / "german", "--embedding", vectors, "--language", "de", "--json")
+    assert made.code == 0
+    return tmp_path / "german"
+
+
+def test_a_collection_has_a_language(call: Call, german: Path, tmp_path: Path) -> None:
+    info = call("info", "-i", german, "--json").json
+    assert (info["language"], info["ranking"].count("stem=german"), info["words"]) == ("de", 1, 3)
+    for number in ("Haus", "die Häuser"):
+        found = call("search", number, "-i", german, "--rank", "bm25:stem=german", "--json").json
+        assert found["hits"][0]["key"] == "haus"
+    refused = call("index", tmp_path / "texts.csv", "-i", german, "--language", "fr")
+    assert (refused.code, refused.out) == (2, "")
+    assert "the collection was made with another language (de): leave that option out" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--language", "klingon"], "a language is one of none, ar, az, ca, "),
+        (["--setting", "language=de"], "write --language de"),
+    ],
+)
+def test_an_invalid_choice_names_the_valid_ones(
+    call: Call, tmp_path: Path, german: Path, options: list[str], message: str
+) -> None:
+    refused = call("index", tmp_path / "texts.csv", "-i", tmp_path / "new", *options)
+    assert (refused.code, german.exists(), (tmp_path / "new").exists()) == (2, True, False)
+    assert message in refused.err
+
+
+def test_candidates_have_the_language_of_a_file_of_vectors(call: Call, vectors: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"query": "Haus", "candidates": [{"id": "a", "text": "Katzen"}, {"id": "b", "text": "Häuser"}]}\n')
+    line = ("rerank", "--run", run, "--rank", "bm25:stem=german", "--json", "--language", "de")
+    found = call(*line, "--embedding", vectors)
+    assert json.loads(found.out)["hits"][0]["key"] == "b", found.err
+    refused = call(*line)
+    assert (refused.code, "--language goes with --embedding: a collection has its language" in refused.err) == (2, True)
+
+
+def test_a_reranker_has_the_language_of_its_collection(german: Path) -> None:
+    reranker = Reranker.load(german)
+    assert "stem=german" in reranker.ranking
+    found = reranker.rank("das Haus", TEXTS, rank="bm25:stem=german")
+    assert (found.hits[0].key, found.unknown_words, found.ignored_words) == ("haus", ("haus",), ())
+
+
+def test_texts_are_split_by_one_rule() -> None:
+    embedding = Embedding.of(["hund"], [[1.0]])
+    reranker = Reranker(embedding, language="de")
+    assert reranker.ranking.endswith("2*bm25:k1=1.6,stem=german+cosine")
+    assert Reranker(embedding, "none", language="de").ranking == reranker.ranking
+    unknown = reranker.rank(Document("q", "", (Part("Die Häuser und Hund"),)), ["Hund"]).unknown_words
+    frequencies = DocumentFrequencies.of(["Die Häuser und Hund"], language="de")
+    (counted,) = count_texts(["Die Häuser und Hund"], "auto", "de")
+    assert {*(unknown or ()), "hund"} == {*frequencies.words} == {*counted} == {"häuser", "hund"}
