@@ -11,7 +11,17 @@ from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
-from moverank.rerank.words.tokenizer import AUTO_WORDS, ENGLISH, NO_STOP_WORDS, StopWords, Tokenizer, stop_words
+from moverank.rerank.words.tokenizer import (
+    AUTO_WORDS,
+    ENGLISH,
+    FOLDED,
+    NO_STOP_WORDS,
+    PLAIN,
+    VERSIONS,
+    StopWords,
+    Tokenizer,
+    stop_words,
+)
 
 if TYPE_CHECKING:
     from moverank.indexer.given_vectors import Space
@@ -82,15 +92,18 @@ class Settings:
     order or an HNSW index."""
     language: str = DEFAULT
     """The ISO code of the texts' language, "none" for others and for several; OptionError for an unknown one."""
+    tokenizer_version: int = FOLDED
+    """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
-        language = language_of(self.language).code
+        language, version = language_of(self.language).code, _tokenizer_version(self.tokenizer_version)
         checked: dict[str, Any] = {
             "language": language,
+            "tokenizer_version": version,
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
-            "stop_words": tuple(sorted(stop_words(self.stop_words, language))),
+            "stop_words": tuple(sorted(stop_words(self.stop_words, language, version))),
             "title_weight": _title_weight(self.title_weight),
             "gamma": finite_number("gamma", self.gamma),
         }
@@ -111,6 +124,7 @@ class Settings:
         names = [field.name for field in fields(cls) if field.name in values]
         known: dict[str, Any] = {name: values[name] for name in names}
         known.setdefault("rank", "")  # collections of 0.1.0 have none
+        known.setdefault("tokenizer_version", PLAIN)  # nor these, nor a language
         for name, value in known.items():
             known[name] = tuple(value) if isinstance(value, list) else value
         restored = cls(**known)
@@ -153,7 +167,7 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        return Tokenizer(frozenset(self.stop_words))
+        return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version)
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -168,9 +182,10 @@ class Settings:
         if not self.stop_words:
             return NO_STOP_WORDS
         words = frozenset(self.stop_words)
-        if words == stop_words(ENGLISH):
+        if words == stop_words(ENGLISH, self.language, self.tokenizer_version):
             return ENGLISH
-        return self.language if words == stop_words(AUTO_WORDS, self.language) else _short(self.stop_words)
+        listed = stop_words(AUTO_WORDS, self.language, self.tokenizer_version)
+        return self.language if words == listed else _short(self.stop_words)
 
     @property
     def encoder(self) -> str:
@@ -210,7 +225,16 @@ class Settings:
 
     def tokens_digest(self) -> bytes:
         """Return a digest of the settings that determine the words of a text."""
-        return blake2b("\0".join(self.stop_words).encode(), digest_size=16).digest()
+        choices = "\0".join(self.stop_words)
+        if self.tokenizer_version != PLAIN:  # by the first rule, no language had an effect
+            choices += f"\0\0{self.tokenizer_version} {self.language}"
+        return blake2b(choices.encode(), digest_size=16).digest()
+
+
+def _tokenizer_version(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) not in VERSIONS:
+        raise UsageError(f"the tokenizer has the versions {' and '.join(map(str, VERSIONS))}, not {shown(value)}")
+    return int(value)
 
 
 def _title_weight(value: object) -> int:

@@ -39,7 +39,7 @@ from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import DEFAULT
-from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords
+from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -67,8 +67,8 @@ class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
     `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
-    stop words, and the stems of the default ranking. `stop_words` are ignored in all texts: "auto" (the language's),
-    "english", "none", or a list of words.
+    stop words, and the stems of the default ranking; `tokenizer_version` is that of a collection. `stop_words` are
+    ignored in all texts: "auto" (the language's), "english", "none", or a list of words.
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
     "tfidf", and `title_weight` is how many times the words of a title count. All defaults are as in `Settings`.
@@ -84,6 +84,7 @@ class Reranker:
         stop_words: StopWords = AUTO_WORDS,
         *,
         language: str = DEFAULT,
+        tokenizer_version: int = FOLDED,
         rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
@@ -93,6 +94,7 @@ class Reranker:
         own = Settings(
             "given",
             language=language,
+            tokenizer_version=tokenizer_version,
             stop_words=stop_words,
             title_weight=title_weight,
             weights=weights,
@@ -297,6 +299,7 @@ def stored_options(own: Settings) -> dict[str, Any]:
     """Return the options of a `Reranker` that weights texts as a collection with these settings does."""
     return {
         "language": own.language,
+        "tokenizer_version": own.tokenizer_version,
         "stop_words": own.stop_words,
         "rank": own.specification,
         "gamma": own.gamma,

@@ -1,7 +1,7 @@
 """Turns an outcome into hits with keys, titles, snippets and flows."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -68,8 +68,11 @@ def _check_size(size: int, most: int | None) -> None:
         )
 
 
-def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
-    """Return the ranking for the `outcome` of `query`; a hit has flows if its bag is `stored`."""
+def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: Tokenizer) -> Ranking:
+    """Return the ranking for the `outcome` of `query`; a hit has flows if its bag is `stored`.
+
+    `tokenizer` finds the words of the query in the texts of hits.
+    """
     ids = outcome.ids.tolist()
     hits = []
     for position, (id_, distance) in enumerate(zip(ids, outcome.distances.tolist(), strict=True)):
@@ -77,7 +80,7 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query) -> Ranking:
         about = [flow.target for flow in flows] or query.words.all_texts or query.words.texts
         key, title, label = stored.shown[id_]
         texts = stored.texts.get(id_, [])
-        extract, text = snippet(texts, title, about), whole_text(texts) if stored.full else None
+        extract, text = snippet(texts, title, about, tokenizer), whole_text(texts) if stored.full else None
         parts, costs = outcome.terms_of(position)
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
@@ -113,7 +116,9 @@ def _bags(
     return bags
 
 
-def snippet(texts: Sequence[str], title: str, about: Collection[str], length: int = _LENGTH) -> str:
+def snippet(
+    texts: Sequence[str], title: str, about: Collection[str], tokenizer: Tokenizer, length: int = _LENGTH
+) -> str:
     """Return the up to `length` characters of `texts` with the most words of `about`, without a leading `title`.
 
     Of equally good extracts, the earliest is returned; an ellipsis marks omitted text.
@@ -121,8 +126,8 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
     words = without_title("\n".join(texts).strip(), title).split()
     if not words:
         return ""
-    wanted, considered = frozenset(about), words[:_WORDS]
-    matching = {word for word in set(considered) if not wanted.isdisjoint(_parts(word))}
+    wanted, considered, words_in = frozenset(about), words[:_WORDS], _words_in(tokenizer)
+    matching = {word for word in set(considered) if not wanted.isdisjoint(words_in(word))}
     hits = [position for position, word in enumerate(considered) if word in matching]
     start, end = _best_window([len(word) for word in considered], hits, length)
     shown = " ".join(words[start:end])
@@ -130,10 +135,10 @@ def snippet(texts: Sequence[str], title: str, about: Collection[str], length: in
     return ("… " if start else "") + shown[:length] + ("" if whole else " …")
 
 
-@lru_cache(1 << 16)
-def _parts(word: str) -> tuple[str, ...]:
-    """Return the words in a string without spaces; cached, since most strings recur."""
-    return tuple(Tokenizer().words(word))
+@lru_cache(4)
+def _words_in(tokenizer: Tokenizer) -> Callable[[str], tuple[str, ...]]:
+    """Return a function that returns the words in a piece of a text; it is cached, since most strings recur."""
+    return lru_cache(1 << 16)(lambda piece: tuple(tokenizer.words(piece)))
 
 
 def _best_window(lengths: Sequence[int], hits: Sequence[int], length: int) -> tuple[int, int]:

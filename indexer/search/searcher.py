@@ -307,7 +307,7 @@ class Searcher:
         """Return the ranking for an outcome, with the stored data of its hits."""
         documents = DocumentWords(self._reader, search.view, self._embedding.dim)
         stored = StoredHits.of(self._reader, documents, outcome, search.query, options)
-        return ranking_of(stored, outcome, search.query)
+        return ranking_of(stored, outcome, search.query, self._settings.tokenizer)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         ranking = self._ranking_of(options)

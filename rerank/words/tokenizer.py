@@ -3,56 +3,71 @@
 Stems are Snowball's (Porter 2001), so that a scorer counts `connect` and `connected` alike.
 """
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from moverank.rerank.errors import OptionError
+from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_words, word_pattern
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
 
 
-@cache
-def _unicode_word() -> re.Pattern[str]:
-    """Return the pattern of a word: letters, digits and the marks that follow them, such as Hindi's vowel signs."""
-    marks = "".join(chr(code) for code in range(0x300, 0x1FFFF) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
-    return re.compile(f"[^\\W_]+(?:[{marks}]+[^\\W_]*)*")
+VERSIONS = PLAIN, FOLDED = 1, 2
+"""The rules by which texts are split: a collection keeps the one that it was made with."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """Splits texts into lower-case words at hyphens and punctuation; keeps digits, drops stop words.
 
-    The text is normalised to Unicode's composed form (NFC), so that both encodings of an accent give one word.
+    Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Version 2 also folds
+    other forms of letters, some of them by the `language`, an ISO code: see `folding`.
     """
 
     stop_words: frozenset[str] = frozenset()
+    language: str = DEFAULT
+    version: int = FOLDED
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in order."""
-        if text.isascii():  # as most texts: a table is many times faster than a pattern
+        if self.is_plain(text):  # as most texts: a table is many times faster than a pattern
             words = text.encode().translate(_ASCII).decode().split()
+        elif self.version == PLAIN:
+            words = word_pattern(joined=False).findall(unicodedata.normalize("NFC", text.lower()))
         else:
-            words = _unicode_word().findall(unicodedata.normalize("NFC", text.lower()))
+            words = folded_words(text, self.language)
         return [word for word in words if word not in self.stop_words]
+
+    def is_plain(self, text: str) -> bool:
+        """Return whether the words of a text are its runs of ASCII letters and digits, in lower case."""
+        return text.isascii() and (self.language not in DOTLESS_I or self.version == PLAIN or "I" not in text)
 
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield start and end of each word in `text` as it is written, and the word."""
+        lowered = self.version == PLAIN or self.is_plain(text)
+        for start, end, word in self._lowered_spans(text) if lowered else self._folded_spans(text):
+            if word not in self.stop_words:
+                yield start, end, word
+
+    def _folded_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        for found in word_pattern().finditer(text):
+            written = found[0].rstrip(INVISIBLE)
+            yield found.start(), found.start() + len(written), ended(fold(written, self.language))
+
+    def _lowered_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         lowered = text.lower()
         # A letter in lower case may be two characters, as for the Turkish capital I with a dot.
         origin: Sequence[int] = range(len(text))
         if len(lowered) != len(text):
             origin = [position for position, char in enumerate(text) for _ in char.lower()]
-        for found in _unicode_word().finditer(lowered):
-            word = unicodedata.normalize("NFC", found[0])
-            if word not in self.stop_words:
-                yield origin[found.start()], origin[found.end() - 1] + 1, word
+        for found in word_pattern(joined=False).finditer(lowered):
+            yield origin[found.start()], origin[found.end() - 1] + 1, unicodedata.normalize("NFC", found[0])
 
     def count(self, text: str) -> Counter[str]:
         """Return the number of occurrences of each word of `text`."""
@@ -90,30 +105,33 @@ StopWords = Collection[str]
 """A choice of stop words: "auto", those of the language, "english", "none", or the words; see `stop_words`."""
 
 
-def stop_words(choice: StopWords = AUTO_WORDS, language: str = DEFAULT) -> frozenset[str]:
+def stop_words(
+    choice: StopWords = AUTO_WORDS, language: str = DEFAULT, tokenizer_version: int = FOLDED
+) -> frozenset[str]:
     """Return the stop words of a `language`, a code, for "auto", the English ones, none, or the words given.
 
-    Words are split as texts are (`don't` is `don`, `t`). Raises OptionError for anything else.
+    Words are split as texts are, by that version of the tokenizer (`don't` is `don`, `t`). Raises OptionError for
+    anything else.
     """
     code = language_of(language).code
     if isinstance(choice, str):
         if choice not in LISTS:
             raise OptionError(f"stop words are {_CHOICES}, not {choice!r}")
         listed = {AUTO_WORDS: code, ENGLISH: DEFAULT, NO_STOP_WORDS: NO_LANGUAGE}[choice]
-        return _split(listed_stop_words(listed))
+        return _split(listed_stop_words(listed), code, tokenizer_version)
     words: list[object] = [choice]
     with suppress(TypeError):  # an object that is no iterable raises OptionError below
         words = list(choice)
     if not all(isinstance(word, str) for word in words):
         raise OptionError(f"stop words are {_CHOICES}, not {repr(choice)[:60]}")
-    return _split(tuple(map(str, words)))
+    return _split(tuple(map(str, words)), code, tokenizer_version)
 
 
 _CHOICES = ", ".join(f'"{name}"' for name in LISTS) + ", or a list of words"
 
 
 @lru_cache(maxsize=8)  # the settings of a collection are restored with each of its states
-def _split(words: tuple[str, ...]) -> frozenset[str]:
+def _split(words: tuple[str, ...], language: str, version: int) -> frozenset[str]:
     """Return words, split as texts are."""
-    tokenizer = Tokenizer()
+    tokenizer = Tokenizer(frozenset(), language, version)
     return frozenset(part for word in words for part in tokenizer.words(word))

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -88,11 +89,11 @@ class FewWords(dict[str, int]):
 class ManyWords:
     """Numbers words by compiled code, several times faster, which takes a fifth of a second to load.
 
-    Texts that are not ASCII are split by the tokenizer; then their words are the runs of bytes other than the spaces.
+    Texts that are not plain are split by the tokenizer; then their words are the runs of bytes other than the spaces.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = Tokenizer()
+        self._tokenizer = replace(tokenizer, stop_words=frozenset())
         self._seed = np.frombuffer(os.urandom(8), np.uint64)  # nobody can choose words of one hash value
         self._words, self._ends = np.empty(_FIRST_BYTES, np.uint8), np.empty(_FIRST_WORDS, np.int64)
         self._hashes, self._places = np.empty(_FIRST_WORDS, np.uint64), np.empty(_FIRST_WORDS, np.int64)
@@ -129,7 +130,7 @@ class ManyWords:
         return separated(self._words[offset : self._sizes[1]], self._ends[begin : self._sizes[0]] - offset)
 
     def _bytes(self, text: str) -> bytes:
-        return text.encode() if text.isascii() else encoded(" ".join(self._tokenizer.words(text)))
+        return text.encode() if self._tokenizer.is_plain(text) else encoded(" ".join(self._tokenizer.words(text)))
 
     def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
         """Return all words of texts; the table grows until there is room for the new ones."""

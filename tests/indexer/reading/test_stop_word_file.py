@@ -4,12 +4,13 @@ import pytest
 
 from moverank.indexer.errors import ReadError
 from moverank.indexer.reading.inputs.stop_words import read_stop_words
+from moverank.rerank.words.tokenizer import stop_words
 
 
-def test_a_file_is_split_as_documents_are(tmp_path: Path) -> None:
+def test_the_words_of_a_file_are_split_as_documents_are(tmp_path: Path) -> None:
     file = tmp_path / "stop.txt"
     file.write_bytes("\ufeffThe, CAFÉ\r\nwell-known\nthe\n\n".encode())
-    assert read_stop_words(str(file)) == ("café", "known", "the", "well")
+    assert stop_words(read_stop_words(str(file))) == {"café", "known", "the", "well"}
 
 
 def test_an_empty_file_is_an_empty_list(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from moverank.indexer.search.hits import snippet
 from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.world import document
 
+TOKENIZER = Tokenizer()
 _WORD = st.text("abcdeé-", min_size=1, max_size=9)
 _TEXT = st.lists(_WORD, max_size=60).map(" ".join)
 
@@ -43,7 +44,7 @@ def test_a_hit_has_its_whole_text_on_request(collection: Collection) -> None:
 
 @given(st.lists(_TEXT, max_size=3), st.lists(_WORD, max_size=3), st.integers(10, 40))
 def test_a_snippet_is_a_run_of_words_within_the_length(texts: list[str], about: list[str], length: int) -> None:
-    extract, words = snippet(texts, "", about, length), "\n".join(texts).split()
+    extract, words = snippet(texts, "", about, TOKENIZER, length), "\n".join(texts).split()
     shown = extract.removeprefix("… ").removesuffix(" …").split()
     assert len(" ".join(shown)) <= length
     runs = [words[start : start + len(shown)] for start in range(len(words) - len(shown) + 1)]
@@ -56,39 +57,45 @@ def test_a_snippet_is_a_run_of_words_within_the_length(texts: list[str], about: 
 @example("a - aaaa aaaaa aaaaaaaa aaaaaaaaa a a", ["a"])
 @given(_TEXT, st.lists(_WORD, min_size=1, max_size=3))
 def test_a_snippet_contains_a_query_word_if_the_text_does(text: str, about: list[str]) -> None:
-    queried = {word for piece in about for word in Tokenizer().words(piece)}
-    present = queried.intersection(Tokenizer().words(text))
-    assert not present or queried.intersection(Tokenizer().words(snippet([text], "", queried, 30)))
+    queried = {word for piece in about for word in TOKENIZER.words(piece)}
+    present = queried.intersection(TOKENIZER.words(text))
+    assert not present or queried.intersection(TOKENIZER.words(snippet([text], "", queried, TOKENIZER, 30)))
 
 
 def test_the_run_with_most_query_words_is_shown() -> None:
     text = "one two three four five Six seven. eight nine six ten seven eleven " + "tail " * 9
-    extract = snippet([text], "", ["six", "seven"], 34)
+    extract = snippet([text], "", ["six", "seven"], TOKENIZER, 34)
     assert "Six seven. eight nine six" in extract
     assert (extract[:2], extract[-2:]) == ("… ", " …")
-    assert snippet([text], "", [], 18) == "one two three four …"
-    assert snippet([text], "", ["tail"], 9)[:6] == "… tail"
+    assert snippet([text], "", [], TOKENIZER, 18) == "one two three four …"
+    assert snippet([text], "", ["tail"], TOKENIZER, 9)[:6] == "… tail"
 
 
 def test_white_space_is_one_space() -> None:
-    assert snippet(["a\n\n b", "c"], "", []) == "a b c"
+    assert snippet(["a\n\n b", "c"], "", [], TOKENIZER) == "a b c"
 
 
 def test_the_title_is_not_repeated() -> None:
-    assert snippet(["A Title\nand what follows"], "a title", []) == "and what follows"
-    assert snippet(["A Title"], "A Title", []) == ""
-    assert snippet(["Before: A Title"], "A Title", []) == "Before: A Title"
+    assert snippet(["A Title\nand what follows"], "a title", [], TOKENIZER) == "and what follows"
+    assert snippet(["A Title"], "A Title", [], TOKENIZER) == ""
+    assert snippet(["Before: A Title"], "A Title", [], TOKENIZER) == "Before: A Title"
 
 
 def test_a_word_with_the_title_as_prefix_is_not_cut() -> None:
-    assert snippet(["Windows crash"], "Win", []) == "Windows crash"
+    assert snippet(["Windows crash"], "Win", [], TOKENIZER) == "Windows crash"
 
 
 def test_without_text_the_snippet_is_empty() -> None:
-    assert snippet([], "Title", ["a"]) == ""
-    assert snippet([" \n", ""], "", ["a"]) == ""
+    assert snippet([], "Title", ["a"], TOKENIZER) == ""
+    assert snippet([" \n", ""], "", ["a"], TOKENIZER) == ""
 
 
 def test_a_word_longer_than_the_snippet_is_cut_with_an_ellipsis() -> None:
-    assert snippet(["x" * 50 + " y"], "", [], 10) == "x" * 10 + " …"
-    assert snippet(["x" * 50], "", [], 10) == "x" * 10 + " …"
+    assert snippet(["x" * 50 + " y"], "", [], TOKENIZER, 10) == "x" * 10 + " …"
+    assert snippet(["x" * 50], "", [], TOKENIZER, 10) == "x" * 10 + " …"
+
+
+def test_words_are_found_as_the_collection_splits_them() -> None:
+    text = "one two three ISPARTA five"
+    assert snippet([text], "", ["\u0131sparta"], Tokenizer(language="tr"), 12) == "… ISPARTA five"
+    assert snippet([text], "", ["\u0131sparta"], TOKENIZER, 12) == "one two …"

@@ -1,5 +1,6 @@
 import itertools
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -7,9 +8,14 @@ from hypothesis import strategies as st
 
 from moverank.rerank.words.tokenizer import Tokenizer
 
+FIRST = Tokenizer(version=1)
 PLAIN = Tokenizer()
+TURKISH = Tokenizer(language="tr")
 # Digits, letters with and without case, marks, joiners, punctuation and separators of many scripts.
-HARD = "aAiIİ\u0131ßẞΣ\u03c3ςÅ\u212bé\u0301\u0307\u0327\u0345हिन्दी-'_ 1²\u200d"
+HARD = (
+    "aAiIİ\u0131ßẞΣ\u03c3ςÅ\u212bé\u0301\u0307\u0327\u0345हिन्दी-'_ 1²½①Ⅷ\u200c\u200d\u00ad\ufb01\ufb00\uff21\uff11ªŀ"
+    "\u0640\u064b\u064e\u0654\u0651\u0670\u0643\u0627\ufdfa\ufe77\ufef7\uff76\uff9e\uff9fใน\u0e33\u1100\u1161\uffa1\u3131\U0001d400™"
+)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(HARD)
 
 
@@ -45,30 +51,72 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(HARD)
     ],
 )
 def test_words(text: str, words: list[str]) -> None:
+    assert FIRST.words(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The QUICK brown-fox, snake_case; 3.14", ["the", "quick", "brown", "fox", "snake", "case", "3", "14"]),
+        (
+            "Straße CAFÉ cafe\u0301 Привет हिन्दी 東京 한국어",
+            ["straße", "café", "café", "привет", "हिन्दी", "東京", "한국어"],
+        ),
+        ("Schiff\u00adfahrt -\u00ad a\u00ad", ["schifffahrt", "a"]),
+        ("\ufb01nden di\ufb00erent \ufb03", ["finden", "different", "ffi"]),
+        ("\uff21\uff22\uff23\uff11\uff12 ｶﾞｷﾞ", ["abc12", "ガギ"]),
+        ("x² 1º Ⅷ ① ½", ["x2", "1o", "viii", "1", "½"]),
+        ("Word™ 5…6\u00a0km", ["word", "5", "6", "km"]),
+        ("می\u200cشود a\u200c-b\u200d", ["می\u200cشود", "a", "b"]),
+        ("كِتَابٌ كـــتاب ـــ ﻛﺘﺎﺐ", ["كتاب"] * 3),
+        ("İstanbul I\u0307stanbul i\u0307stanbul ISPARTA", ["istanbul"] * 3 + ["isparta"]),
+        ("ΟΔΟΣ'ΔΩ Σ οδοσ", ["οδος", "δω", "\u03c3", "οδος"]),
+        ("น้ำ", ["น้ำ"]),
+        ("👨\u200d👩\u200d👧 ok", ["ok"]),
+    ],
+)
+def test_words_are_folded(text: str, words: list[str]) -> None:
     assert PLAIN.words(text) == words
 
 
-@given(TEXTS)
-@example("İ I\u0307 ẞ Σ ΑΣ ǅ Ω K Å ϓ ϔ")
-@example("\u1100\u1161_\u11a8")
-@example("a\u0345\u0301 Ά\u0345")
-def test_splitting_is_idempotent(text: str) -> None:
-    words = PLAIN.words(text)
-    assert PLAIN.words(" ".join(words)) == words
-    assert all(PLAIN.words(word) == [word] for word in words)
+@pytest.mark.parametrize("language", ["tr", "az"])
+def test_dotless_i_is_a_letter_of_its_own(language: str) -> None:
+    tokenizer = Tokenizer(language=language)
+    assert tokenizer.words("ISPARTA \u0131sparta IŞIK İzmir I\u0307zmir") == ["\u0131sparta"] * 2 + [
+        "\u0131ş\u0131k",
+        "izmir",
+        "izmir",
+    ]
+    assert [(start, end) for start, end, _ in tokenizer.spans("ISPARTA, I\u0307zmir")] == [(0, 7), (9, 15)]
 
 
-@given(TEXTS)
-def test_words_consist_of_letters_digits_and_marks(text: str) -> None:
-    for word in PLAIN.words(text):
+EACH = pytest.mark.parametrize("tokenizer", [FIRST, PLAIN, TURKISH], ids=["first", "plain", "turkish"])
+
+
+@EACH
+@given(text=TEXTS)
+@example(text="İ I\u0307 ẞ Σ ΑΣ ǅ Ω K Å ϓ ϔ")
+@example(text="\u1100\u1161_\u11a8")
+@example(text="a\u0345\u0301 Ά\u0345")
+def test_splitting_is_idempotent(tokenizer: Tokenizer, text: str) -> None:
+    words = tokenizer.words(text)
+    assert tokenizer.words(" ".join(words)) == words
+    assert all(tokenizer.words(word) == [word] for word in words)
+
+
+@EACH
+@given(text=TEXTS)
+def test_words_consist_of_letters_digits_and_marks(tokenizer: Tokenizer, text: str) -> None:
+    for word in tokenizer.words(text):
         assert word[0].isalnum()
-        assert all(c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") for c in word)
+        joiners = "" if tokenizer is FIRST else "\u200c\u200d"
+        assert all(c.isalnum() or unicodedata.category(c) in ("Mn", "Mc") or c in joiners for c in word)
         assert word == unicodedata.normalize("NFC", word)
 
 
 @given(TEXTS)
 def test_no_letter_or_digit_is_lost(text: str) -> None:
-    kept = "".join(PLAIN.words(text))
+    kept = "".join(FIRST.words(text))
     expected = unicodedata.normalize("NFC", text.lower())
     assert [c for c in kept if c.isalnum()] == [c for c in expected if c.isalnum()]
 
@@ -76,12 +124,15 @@ def test_no_letter_or_digit_is_lost(text: str) -> None:
 @given(TEXTS)
 def test_both_encodings_of_an_accent_give_one_word(text: str) -> None:
     composed, decomposed = (unicodedata.normalize(form, text) for form in ("NFC", "NFD"))
-    assert PLAIN.words(composed) == PLAIN.words(decomposed)
+    for tokenizer in (FIRST, PLAIN, TURKISH):
+        assert tokenizer.words(composed) == tokenizer.words(decomposed)
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_the_ascii_pattern_agrees_with_the_unicode_one(text: str) -> None:
-    assert [*PLAIN.words(text), "é"] == PLAIN.words(text + " é")
+    for tokenizer in (FIRST, PLAIN):
+        assert [*tokenizer.words(text), "é"] == tokenizer.words(text + " é")
+    assert FIRST.words(text) == PLAIN.words(text)
 
 
 def test_stop_words_are_dropped_and_not_counted() -> None:
@@ -91,12 +142,17 @@ def test_stop_words_are_dropped_and_not_counted() -> None:
     assert tokenizer.count("the") == {}
 
 
-@given(TEXTS)
-@example("The QUICK brown-fox, snake_case; cafe\u0301 ΟΔΟΣ Straße हिन्दी में")
-@example("İstanbul I\u0307stanbul")
-@example("a:Σ")  # the small form depends on what is before it
-def test_spans_are_those_of_the_words(text: str) -> None:
-    spans = list(Tokenizer(frozenset({"a", "the"})).spans(text))
-    assert [word for _, _, word in spans] == Tokenizer(frozenset({"a", "the"})).words(text)
-    assert all(len(PLAIN.words(text[start:end])) == 1 for start, end, _ in spans)
+@EACH
+@given(text=TEXTS)
+@example(text="The QUICK brown-fox, snake_case; cafe\u0301 ΟΔΟΣ Straße हिन्दी में")
+@example(text="İstanbul I\u0307stanbul")
+@example(text="a:Σ")  # the small form depends on what is before it
+@example(text="e\u00ad\u0301 \u0640\u0654a a\u200d\u00ad\u0301 \uff9ea")
+def test_spans_are_those_of_the_words(tokenizer: Tokenizer, text: str) -> None:
+    stopping = replace(tokenizer, stop_words=frozenset({"a", "the"}))
+    spans = list(stopping.spans(text))
+    assert [word for _, _, word in spans] == stopping.words(text)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+    for start, end, word in spans:
+        assert len(tokenizer.words(text[start:end])) == 1
+        assert tokenizer is FIRST or tokenizer.words(text[start:end]) == [word]
