@@ -1,0 +1,152 @@
+"""Splits runs of scripts that have no spaces between words: by ICU's dictionary, or by the words of a vocabulary.
+
+The scripts are Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer and Burmese. A run is split between clusters only: a
+base character with its marks, and in Khmer and Burmese the consonants that are stacked below it.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Protocol
+
+from moverank.rerank.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from icu4py.breakers import WordBreaker
+
+_LETTERS = (
+    "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"  # Han
+    "\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # kana
+    "\U0001aff0-\U0001affe\U0001b000-\U0001b16f"
+    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7c6\ud7cb-\ud7fb\uffa0-\uffdc"  # Hangul
+    "\u0e01-\u0e30\u0e32\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0ebd\u0ec0-\u0ec6\u0edc-\u0edf"  # Thai, Lao
+    "\u1780-\u17b3\u17d7\u17dc"  # Khmer
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065-\u1066\u106e-\u1070\u1075-\u1081\u108e"  # Burmese
+    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e-\uaa7f"
+)
+_MARKS = (
+    "\u0300-\u036f\ufe00-\ufe0f\U000e0100-\U000e01ef\u302a-\u302f\u3099-\u309a\uff9e-\uff9f"  # any script, kana
+    "\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece"  # Thai, Lao: also the letters am
+    "\u17b4-\u17d3\u17dd"  # Khmer
+    "\u102b-\u103e\u1056-\u1059\u105e-\u1060\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d"
+    "\ua9e5\uaa7b-\uaa7d"
+)
+_JOINERS = "\u200c\u200d"  # invisible, within words
+_STACKERS = "\u1039\u17d2"  # Burmese virama, Khmer coeng: the next consonant is written below
+
+_LONGEST = 32
+"""Longer words are left out of a vocabulary: files hold whole sentences as words."""
+
+
+@cache
+def runs() -> re.Pattern[str]:
+    """Return the pattern of a run: letters of the scripts without spaces, with the marks that follow them."""
+    return re.compile(f"[{_LETTERS}][{_LETTERS}{_MARKS}]*(?:[{_JOINERS}]+[{_LETTERS}{_MARKS}]+)*")
+
+
+@cache
+def _cluster() -> re.Pattern[str]:
+    return re.compile(f".(?:[{_MARKS}{_JOINERS}]|(?<=[{_STACKERS}])[{_LETTERS}])*", re.DOTALL)
+
+
+def clusters(run: str) -> list[str]:
+    """Return the clusters of `run`, which are never split: each a character with its marks and stacked consonants."""
+    return _cluster().findall(run)
+
+
+def bigrams(run: str) -> list[str]:
+    """Return the overlapping pairs of clusters of `run`, for scorers that count words and pairs; none for one cluster.
+
+    In Han, kana and Hangul a cluster is a character.
+    """
+    return [first + second for first, second in pairwise(clusters(run))]
+
+
+class Segmenter(Protocol):
+    """Splits a run into words."""
+
+    def split(self, run: str) -> list[str]:
+        """Return the words of `run`, one of `runs`, in order; joined they are the run, and none is empty."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IcuSegmenter:
+    """Splits by the dictionaries of ICU, in which Chinese and Japanese share one; Hangul is not split.
+
+    `language` is an ISO code. Raises MissingExtra without the package `icu4py`.
+    """
+
+    language: str
+
+    def __post_init__(self) -> None:
+        _word_breaker()
+
+    def split(self, run: str) -> list[str]:
+        """See `Segmenter.split`."""
+        words = _ends(_word_breaker()(run, self.language))
+        return _between(run, sorted(words.intersection(_ends(clusters(run)))))
+
+
+class VocabularySegmenter:
+    """Splits into the words of a vocabulary whose costs have the smallest sum.
+
+    `words` are in the order of their frequency, most frequent first, such as those of word vectors; those that are no
+    run are skipped. By Zipf's law the word of rank r, of n, has the probability 1 / (r log n), and its cost is the
+    negative logarithm. A cluster that is no word costs more than any word.
+    """
+
+    def __init__(self, words: Iterable[str]) -> None:
+        is_run = runs().fullmatch
+        kept = dict.fromkeys(word for word in words if not word.isascii() and len(word) <= _LONGEST and is_run(word))
+        scale = math.log(len(kept) + 2)
+        self._costs = {word: math.log(rank * scale) for rank, word in enumerate(kept, 1)}
+        self._unknown = 2 * math.log((len(kept) + 1) * scale)
+        self._longest: dict[str, int] = {}  # word by its first character, which bounds the look-ups
+        for word in kept:
+            self._longest[word[0]] = max(len(word), self._longest.get(word[0], 0))
+
+    def split(self, run: str) -> list[str]:
+        """See `Segmenter.split`."""
+        ends = [0, *accumulate(map(len, clusters(run)))]
+        least, starts = [0.0] + [math.inf] * (len(ends) - 1), [0] * len(ends)
+        for i in range(len(ends) - 1):
+            start, so_far = ends[i], least[i]
+            limit = start + self._longest.get(run[start], 0)
+            for j in range(i + 1, len(ends)):
+                end = ends[j]
+                cost = self._costs.get(run[start:end])
+                if cost is None and j == i + 1:
+                    cost = self._unknown
+                if cost is not None and so_far + cost < least[j]:
+                    least[j], starts[j] = so_far + cost, i
+                if end >= limit:
+                    break
+        path, i = [], len(ends) - 1
+        while i:
+            path.append(ends[i])
+            i = starts[i]
+        return _between(run, path[::-1])
+
+
+def _ends(parts: Iterable[str]) -> set[int]:
+    return set(accumulate(map(len, parts)))
+
+
+def _between(run: str, ends: list[int]) -> list[str]:
+    """Return the parts of `run` that end at `ends`, which increase up to its length."""
+    return [run[start:end] for start, end in pairwise([0, *ends])]
+
+
+@cache
+def _word_breaker() -> "type[WordBreaker]":
+    try:
+        from icu4py.breakers import WordBreaker  # 10 ms, and 40 MB
+    except ImportError as error:
+        raise MissingExtra(
+            "words of ICU need a package that is not installed: python -m pip install 'moverank[languages]'"
+        ) from error
+    return WordBreaker
