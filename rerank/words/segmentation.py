@@ -1,15 +1,17 @@
 """Splits runs of scripts that have no spaces between words: by ICU's dictionary, or by the words of a vocabulary.
 
 The scripts are Han, Hiragana, Katakana, Hangul, Thai, Lao, Khmer and Burmese. A run is split between clusters only: a
-base character with its marks, and in Khmer and Burmese the consonants that are stacked below it.
+base character with its marks, and in Khmer and Burmese the consonants that are stacked below it. Runs are expected in
+NFC: NFKC takes the Thai and Lao vowel am apart, and no dictionary has its parts.
 """
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from moverank.rerank.errors import MissingExtra
@@ -37,8 +39,11 @@ _MARKS = (
 _JOINERS = "\u200c\u200d"  # invisible, within words
 _STACKERS = "\u1039\u17d2"  # Burmese virama, Khmer coeng: the next consonant is written below
 
-_LONGEST = 32
-"""Longer words are left out of a vocabulary: files hold whole sentences as words."""
+_LONGEST, _MOST = 32, 500_000
+"""The characters of a word of a vocabulary, since files hold whole sentences as words, and its number of words."""
+
+_MOST_CLUSTERS, _LEAST_TIMES = 4, 10
+"""How long the parts of texts are that serve as words, and how often they occur."""
 
 
 @cache
@@ -94,42 +99,59 @@ class IcuSegmenter:
 class VocabularySegmenter:
     """Splits into the words of a vocabulary whose costs have the smallest sum.
 
-    `words` are in the order of their frequency, most frequent first, such as those of word vectors; those that are no
-    run are skipped. By Zipf's law the word of rank r, of n, has the probability 1 / (r log n), and its cost is the
-    negative logarithm. A cluster that is no word costs more than any word.
+    `words` are in the order of their frequency, most frequent first, such as those of word vectors; what is no run is
+    skipped, and so are all after the first 500,000. By Zipf's law the probability of the word of rank r among n is
+    1 / (r ln n); its cost is the negative logarithm. A cluster that is no word has the cost of a word of rank n + 1 and
+    stays alone: with vectors of another language a sentence would otherwise be one word.
     """
 
     def __init__(self, words: Iterable[str]) -> None:
         is_run = runs().fullmatch
-        kept = dict.fromkeys(word for word in words if not word.isascii() and len(word) <= _LONGEST and is_run(word))
-        scale = math.log(len(kept) + 2)
+        usable = (word for word in words if not word.isascii() and len(word) <= _LONGEST and is_run(word))
+        kept = dict.fromkeys(islice(usable, _MOST))
+        scale = math.log(len(kept) + 2)  # of the words and the unknown one; ln 1 would be 0
         self._costs = {word: math.log(rank * scale) for rank, word in enumerate(kept, 1)}
-        self._unknown = 2 * math.log((len(kept) + 1) * scale)
-        self._longest: dict[str, int] = {}  # word by its first character, which bounds the look-ups
-        for word in kept:
-            self._longest[word[0]] = max(len(word), self._longest.get(word[0], 0))
+        self._unknown = math.log((len(kept) + 1) * scale)
+        self._prefixes = {word[:end] for word in kept for end in range(1, len(word))}
 
     def split(self, run: str) -> list[str]:
         """See `Segmenter.split`."""
         ends = [0, *accumulate(map(len, clusters(run)))]
         least, starts = [0.0] + [math.inf] * (len(ends) - 1), [0] * len(ends)
-        for i in range(len(ends) - 1):
-            start, so_far = ends[i], least[i]
-            limit = start + self._longest.get(run[start], 0)
+        for i, start in enumerate(ends[:-1]):
+            unknown = self._unknown  # for the first cluster; what is longer must be a word
             for j in range(i + 1, len(ends)):
-                end = ends[j]
-                cost = self._costs.get(run[start:end])
-                if cost is None and j == i + 1:
-                    cost = self._unknown
-                if cost is not None and so_far + cost < least[j]:
-                    least[j], starts[j] = so_far + cost, i
-                if end >= limit:
+                part = run[start : ends[j]]
+                total = least[i] + self._costs.get(part, unknown)
+                if total < least[j]:
+                    least[j], starts[j] = total, i
+                if part not in self._prefixes:
                     break
-        path, i = [], len(ends) - 1
+                unknown = math.inf
+        path, i = list[int](), len(ends) - 1
         while i:
             path.append(ends[i])
             i = starts[i]
         return _between(run, path[::-1])
+
+
+def frequent_parts(texts: Iterable[str]) -> list[str]:
+    """Return parts of the runs in `texts`, of up to four clusters, that occur ten times or more, most frequent first.
+
+    They are a vocabulary for texts without vectors and without ICU. All runs are held in memory: give a sample of the
+    texts, such as a million characters.
+    """
+    split = [clusters(run) for text in texts for run in runs().findall(text)]
+    found: dict[str, int] = {}
+    for size in range(1, _MOST_CLUSTERS + 1):
+        counts = Counter(
+            "".join(run[i : i + size])
+            for run in split
+            for i in range(len(run) - size + 1)
+            if size == 1 or "".join(run[i : i + size - 1]) in found  # no part is more frequent than its beginning
+        )
+        found.update((part, times) for part, times in counts.items() if times >= _LEAST_TIMES)
+    return sorted(found, key=lambda part: (-found[part], part))
 
 
 def _ends(parts: Iterable[str]) -> set[int]:
@@ -144,7 +166,7 @@ def _between(run: str, ends: list[int]) -> list[str]:
 @cache
 def _word_breaker() -> "type[WordBreaker]":
     try:
-        from icu4py.breakers import WordBreaker  # 10 ms, and 40 MB
+        from icu4py.breakers import WordBreaker  # on first use: an extra, 6 MB
     except ImportError as error:
         raise MissingExtra(
             "words of ICU need a package that is not installed: python -m pip install 'moverank[languages]'"
