@@ -11,6 +11,7 @@ from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
+from moverank.rerank.words.segmentation import AUTO, WHOLE, segmentation_of, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
@@ -94,16 +95,20 @@ class Settings:
     """The ISO code of the texts' language, "none" for others and for several; OptionError for an unknown one."""
     tokenizer_version: int = FOLDED
     """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
+    segmentation: str = AUTO
+    """How scripts without spaces are split: "icu", "characters" or "none"; "auto" becomes one of these by the language,
+    and by what is installed. OptionError for anything else."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
-        language, version = language_of(self.language).code, _tokenizer_version(self.tokenizer_version)
+        known, version = language_of(self.language), _tokenizer_version(self.tokenizer_version)
         checked: dict[str, Any] = {
-            "language": language,
+            "language": known.code,
             "tokenizer_version": version,
+            "segmentation": segmentation_of(self.segmentation, spaces=known.spaces or version == PLAIN),
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
-            "stop_words": tuple(sorted(stop_words(self.stop_words, language, version))),
+            "stop_words": tuple(sorted(stop_words(self.stop_words, known.code, version))),
             "title_weight": _title_weight(self.title_weight),
             "gamma": finite_number("gamma", self.gamma),
         }
@@ -124,7 +129,7 @@ class Settings:
         names = [field.name for field in fields(cls) if field.name in values]
         known: dict[str, Any] = {name: values[name] for name in names}
         known.setdefault("rank", "")  # collections of 0.1.0 have none
-        known.setdefault("tokenizer_version", PLAIN)  # nor these, nor a language
+        known |= {"tokenizer_version": PLAIN, "segmentation": WHOLE} | known  # nor these, nor a language
         for name, value in known.items():
             known[name] = tuple(value) if isinstance(value, list) else value
         restored = cls(**known)
@@ -167,7 +172,7 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version)
+        return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version, self.segmentation)
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -227,7 +232,7 @@ class Settings:
         """Return a digest of the settings that determine the words of a text."""
         choices = "\0".join(self.stop_words)
         if self.tokenizer_version != PLAIN:  # by the first rule, no language had an effect
-            choices += f"\0\0{self.tokenizer_version} {self.language}"
+            choices += f"\0\0{self.tokenizer_version} {self.language} {self.segmentation}"
         return blake2b(choices.encode(), digest_size=16).digest()
 
 
@@ -244,11 +249,13 @@ def _title_weight(value: object) -> int:
 
 
 def check_settings(settings: Settings) -> None:
-    """Raise UsageError for invalid settings, before anything is created."""
+    """Raise UsageError for invalid settings, and MissingExtra for ICU, before anything is created."""
     if settings.weights not in ("tf", "tfidf"):
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
+    if settings.segmentation != WHOLE:
+        segmenter_of(settings.segmentation, settings.language)
     if settings.first_stage_in not in (FILES, DATABASE):
         raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")
     check_first_stage(settings)

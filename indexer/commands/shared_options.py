@@ -123,6 +123,7 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "train_options": _options,
     "normalize": _switch,
+    "segmentation": str,
     "stop_words": _stop_words,
     "title_weight": lambda value: int(value) if value.isascii() and value.isdecimal() else value,
     "weights": str,

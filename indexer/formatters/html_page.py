@@ -103,9 +103,9 @@ def _value(hit: Hit) -> tuple[str, str]:
 def _facts(hit: Hit) -> Iterator[str]:
     yield f"<li><code>{escape(hit.key)}</code></li>"
     if hit.label:
-        yield f'<li class="label">{escape(hit.label)}</li>'
+        yield f'<li class="label"><bdi>{escape(hit.label)}</bdi></li>'
     for name, values in values_by_field(hit.metadata).items():
-        yield f'<li><span class="name">{escape(name)}</span> {escape(", ".join(values))}</li>'
+        yield f'<li><span class="name">{escape(name)}</span> <bdi>{escape(", ".join(values))}</bdi></li>'
 
 
 def _terms(hit: Hit, ranking: Ranking) -> str:
@@ -169,8 +169,8 @@ def explanation_page(explanation: Explanation, query: str, title: str) -> str:
 {_STYLE}</style>
 </head>
 <body>
-<h1>{escape(title)}</h1>
-<p>Query: {escape(query)}{unknown}</p>
+<h1 dir="auto">{escape(title)}</h1>
+<p>Query: <bdi>{escape(query)}</bdi>{unknown}</p>
 <p>Word Mover's Distance {explanation.distance:.6f}. A band's width is the mass that moves, its colour the distance
 of the two words: {_legend(diagram)}.{drawn}
 </p>
@@ -229,4 +229,4 @@ def _table(flows: Sequence[Flow]) -> str:
 
 def _table_row(flow: Flow) -> str:
     numbers = "".join(f'<td class="n">{n}</td>' for n in (f"{flow.mass:.4f}", f"{flow.cost:.4f}", f"{flow.share:.1%}"))
-    return f"<tr><td>{escape(flow.source)}</td><td>{escape(flow.target)}</td>{numbers}</tr>"
+    return f"<tr><td><bdi>{escape(flow.source)}</bdi></td><td><bdi>{escape(flow.target)}</bdi></td>{numbers}</tr>"

@@ -39,6 +39,7 @@ from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.languages import DEFAULT
+from moverank.rerank.words.segmentation import AUTO
 from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
     `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
-    stop words, and the stems of the default ranking; `tokenizer_version` is that of a collection. `stop_words` are
-    ignored in all texts: "auto" (the language's), "english", "none", or a list of words.
+    stop words, and the stems of the default ranking; `tokenizer_version` and `segmentation` are also those of
+    `Settings`. `stop_words` are ignored in all texts: "auto" (the language's), "english", "none", or a list of words.
     `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
     the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
     "tfidf", and `title_weight` is how many times the words of a title count. All defaults are as in `Settings`.
@@ -85,6 +86,7 @@ class Reranker:
         *,
         language: str = DEFAULT,
         tokenizer_version: int = FOLDED,
+        segmentation: str = AUTO,
         rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
@@ -95,6 +97,7 @@ class Reranker:
             "given",
             language=language,
             tokenizer_version=tokenizer_version,
+            segmentation=segmentation,
             stop_words=stop_words,
             title_weight=title_weight,
             weights=weights,
@@ -300,6 +303,7 @@ def stored_options(own: Settings) -> dict[str, Any]:
     return {
         "language": own.language,
         "tokenizer_version": own.tokenizer_version,
+        "segmentation": own.segmentation,
         "stop_words": own.stop_words,
         "rank": own.specification,
         "gamma": own.gamma,

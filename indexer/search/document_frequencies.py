@@ -12,9 +12,8 @@ from moverank.indexer.arguments import finite_number, items, shown, text, whole_
 from moverank.indexer.errors import UsageError
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
-from moverank.rerank.words.languages import DEFAULT, language_of
-from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords, Tokenizer, stem_words
-from moverank.rerank.words.tokenizer import stop_words as stop_list
+from moverank.rerank.words.languages import DEFAULT
+from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords, stem_words, tokenizer_of
 
 _LANGUAGES = 4  # with cached frequencies of stems
 
@@ -59,8 +58,7 @@ class DocumentFrequencies:
         cls, texts: Iterable[str], stop_words: StopWords = AUTO_WORDS, *, language: str = DEFAULT
     ) -> "DocumentFrequencies":
         """Count the words of `texts`; `stop_words` and `language`: as for `Reranker`."""
-        code = language_of(language).code
-        tokenizer = Tokenizer(stop_list(stop_words, code), code)
+        tokenizer = tokenizer_of(stop_words, language)
         documents, tokens, words = 0, 0, Counter[str]()
         for one in items("texts", texts):
             counts = tokenizer.count(text("a text", one))

@@ -1,11 +1,11 @@
 """Turns an outcome into hits with keys, titles, snippets and flows."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 from moverank.indexer.documents import whole_text, without_title
@@ -17,6 +17,7 @@ from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
 from moverank.rerank.errors import NoKnownWords, TooLarge
 from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.words.segmentation import WHOLE
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _CHARACTERS_OF_FLOW = 100  # in JSON; a hit has at most as many flows as both bags have words
@@ -124,15 +125,26 @@ def snippet(
     Of equally good extracts, the earliest is returned; an ellipsis marks omitted text.
     """
     words = without_title("\n".join(texts).strip(), title).split()
-    if not words:
+    has_spaces = tokenizer.segmentation == WHOLE
+    split = (f"{word} " for word in words) if has_spaces else _pieces(words, tokenizer)
+    pieces = list(islice(split, _WORDS + 1))
+    if not pieces:
         return ""
-    wanted, considered, words_in = frozenset(about), words[:_WORDS], _words_in(tokenizer)
-    matching = {word for word in set(considered) if not wanted.isdisjoint(words_in(word))}
-    hits = [position for position, word in enumerate(considered) if word in matching]
-    start, end = _best_window([len(word) for word in considered], hits, length)
-    shown = " ".join(words[start:end])
-    whole = end == len(words) and len(shown) <= length
+    wanted, considered, words_in = frozenset(about), pieces[:_WORDS], _words_in(tokenizer)
+    matching = {piece for piece in set(considered) if not wanted.isdisjoint(words_in(piece))}
+    hits = [position for position, piece in enumerate(considered) if piece in matching]
+    start, end = _best_window(list(map(len, considered)), hits, length if has_spaces else length - 1)
+    shown = "".join(pieces[start:end]).rstrip()
+    whole = end == len(pieces) and len(shown) <= length
     return ("… " if start else "") + shown[:length] + ("" if whole else " …")
+
+
+def _pieces(words: Iterable[str], tokenizer: Tokenizer) -> Iterator[str]:
+    """Yield the pieces of texts without spaces, between which they may be cut; a space follows each of `words`."""
+    for word in words:
+        starts = [start for start, _, _ in tokenizer.spans(word)][1:]
+        for start, end in pairwise([0, *starts, len(word)]):
+            yield word[start:end] + (" " if end == len(word) else "")
 
 
 @lru_cache(4)
@@ -142,11 +154,12 @@ def _words_in(tokenizer: Tokenizer) -> Callable[[str], tuple[str, ...]]:
 
 
 def _best_window(lengths: Sequence[int], hits: Sequence[int], length: int) -> tuple[int, int]:
-    """Return start and end of the earliest run of words that fits `length` and has most hits; one word always fits.
+    """Return start and end of the earliest run of pieces that fits `length` and has most hits; one always fits.
 
-    `hits` are positions of words, increasing.
+    `lengths` are those of the pieces, each with the space after it, of which the last does not count. `hits` are
+    positions of pieces, increasing.
     """
-    ends = [0, *accumulate(size + 1 for size in lengths)]  # offset after i words, with a space after each
+    ends = [0, *accumulate(lengths)]  # offset after i pieces
 
     def end_from(start: int) -> int:
         return max(start + 1, bisect_right(ends, ends[start] + length + 1) - 1)

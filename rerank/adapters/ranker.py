@@ -21,9 +21,7 @@ from moverank.rerank.bags.bag import Bag
 from moverank.rerank.errors import BagError, EmbeddingError, MissingExtra, OptionError
 from moverank.rerank.ranking import Hit, Ranking
 from moverank.rerank.words.embedding import Embedding, unusable_rows
-from moverank.rerank.words.languages import language_of
-from moverank.rerank.words.tokenizer import StopWords, Tokenizer
-from moverank.rerank.words.tokenizer import stop_words as stop_list
+from moverank.rerank.words.tokenizer import StopWords, tokenizer_of
 
 _Loaded = TypeVar("_Loaded")
 
@@ -228,8 +226,7 @@ def count_texts(texts: Iterable[Any], stop_words: StopWords, language: str) -> l
     """
     if isinstance(texts, str):
         raise BagError("X must be a list of texts, not a single string: put it into a list")
-    code = language_of(language).code
-    tokenizer = Tokenizer(stop_list(stop_words, code), code)
+    tokenizer = tokenizer_of(stop_words, language)
     counted = []
     for row, text in enumerate(texts):
         if not isinstance(text, str):

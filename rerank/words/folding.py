@@ -14,8 +14,8 @@ DOTLESS_I = frozenset({"az", "tr"})
 
 _SOFT_HYPHEN, _JOINERS, _DOT = "\u00ad", "\u200c\u200d", "\u0307"
 _DOTTED = re.compile(f"i{_DOT}+")
-_SIGMA = "\u03c3"
-_ENDS = _JOINERS + _SIGMA
+_SIGMA, _FINAL_SIGMA = "\u03c3", "\u03c2"
+_ENDS = _JOINERS + _SIGMA + _FINAL_SIGMA
 INVISIBLE = _SOFT_HYPHEN + _JOINERS
 """Characters that are part of a word only between its letters."""
 
@@ -74,7 +74,9 @@ def fold(text: str, language: str) -> str:
 def ended(word: str) -> str:
     """Return a folded word with the final form of a sigma, and without joiners at its end."""
     word = word.rstrip(_JOINERS)
-    return f"{word[:-1]}\u03c2" if word[-1:] == _SIGMA and len(word) > 1 else word
+    if word[-1:] in (_SIGMA, _FINAL_SIGMA):
+        return word[:-1] + (_FINAL_SIGMA if len(word) > 1 else _SIGMA)
+    return word
 
 
 def folded_words(text: str, language: str) -> list[str]:

@@ -20,6 +20,8 @@ class Language:
     stems: bool = True
     stop_words: bool = True
     """Whether there is a list of stop words, `stop_words/CODE.txt`."""
+    spaces: bool = True
+    """Whether there are spaces between words."""
 
     @property
     def stemmer(self) -> str | None:
@@ -48,8 +50,12 @@ _ALL = {
         Language("hy", "armenian"),
         Language("id", "indonesian"),
         Language("it", "italian"),
+        Language("ja", "japanese", stems=False, stop_words=False, spaces=False),
+        Language("km", "khmer", stems=False, stop_words=False, spaces=False),
         Language("ko", "korean", stems=False, stop_words=False),
+        Language("lo", "lao", stems=False, stop_words=False, spaces=False),
         Language("lt", "lithuanian"),
+        Language("my", "burmese", stems=False, stop_words=False, spaces=False),
         Language("ne", "nepali"),
         Language("nl", "dutch"),
         Language("no", "norwegian"),
@@ -59,9 +65,11 @@ _ALL = {
         Language("sr", "serbian"),
         Language("sv", "swedish"),
         Language("ta", "tamil"),
+        Language("th", "thai", stems=False, stop_words=False, spaces=False),
         Language("tr", "turkish"),
         Language("vi", "vietnamese", stems=False, stop_words=False),
         Language("yi", "yiddish", stop_words=False),
+        Language("zh", "chinese", stems=False, stop_words=False, spaces=False),
     )
 }
 CODES = tuple(_ALL)

@@ -8,13 +8,15 @@ NFC: NFKC takes the Thai and Lao vowel am apart, and no dictionary has its parts
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from moverank.rerank.errors import MissingExtra
+from moverank.rerank.errors import MissingExtra, OptionError
+from moverank.rerank.words.folding import ended, word_pattern
 
 if TYPE_CHECKING:
     from icu4py.breakers import WordBreaker
@@ -152,6 +154,50 @@ def frequent_parts(texts: Iterable[str]) -> list[str]:
         )
         found.update((part, times) for part, times in counts.items() if times >= _LEAST_TIMES)
     return sorted(found, key=lambda part: (-found[part], part))
+
+
+AUTO, ICU, CHARACTERS, WHOLE = "auto", "icu", "characters", "none"
+CHOICES = AUTO, ICU, CHARACTERS, WHOLE
+"""Ways to split runs: by ICU, each cluster alone, not at all; "auto" is one of these for a language."""
+
+
+def segmentation_of(choice: object, *, spaces: bool) -> str:
+    """Return a way to split runs; for "auto" the best one that is installed, none for a language with `spaces`.
+
+    Raises OptionError for another choice.
+    """
+    if not isinstance(choice, str) or choice not in CHOICES:
+        raise OptionError(f"the segmentation is one of {', '.join(CHOICES)}, not {repr(choice)[:60]}")
+    if choice != AUTO:
+        return choice
+    return WHOLE if spaces else ICU if find_spec("icu4py") else CHARACTERS
+
+
+@cache
+def segmenter_of(segmentation: str, language: str) -> Segmenter:
+    """Return the segmenter of a way to split runs that is not `WHOLE`; raises MissingExtra without ICU."""
+    return IcuSegmenter(language) if segmentation == ICU else VocabularySegmenter(())
+
+
+def parts_of(word: str, segmenter: Segmenter) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and text of the parts of a folded `word`: those of its runs, and the words between runs."""
+    last = 0
+    for run in runs().finditer(word):
+        yield from _words_between(word, last, run.start())
+        start = run.start()
+        for part in segmenter.split(run[0]):
+            visible = part.rstrip(_JOINERS)
+            if visible:
+                yield start, start + len(visible), visible
+            start += len(part)
+        last = run.end()
+    yield from _words_between(word, last, len(word))
+
+
+def _words_between(word: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
+    for found in word_pattern().finditer(word, first, last):
+        visible = ended(found[0])
+        yield found.start(), found.start() + len(visible), visible
 
 
 def _ends(parts: Iterable[str]) -> set[int]:

@@ -4,8 +4,9 @@ Stems are Snowball's (Porter 2001), so that a scorer counts `connect` and `conne
 """
 
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,6 +14,7 @@ from functools import lru_cache
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_words, word_pattern
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
+from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
@@ -27,12 +29,14 @@ class Tokenizer:
     """Splits texts into lower-case words at hyphens and punctuation; keeps digits, drops stop words.
 
     Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Version 2 also folds
-    other forms of letters, some of them by the `language`, an ISO code: see `folding`.
+    other forms of letters, some of them by the `language`, an ISO code (see `folding`), and splits runs of scripts
+    without spaces by the `segmentation` (see `segmentation`).
     """
 
     stop_words: frozenset[str] = frozenset()
     language: str = DEFAULT
     version: int = FOLDED
+    segmentation: str = WHOLE
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in order."""
@@ -42,6 +46,8 @@ class Tokenizer:
             words = word_pattern(joined=False).findall(unicodedata.normalize("NFC", text.lower()))
         else:
             words = folded_words(text, self.language)
+            if self.segmentation != WHOLE:
+                words = [part for word in words for _, _, part in self._parts(word)]
         return [word for word in words if word not in self.stop_words]
 
     def is_plain(self, text: str) -> bool:
@@ -58,7 +64,26 @@ class Tokenizer:
     def _folded_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         for found in word_pattern().finditer(text):
             written = found[0].rstrip(INVISIBLE)
-            yield found.start(), found.start() + len(written), ended(fold(written, self.language))
+            word = ended(fold(written, self.language))
+            if self.segmentation == WHOLE or word.isascii():
+                yield found.start(), found.start() + len(written), word
+            else:
+                yield from self._part_spans(found.start(), written, word)
+
+    def _part_spans(self, first: int, written: str, word: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of the parts of a word that is `written` from the position `first` on."""
+        # How long the word is after so many characters of what is written.
+        lengths: Sequence[int] = range(len(word) + 1)
+        if written != word:
+            lengths = [len(fold(written[:end], self.language)) for end in range(len(written) + 1)]
+        for start, end, part in self._parts(word):
+            yield first + bisect_right(lengths, start) - 1, first + bisect_right(lengths, end) - 1, part
+
+    def _parts(self, word: str) -> Iterable[tuple[int, int, str]]:
+        """Return start, end and text of each part of a word."""
+        if word.isascii():
+            return ((0, len(word), word),)
+        return parts_of(word, segmenter_of(self.segmentation, self.language))
 
     def _lowered_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         lowered = text.lower()
@@ -97,6 +122,13 @@ def stem_words(words: Sequence[str], language: str) -> list[str]:
     # Without its cache of words it is six times as fast.
     stems: list[str] = Stemmer.Stemmer(language, 0).stemWords(list(words))
     return stems
+
+
+def tokenizer_of(stop_words_choice: "StopWords", language: str) -> Tokenizer:
+    """Return the tokenizer of new collections in a `language`; see `stop_words` for the choice and the errors."""
+    known = language_of(language)
+    segmentation = segmentation_of(AUTO, spaces=known.spaces)
+    return Tokenizer(stop_words(stop_words_choice, known.code), known.code, FOLDED, segmentation)
 
 
 LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"

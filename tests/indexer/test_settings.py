@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from moverank import Settings, SettingsError, UsageError
 from moverank.indexer.settings import CHANGEABLE, check_settings, default_rank
-from moverank.rerank.errors import OptionError
+from moverank.rerank.errors import MissingExtra, OptionError
 from moverank.rerank.words.languages import CODES
+from moverank.rerank.words.segmentation import CHOICES, segmenter_of
 from moverank.rerank.words.tokenizer import VERSIONS
 
 _WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
@@ -24,6 +25,7 @@ _SETTINGS = st.builds(
     stop_words=_WORDS,
     language=st.sampled_from(CODES),
     tokenizer_version=st.sampled_from(VERSIONS),
+    segmentation=st.sampled_from(CHOICES),
     title_weight=st.integers(1, 100),
     weights=st.sampled_from(["tf", "tfidf"]),
     gamma=st.floats(0, 9),
@@ -47,7 +49,7 @@ def test_settings_that_an_older_version_did_not_store_have_their_defaults() -> N
 @pytest.mark.parametrize("name", sorted(asdict(Settings())))
 def test_only_settings_of_derived_files_can_change(name: str) -> None:
     values: dict[str, Any] = {"weights": "tfidf", "gamma": 0.5, "faiss": "Flat", "normalize": True, "title_weight": 3}
-    values |= {"language": "de", "tokenizer_version": 1}
+    values |= {"language": "de", "tokenizer_version": 1, "segmentation": "icu"}
     value = values.get(name, ("x",) if name.endswith(("words", "options")) else "other")
     if name in CHANGEABLE:
         assert Settings().changed({name: value}) == replace(Settings(), **{name: value})
@@ -148,6 +150,32 @@ def test_a_language_has_one_name_in_a_collection() -> None:
         Settings(language="de").changed({"language": "en"})
     with pytest.raises(OptionError, match=r"a language is one of none, ar, .*, not 'klingon'"):
         Settings(language="klingon")
+
+
+def test_the_segmentation_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Settings().segmentation == Settings(language="ko").segmentation == "none"
+    assert Settings(language="zh").segmentation == "icu"
+    monkeypatch.setattr("moverank.rerank.words.segmentation.find_spec", lambda _: None)
+    without = Settings(language="zh")
+    assert without.segmentation == "characters"
+    monkeypatch.undo()
+    assert Settings.restored(without.stored()) == without == replace(without, gamma=0.0)
+    assert without.tokens_digest() != Settings(language="zh").tokens_digest()
+    with pytest.raises(OptionError, match="the segmentation is one of auto, icu, characters, none, not 'jieba'"):
+        Settings(segmentation="jieba")
+
+
+def test_a_collection_of_icu_words_needs_icu(monkeypatch: pytest.MonkeyPatch) -> None:
+    segmenter_of.cache_clear()
+    monkeypatch.setattr("moverank.rerank.words.segmentation._word_breaker", _missing)
+    for call in (lambda own: check_settings(own), lambda own: own.tokenizer.words("我们")):
+        with pytest.raises(MissingExtra, match=r"pip install 'moverank\[languages\]'"):
+            call(Settings(language="zh", segmentation="icu"))
+    assert Settings(language="zh", segmentation="icu").tokenizer.words("ASCII only") == ["ascii", "only"]
+
+
+def _missing() -> None:
+    raise MissingExtra("words of ICU need a package that is not installed: python -m pip install 'moverank[languages]'")
 
 
 def test_a_collection_without_a_language_ranks_as_before() -> None:

@@ -33,6 +33,32 @@ def test_a_collection_has_a_language(call: Call, german: Path, tmp_path: Path) -
     assert "the collection was made with another language (de): leave that option out" in refused.err
 
 
+def test_without_icu_a_note_names_the_package(
+    call: Call, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.rerank.words.segmentation.find_spec", lambda _: None)
+    (tmp_path / "one.csv").write_text("id,text\na,ภาษาไทย\n")
+    (tmp_path / "two.csv").write_text("id,text\nb,สวยงาม\n")
+    for name, noted in (("one.csv", True), ("two.csv", False)):
+        line = ("index", tmp_path / name, "-i", tmp_path / "thai", "--embedding", vectors)
+        made = call(*line, *(("--language", "th") if noted else ()))
+        assert ("moverank[languages]" in made.err, "a script without spaces" in made.err) == (noted, False)
+    assert call("info", "-i", tmp_path / "thai", "--json").json["segmentation"] == "characters"
+
+
+def test_texts_without_spaces_are_found_by_their_words(call: Call, vectors: Path, tmp_path: Path) -> None:
+    file = tmp_path / "texts.csv"
+    file.write_text("id,text\na,我们在北京大学学习自然语言处理。\nb,他们在上海喝咖啡。\n")
+    line = ("index", file, "--embedding", vectors, "--rank", "bm25")
+    assert "a script without spaces between words" in call(*line, "-i", tmp_path / "en").err
+    made = call(*line, "-i", tmp_path / "zh", "--language", "zh")
+    assert (made.code, "a script without spaces" in made.err) == (0, False)
+    info = call("info", "-i", tmp_path / "zh", "--json").json
+    assert (info["segmentation"], info["words"]) == ("icu", 12)
+    found = call("search", "北京的大学", "-i", tmp_path / "zh", "--json").json
+    assert [hit["key"] for hit in found["hits"]] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

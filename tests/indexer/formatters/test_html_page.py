@@ -45,6 +45,17 @@ def test_equal_texts_have_a_page() -> None:
     assert "distance 0.0000" in explanation_page(Explanation(0.0, (Flow("a", "a", 1.0, 0.0, 0.0),)), "a", "k")
 
 
+def test_texts_have_their_own_direction() -> None:
+    flows = (Flow("كتاب", "بيت", 1.0, 2.0, 1.0),)
+    page = explanation_page(Explanation(1.0, flows), "كتاب", "بيت")
+    for part in (
+        '<h1 dir="auto">بيت</h1>',
+        "Query: <bdi>كتاب</bdi>",
+        "<td><bdi>كتاب</bdi></td><td><bdi>بيت</bdi></td>",
+    ):
+        assert part in page
+
+
 def test_a_page_of_hits_is_well_formed_and_loads_nothing() -> None:
     malicious = "<script>alert(1)</script>\"'&"
     flows = (Flow("a", malicious, 1.0, 2.0, 1.0),)

@@ -99,3 +99,12 @@ def test_words_are_found_as_the_collection_splits_them() -> None:
     text = "one two three ISPARTA five"
     assert snippet([text], "", ["\u0131sparta"], Tokenizer(language="tr"), 12) == "… ISPARTA five"
     assert snippet([text], "", ["\u0131sparta"], TOKENIZER, 12) == "one two …"
+
+
+def test_texts_without_spaces_are_cut_between_words() -> None:
+    text = "我们在北京大学学习自然语言处理。他们在上海喝咖啡、天气很好。"
+    chinese = Tokenizer(language="zh", segmentation="icu")
+    assert snippet([text], "", ["咖啡"], chinese, 12) == "… 处理。他们在上海喝咖啡、 …"
+    assert snippet([text], "", ["北京"], chinese, 6) == "我们在北京 …"
+    assert snippet([text], "", [], chinese, 99) == text
+    assert snippet(["我们 在 北京"], "", [], chinese) == "我们 在 北京"

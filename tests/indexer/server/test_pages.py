@@ -5,9 +5,12 @@ import re
 import zlib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
+from contextlib import nullcontext
 from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -16,9 +19,10 @@ pytest.importorskip("fastapi", reason="the extra `server` is not installed")
 pytest.importorskip("jinja2", reason="the extra `server` is not installed")
 pytest.importorskip("uvicorn", reason="the extra `server` is not installed")
 
-from moverank import Collection
+from moverank import Collection, Settings
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.pages.duplicates_page import _Clock
+from moverank.indexer.server.pages.search_page import rankings_of
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from tests.indexer.server.pages_world import (
     IMAGE,
@@ -92,6 +96,14 @@ def test_the_start_page_has_the_form(pages: PagesServer) -> None:
     text = Checked(reply.text).text
     assert "Search by meaning" in text
     assert "forum: 8 documents, revision 1" in text
+    assert 'type="search" dir="auto"' in reply.text
+
+
+@pytest.mark.parametrize(("code", "ranking"), [("en", "bm25:stem=english"), ("de", "bm25:stem=german"), ("vi", "bm25")])
+def test_rankings_to_choose_from_have_the_stems_of_the_language(code: str, ranking: str) -> None:
+    view = SimpleNamespace(settings=Settings(language=code))
+    served: Any = SimpleNamespace(current=lambda: nullcontext(view))
+    assert [rank for rank, _ in rankings_of(served) if rank.startswith("bm25")] == [ranking]
 
 
 @pytest.mark.parametrize(

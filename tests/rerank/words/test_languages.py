@@ -7,6 +7,7 @@ from moverank.rerank.errors import OptionError
 from moverank.rerank.words.languages import CODES, language_of, listed_stop_words
 from moverank.rerank.words.tokenizer import LANGUAGES, Tokenizer, stem_words, stemmer_named, stop_words
 
+WITHOUT_SPACES = "ja km lo my th zh"
 SNOWBALL = "ar hy eu ca da nl en fi fr de el hi hu id ga it lt ne no pt ro ru sr es sv ta tr yi"
 # Words of a sentence about a dog, and what is left without stop words, as stems.
 SENTENCES = (
@@ -26,6 +27,7 @@ def test_all_stemmers_of_snowball_have_a_language() -> None:
     assert {*SNOWBALL.split()} <= {*CODES}
     stemmers = {stemmer for code in CODES if (stemmer := language_of(code).stemmer)}
     assert stemmers == {*LANGUAGES} - {"porter"}
+    assert {code for code in CODES if not language_of(code).spaces} == {*WITHOUT_SPACES.split()}
 
 
 @pytest.mark.parametrize(("code", "text", "stems"), SENTENCES)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from moverank.rerank.words.folding import ended, fold
 from moverank.rerank.words.tokenizer import Tokenizer
 
 FIRST = Tokenizer(version=1)
@@ -16,6 +17,7 @@ HARD = (
     "aAiIİ\u0131ßẞΣ\u03c3ςÅ\u212bé\u0301\u0307\u0327\u0345हिन्दी-'_ 1²½①Ⅷ\u200c\u200d\u00ad\ufb01\ufb00\uff21\uff11ªŀ"
     "\u0640\u064b\u064e\u0654\u0651\u0670\u0643\u0627\ufdfa\ufe77\ufef7\uff76\uff9e\uff9fใน\u0e33\u1100\u1161\uffa1\u3131\U0001d400™"
 )
+MIXED = "我们在北京大学東に住ガｶﾞภาษาที่น้ำABcé\u0301\uff21 \u200c\u00ad、ァ한국"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.text(HARD)
 
 
@@ -88,6 +90,42 @@ def test_dotless_i_is_a_letter_of_its_own(language: str) -> None:
         "izmir",
     ]
     assert [(start, end) for start, end, _ in tokenizer.spans("ISPARTA, I\u0307zmir")] == [(0, 7), (9, 15)]
+
+
+SEGMENTED = [Tokenizer(language=code, segmentation=way) for code in ("zh", "th") for way in ("icu", "characters")]
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "words", "clusters"),
+    [
+        ("zh", "我们在北京大学。", ["我们", "在", "北京", "大学"], 7),
+        ("zh", "学习Python语言、ABC", ["学习", "python", "语言", "abc"], 6),
+        ("ja", "東京に住んでいます", ["東京", "に", "住", "んで", "い", "ます"], 9),
+        ("th", "ภาษาไทย สวยงาม", ["ภาษา", "ไทย", "สวยงาม"], 13),
+        ("zh", "café ΟΔΟΣ \u00ad", ["café", "οδος"], 2),
+    ],
+)
+def test_scripts_without_spaces_are_split(code: str, text: str, words: list[str], clusters: int) -> None:
+    assert Tokenizer(language=code, segmentation="icu").words(text) == words
+    alone = Tokenizer(language=code, segmentation="characters").words(text)
+    assert (len(alone), "".join(alone)) == (clusters, "".join(words))
+
+
+@pytest.mark.parametrize("tokenizer", SEGMENTED, ids=lambda one: f"{one.language}-{one.segmentation}")
+@given(text=st.text(HARD + MIXED))
+def test_spans_of_parts_are_those_of_the_words(tokenizer: Tokenizer, text: str) -> None:
+    spans = list(tokenizer.spans(text))
+    assert [word for _, _, word in spans] == tokenizer.words(text)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize("tokenizer", SEGMENTED, ids=lambda one: f"{one.language}-{one.segmentation}")
+@given(text=st.text(MIXED))  # with marks of one script only: those of others might be written in another order
+@example(text="ｶﾞｷﾞ北京ABC")
+@example(text="\u17d2ក\u200cខ")
+def test_parts_are_what_is_written(tokenizer: Tokenizer, text: str) -> None:
+    for start, end, word in tokenizer.spans(text):
+        assert word == ended(fold(text[start:end], tokenizer.language))
 
 
 EACH = pytest.mark.parametrize("tokenizer", [FIRST, PLAIN, TURKISH], ids=["first", "plain", "turkish"])
