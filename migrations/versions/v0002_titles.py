@@ -44,7 +44,9 @@ def upgrade() -> None:
     """Cut titles off the first parts, and store them as rows of their own."""
     connection = op.get_bind()
     settings = _settings(connection)
-    tokenizer, ids = Tokenizer(frozenset(settings.get("stop_words", ()))), _word_ids(connection)
+    version, language, segmentation = _tokenizer(settings)
+    tokenizer = Tokenizer(frozenset(settings.get("stop_words", ())), language, version, segmentation)
+    ids = _word_ids(connection)
     repeats = int(settings.get("title_weight", 1)) - 1
     for document, parts in _documents(connection):
         first = parts[0]
@@ -136,7 +138,7 @@ def _write_digest(
 ) -> None:
     """Write the digest of a document; an empty one, which marks a damaged text, stays empty."""
     if document.digest:
-        salt = blake2b("\0".join(settings.get("stop_words", ())).encode(), digest_size=16).digest()
+        salt = _digest(_words_by(settings).encode())
         content = json.dumps([document.title, document.label, document.metadata, [*ranks], *flags], sort_keys=True)
         digest = _digest(salt + content.encode() + b"".join(digests))
         connection.execute(sa.update(_DOCUMENTS).where(_DOCUMENTS.c.id == document.id).values(digest=digest))
@@ -147,6 +149,18 @@ def _rest(text: str, title: str) -> str | None:
     text, title = " ".join(text.split()), " ".join(title.split())
     ends = not text[len(title) : len(title) + 1].isalnum()
     return text[len(title) :] if ends and text[: len(title)].casefold() == title.casefold() else None
+
+
+def _tokenizer(settings: Mapping[str, Any]) -> tuple[int, str, str]:
+    """Return the tokenizer's version, language and segmentation, as a later version of the package may have stored."""
+    version = int(settings.get("tokenizer_version", 1))
+    return version, settings.get("language", "en"), settings.get("segmentation", "none")
+
+
+def _words_by(settings: Mapping[str, Any]) -> str:
+    """Return the settings that determine the words of a text, as `Settings.tokens_digest` joins them."""
+    choices, (version, language, segmentation) = "\0".join(settings.get("stop_words", ())), _tokenizer(settings)
+    return choices if version == 1 else f"{choices}\0\0{version} {language} {segmentation}"
 
 
 def _digest(content: bytes) -> bytes:

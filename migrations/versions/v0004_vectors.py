@@ -53,7 +53,10 @@ def downgrade() -> None:
     if str(settings.get("first_stage", "")).partition("+")[0] == "given":
         for name, value in (("first_stage", "centroid"), ("first_stage_options", [])):
             connection.execute(sa.update(_SETTINGS).where(_SETTINGS.c.name == name).values(value=value))
-    salt = blake2b("\0".join(settings.get("stop_words", ())).encode(), digest_size=16).digest()
+    choices = "\0".join(settings.get("stop_words", ()))
+    if settings.get("tokenizer_version", 1) != 1:  # as `Settings.tokens_digest`
+        choices += "\0\0{tokenizer_version} {language} {segmentation}".format_map(settings)
+    salt = blake2b(choices.encode(), digest_size=16).digest()
     with_vector = list(connection.scalars(sa.select(_VECTORS.c.document_id)))
     for id_ in with_vector:
         document = connection.execute(sa.select(_DOCUMENTS).where(_DOCUMENTS.c.id == id_)).one()

@@ -401,7 +401,7 @@ def test_documents_and_threads_are_explained(call: Call, collection: Path, tmp_p
     shown = call("explain", "d1", hit["key"], "-i", collection, "--why-not", "--html", tmp_path / "why.html")
     assert shown.out.startswith(f"document d1 to document {hit['key']}\n")
     assert "It is one of the hits" in shown.out
-    assert "<p>Query: d1" in (tmp_path / "why.html").read_text()
+    assert "<p>Query: <bdi>d1" in (tmp_path / "why.html").read_text()
     (tmp_path / "thread.jsonl").write_text(json.dumps({"title": "cat", "body": "dog", "comments": [{"text": "wine"}]}))
     for option in ("--thread", "--file"):
         given = (option, tmp_path / "thread.jsonl", "-i", collection, "--json")
