@@ -140,6 +140,8 @@ class Settings:
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
         """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
+        if choices.get("segmentation") == AUTO:  # chosen when the collection was made
+            choices = {**choices, "segmentation": self.segmentation}
         changed = replace(self, **choices)
         for name in choices:
             before = getattr(self, name)

@@ -69,9 +69,12 @@ def _notes_of_texts(collection: "Collection") -> Iterator[str]:
     from itertools import islice
 
     from moverank.indexer.formatters.sentences import percentage
-    from moverank.rerank.words.segmentation import CHARACTERS, WHOLE
+    from moverank.rerank.words.languages import language_of
+    from moverank.rerank.words.segmentation import AUTO, CHARACTERS, WHOLE, segmentation_of
 
-    if collection.settings.segmentation == CHARACTERS and collection.revision == 1:
+    own = collection.settings
+    best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)
+    if own.segmentation == best == CHARACTERS and collection.revision == 1:
         yield (
             "each character counts as a word: a new collection finds more by the words of ICU, after `python -m pip "
             "install 'moverank[languages]'`"

@@ -38,7 +38,7 @@ from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded, single_threaded_blas
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.languages import DEFAULT
+from moverank.rerank.words.languages import DEFAULT, language_of
 from moverank.rerank.words.segmentation import AUTO
 from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords
 
@@ -292,6 +292,11 @@ def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Rerank
 
 def _of_collection(make: type[Reranker], collection: "Collection", options: Mapping[str, Any]) -> Reranker:
     stored = stored_options(collection.settings)
+    if (language := options.get("language")) is not None and language_of(language).code != stored["language"]:
+        raise UsageError(
+            f"the collection has the language {stored['language']!r}, not {language!r}: leave it out, or name a file "
+            "of word vectors"
+        )
     ranking = resolve(options.get("rank"), None, collection.settings.ranking)
     if "frequencies" not in options:
         stored["frequencies"] = collection.document_frequencies(stems_of(ranking))

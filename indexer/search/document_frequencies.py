@@ -13,7 +13,8 @@ from moverank.indexer.errors import UsageError
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.languages import DEFAULT
-from moverank.rerank.words.tokenizer import AUTO_WORDS, StopWords, stem_words, tokenizer_of
+from moverank.rerank.words.segmentation import AUTO
+from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords, stem_words, tokenizer_of
 
 _LANGUAGES = 4  # with cached frequencies of stems
 
@@ -55,10 +56,16 @@ class DocumentFrequencies:
 
     @classmethod
     def of(
-        cls, texts: Iterable[str], stop_words: StopWords = AUTO_WORDS, *, language: str = DEFAULT
+        cls,
+        texts: Iterable[str],
+        stop_words: StopWords = AUTO_WORDS,
+        *,
+        language: str = DEFAULT,
+        tokenizer_version: int = FOLDED,
+        segmentation: str = AUTO,
     ) -> "DocumentFrequencies":
-        """Count the words of `texts`; `stop_words` and `language`: as for `Reranker`."""
-        tokenizer = tokenizer_of(stop_words, language)
+        """Count the words of `texts`, which are split as by a `Reranker` with the same options."""
+        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation)
         documents, tokens, words = 0, 0, Counter[str]()
         for one in items("texts", texts):
             counts = tokenizer.count(text("a text", one))

@@ -24,7 +24,7 @@ from moverank.indexer.errors import (
 )
 from moverank.indexer.server.log import request_id
 from moverank.indexer.shards.coordinator import ShardLost
-from moverank.rerank.errors import NoKnownWords, OutOfTime, RerankError, TooLarge
+from moverank.rerank.errors import MissingExtra, NoKnownWords, OutOfTime, RerankError, TooLarge
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 """The methods that are known by name."""
@@ -53,6 +53,7 @@ _STATUS: Mapping[type[Exception], int] = {
     OutOfTime: 504,
     TooLarge: 413,
     IndexerError: 500,
+    MissingExtra: 500,
     RerankError: 422,
 }
 """The status of each class of errors; the first class that fits counts."""

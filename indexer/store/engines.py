@@ -48,6 +48,8 @@ class ConnectionRows(Rows):
     Several threads may read: each statement, and each portion of a stream, runs under `lock`.
     """
 
+    lock: PatientLock
+
     def __init__(self, connection: Connection) -> None:
         self.connection, self.shared = connection, connection.dialect.name != "sqlite"
         self.lock = PatientLock()
@@ -69,17 +71,18 @@ class ConnectionRows(Rows):
                     return
                 yield from some
         finally:
-            with self.lock:
+            with self.lock.held():
                 rows.close()
 
     def execute(self, statement: str, **parameters: Any) -> None:
         """Execute a statement that returns no rows."""
-        self.connection.execute(text(statement), parameters)
+        with self.lock:
+            self.connection.execute(text(statement), parameters)
 
     def attempt(self, statement: str, refused: str) -> bool:
         """Execute a statement in a savepoint; return False if PostgreSQL refuses it with the SQLSTATE `refused`."""
         try:
-            with self.connection.begin_nested():
+            with self.lock, self.connection.begin_nested():
                 self.execute(statement)
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) != refused:

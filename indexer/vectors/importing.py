@@ -89,7 +89,11 @@ class _Sources(ExitStack):
         super().__init__()
         self.model = find_model(path) if path.is_dir() else None
         paths = self.model.paths if self.model else [path]
-        self._files = [self.enter_context(VectorFile(one)) for one in paths]
+        try:
+            self._files = [self.enter_context(VectorFile(one)) for one in paths]
+        except BaseException:
+            self.close()
+            raise
         self.first = self._files[0]
         self.size, self.modified = sum(one.size for one in self._files), max(one.modified for one in self._files)
 

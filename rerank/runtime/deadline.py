@@ -1,7 +1,7 @@
 """The deadline of this thread's work: a function that the caller sets and all loops check; `rerank` reads no clock."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import RLock
 
@@ -53,3 +53,7 @@ class PatientLock:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+    def held(self) -> AbstractContextManager[object]:
+        """Return a context that holds the lock, and waits for it however long that takes: for the end of some work."""
+        return self._lock

@@ -7,6 +7,7 @@ Joiners (ZWNJ and ZWJ) stay within words. The Turkish pair of dotted and dotless
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 
 DOTLESS_I = frozenset({"az", "tr"})
@@ -22,7 +23,9 @@ INVISIBLE = _SOFT_HYPHEN + _JOINERS
 _ARABIC_MARKS, _TATWEEL = "\u064b-\u0652\u0670", "\u0640"
 _SOUND_MARKS = "\uff9e\uff9f"  # half-width letters that fold to marks
 _THAI_AND_LAO = range(0x0E00, 0x0F00)  # their letter am is one letter, which NFKC would split
+_KOREAN_LETTERS = "\u1160-\u11ff\u3131-\u318e\ud7b0-\ud7fb\uffa0-\uffdc"  # parts of syllables
 _LAST = 0x1FFFF
+_PIECE = 64  # characters, so that folding each beginning of a piece takes linear time
 
 
 @cache
@@ -31,10 +34,14 @@ def word_pattern(*, joined: bool = True) -> re.Pattern[str]:
 
     With `joined`, soft hyphens and joiners do not end a word; they may be its last characters.
     """
-    marks = "".join(chr(code) for code in range(0x300, _LAST) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
     if not joined:
-        return re.compile(f"[^\\W_]+(?:[{marks}]+[^\\W_]*)*")
-    return re.compile(f"(?![{_TATWEEL}{_SOUND_MARKS}])[^\\W_]+(?:[{marks}{INVISIBLE}]+[^\\W_]*)*")
+        return re.compile(f"[^\\W_]+(?:[{_marks()}]+[^\\W_]*)*")
+    return re.compile(f"(?![{_TATWEEL}{_SOUND_MARKS}])[^\\W_]+(?:[{_marks()}{INVISIBLE}]+[^\\W_]*)*")
+
+
+@cache
+def _marks() -> str:
+    return "".join(chr(code) for code in range(0x300, _LAST) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
 
 
 @cache
@@ -77,6 +84,26 @@ def ended(word: str) -> str:
     if word[-1:] in (_SIGMA, _FINAL_SIGMA):
         return word[:-1] + (_FINAL_SIGMA if len(word) > 1 else _SIGMA)
     return word
+
+
+def folded_lengths(written: str, word: str, language: str) -> Sequence[int]:
+    """Return how long the `word` (of n characters) that is `written` is after each of its characters: (n + 1,).
+
+    A long word is folded piece by piece; if the pieces do not add up to it, the lengths are estimates.
+    """
+    pieces = [written] if len(written) <= _PIECE else _piece().findall(written)
+    lengths = [0]
+    for piece in pieces:
+        lengths += [lengths[-1] + len(fold(piece[:end], language)) for end in range(1, len(piece) + 1)]
+    if lengths[-1] != len(word):
+        return [end * len(word) // len(written) for end in range(len(written) + 1)]
+    return lengths
+
+
+@cache
+def _piece() -> re.Pattern[str]:
+    """Return the pattern of a character with those after it that may be composed with it: marks, and Korean letters."""
+    return re.compile(f".[{_marks()}{INVISIBLE}{_SOUND_MARKS}{_KOREAN_LETTERS}]{{0,{_PIECE - 1}}}", re.DOTALL)
 
 
 def folded_words(text: str, language: str) -> list[str]:

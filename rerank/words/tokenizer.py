@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from moverank.rerank.errors import OptionError
-from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_words, word_pattern
+from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_lengths, folded_words, word_pattern
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
 from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of
 
@@ -72,10 +72,7 @@ class Tokenizer:
 
     def _part_spans(self, first: int, written: str, word: str) -> Iterator[tuple[int, int, str]]:
         """Yield the spans of the parts of a word that is `written` from the position `first` on."""
-        # How long the word is after so many characters of what is written.
-        lengths: Sequence[int] = range(len(word) + 1)
-        if written != word:
-            lengths = [len(fold(written[:end], self.language)) for end in range(len(written) + 1)]
+        lengths = range(len(word) + 1) if written == word else folded_lengths(written, word, self.language)
         for start, end, part in self._parts(word):
             yield first + bisect_right(lengths, start) - 1, first + bisect_right(lengths, end) - 1, part
 
@@ -124,11 +121,13 @@ def stem_words(words: Sequence[str], language: str) -> list[str]:
     return stems
 
 
-def tokenizer_of(stop_words_choice: "StopWords", language: str) -> Tokenizer:
-    """Return the tokenizer of new collections in a `language`; see `stop_words` for the choice and the errors."""
+def tokenizer_of(
+    stop_words_choice: "StopWords", language: str, version: int = FOLDED, segmentation: str = AUTO
+) -> Tokenizer:
+    """Return the tokenizer of texts in a `language`; see `stop_words` for the choice and the errors."""
     known = language_of(language)
-    segmentation = segmentation_of(AUTO, spaces=known.spaces)
-    return Tokenizer(stop_words(stop_words_choice, known.code), known.code, FOLDED, segmentation)
+    chosen = segmentation_of(segmentation, spaces=known.spaces or version == PLAIN)
+    return Tokenizer(stop_words(stop_words_choice, known.code, version), known.code, version, chosen)
 
 
 LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"

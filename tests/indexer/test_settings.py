@@ -155,6 +155,10 @@ def test_a_language_has_one_name_in_a_collection() -> None:
 def test_the_segmentation_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings().segmentation == Settings(language="ko").segmentation == "none"
     assert Settings(language="zh").segmentation == "icu"
+    assert (
+        Settings(language="zh", segmentation="characters").changed({"segmentation": "auto"}).segmentation
+        == "characters"
+    )
     monkeypatch.setattr("moverank.rerank.words.segmentation.find_spec", lambda _: None)
     without = Settings(language="zh")
     assert without.segmentation == "characters"

@@ -58,7 +58,7 @@ class _Tokens:
         source = self.vectors if self.mapping is None else self.vectors[:]
         for start in range(0, count, step_of(dim)):
             part = slice(start, min(count, start + step_of(dim)))
-            with np.errstate(over="ignore"):  # `copy_matrix` rejects infinite numbers
+            with np.errstate(over="ignore", invalid="ignore"):  # `copy_matrix` rejects infinite numbers
                 rows = np.asarray(source[part if self.mapping is None else self.mapping[part]], np.float32)
                 if self.weights is not None:
                     rows = (rows * self.weights[part, None]).astype(np.float32)
@@ -76,7 +76,11 @@ def find_model(directory: Path) -> ModelFiles:
             "name a model of model2vec or StaticEmbedding"
         )
     folder = directory / str(modules[0].get("path", "")) if modules else directory
-    if not folder.resolve().is_relative_to(directory.resolve()):
+    try:
+        is_inside = folder.resolve().is_relative_to(directory.resolve())
+    except (OSError, ValueError):  # a name that no folder can have
+        is_inside = False
+    if not is_inside:
         raise VectorsError(f"{directory / _MODULES} names a folder outside of the model: get the model again")
     tensors = _tensors(directory, folder)
     if not (folder / TOKENIZER).is_file():
@@ -98,7 +102,7 @@ def read_model(files: ModelFiles, directory: Path, progress: Progress) -> Vector
             tokens = _tokens(files.tensors, tensors, "embeddings" if by_model2vec else "embedding.weight")
             path = directory / "subwords.npy"
             digest = copy_matrix(tokens.blocks(), path, tokens.shape, files.tensors, _token_label, progress)
-    except (OSError, SafetensorError) as error:
+    except (OSError, TypeError, AttributeError, SafetensorError) as error:  # NumPy has no bfloat16, for example
         raise VectorsError(f"{files.tensors} is damaged or cut short ({error}): get it again") from error
     vectors = map_array(path, "<f4", tokens.shape, mode="r")
     pieces = _pieces(files.tokenizer, len(vectors), drop_unknown=by_model2vec)
@@ -158,7 +162,7 @@ def _tokens(path: Path, tensors: Any, name: str) -> _Tokens:
     weights = tensors.get_tensor("weights").ravel() if "weights" in names else None
     if mapping is not None and (mapping.dtype.kind not in "iu" or not is_within(mapping, 0, shape[0])):
         raise VectorsError(f"{path} maps a token to a row that does not exist: get it again")
-    if weights is not None and len(weights) != count:
+    if weights is not None and (weights.dtype.kind != "f" or len(weights) != count):
         raise VectorsError(f"{path} has {len(weights)} weights for {count} tokens: get it again")
     return _Tokens(vectors, (count, shape[1]), mapping, weights)
 

@@ -300,8 +300,10 @@ def test_a_collection_gives_its_weights(factory: CollectionFactory) -> None:
         collection.index([*(replace(one, key=f"e{one.key}") for one in random_documents(30)), *documents])
         expected = collection.rerank("bee of zorp", [one.key for one in documents], rank="wmd:weights=tfidf+bm25")
         path = collection.path
-    reranker = Reranker.load(path)
+    reranker = Reranker.load(path, language="english")
     assert reranker.ranking == rank
+    with pytest.raises(UsageError, match="the collection has the language 'en', not 'de': leave it out"):
+        Reranker.load(path, language="de")
     found = reranker.rank("bee of zorp", documents, rank="wmd:weights=tfidf+bm25")
     # Totals differ: their units are those of the candidates here, there those of the collection.
     parts = {hit.key: dict(hit.parts) for hit in expected.hits}

@@ -18,6 +18,14 @@ def test_words_are_counted_once_a_document() -> None:
     assert (found.documents, found.mean_length) == (5, 12 / 5)
 
 
+def test_texts_are_split_as_a_reranker_does() -> None:
+    text = "\u4e2d\u6587 \ufb01sh"
+    found = DocumentFrequencies.of([text], language="zh", segmentation="characters")
+    assert set(found.words) == {"\u4e2d", "\u6587", "fish"}
+    plain = DocumentFrequencies.of([text], tokenizer_version=1)
+    assert set(plain.words) == {"\u4e2d\u6587", "\ufb01sh"}
+
+
 def test_idf_is_that_of_scikit_learn() -> None:
     vectorizer = TfidfVectorizer().fit(TEXTS)
     found = DocumentFrequencies.of(TEXTS, frozenset())

@@ -233,6 +233,7 @@ FAULTS = [
     (_with("modules.json", b"[1]"), "modules.json is damaged: get the model again"),
     (_module("Transformer"), "a model with the module Transformer, whose words have no vectors of their own"),
     (_module("StaticEmbedding", "../x"), "modules.json names a folder outside of the model"),
+    (_module("StaticEmbedding", "a\0b"), "modules.json names a folder outside of the model"),
     (_module("StaticEmbedding", "none"), "is a directory without a static embedding model"),
     (_tensors(other=np.zeros((2, 2))), "no tensor embeddings or embedding.weight, but other: it is no static"),
     (_tensors(embeddings=np.zeros(22)), "vectors of type F64 and shape (22,): save a matrix of float32"),

@@ -194,3 +194,21 @@ def test_spans_are_those_of_the_words(tokenizer: Tokenizer, text: str) -> None:
     for start, end, word in spans:
         assert len(tokenizer.words(text[start:end])) == 1
         assert tokenizer is FIRST or tokenizer.words(text[start:end]) == [word]
+
+
+@pytest.mark.parametrize("end", ["A", "\uff21", "e\u0301", "\uffa1\uffc2"])
+def test_spans_of_a_long_run_take_linear_time(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    folded = 0
+
+    def counted(text: str, language: str) -> str:
+        nonlocal folded
+        folded += len(text)
+        return fold(text, language)
+
+    monkeypatch.setattr("moverank.rerank.words.folding.fold", counted)
+    tokenizer, text = Tokenizer(language="zh", segmentation="characters"), "\u4e2d" * 20_000 + end
+    spans = list(tokenizer.spans(text))
+    assert [word for *_, word in spans] == tokenizer.words(text)
+    assert [(first, last) for first, last, _ in spans[:20_000]] == [(i, i + 1) for i in range(20_000)]
+    assert spans[-1][:2] == (20_000, len(text))
+    assert folded < 100 * len(text)
