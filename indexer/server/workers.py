@@ -24,6 +24,7 @@ from moverank.rerank.runtime.thread_pool import single_threaded
 _ENDING = "the server is ending: send the request again when it is back"
 _LATE = "the time of the request was over before it began: try again later"
 _HANGS = "the work on the request hangs: it was given up"
+_LIGHT = 4096  # bytes of a request
 _SPARE = 5.0  # seconds after the time limit for work to end by itself
 
 _Answer = TypeVar("_Answer")
@@ -69,7 +70,7 @@ class _Running:
 class Workers:
     """Runs the work of requests on a bounded pool of threads, from one event loop.
 
-    `threads` requests run at a time, and the lightest waiting request is next: its weight is its size in bytes. A
+    `threads` requests run at a time, and the lightest waiting request is next: its weight grows with its size. A
     request that has run for `short` seconds is long: `long` of them continue beside the others, so that light requests
     need not wait for them, and a further one is refused. So one client with heavy requests cannot block the others.
     """
@@ -219,9 +220,13 @@ def _work(task: Task, work: Callable[[Task], _Answer], alone: bool) -> _Answer:
 
 
 def _weight(request: Request) -> int:
-    """Return the size of a request in bytes: a longer query takes longer."""
+    """Return the number of doublings of a request's size in bytes beyond `_LIGHT`: a longer query takes longer.
+
+    Usual requests are equally light and take turns: the longest of them would else wait for ever on a busy server.
+    """
     length = request.headers.get("content-length", "")
-    return len(request.url.query) + (int(length) if length.isdecimal() else 0)
+    size = len(request.url.query) + (int(length) if length.isdecimal() else 0)
+    return (size // _LIGHT).bit_length()
 
 
 async def _left(request: Request) -> None:
