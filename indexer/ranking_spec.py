@@ -184,13 +184,19 @@ def parse_term(text: str) -> Term:
     )
 
 
+def check_stems(language: str) -> None:
+    """Raise UsageError unless words have stems in a language, by its English name."""
+    if language not in LANGUAGES:
+        similar = did_you_mean(language, LANGUAGES)
+        raise UsageError(f"there are no stems for {language!r}{similar}: choose {', '.join(LANGUAGES)}")
+
+
 def _check_values(name: str, common: Mapping[str, str]) -> None:
     """Raise UsageError for invalid values of `common` options, and for options that exclude each other."""
     if name == "wmd" and "gamma" in common:
         raise UsageError("wmd weighs all parts alike: leave gamma out, or choose pwmd")
-    if common.get("stem", LANGUAGES[0]) not in LANGUAGES:
-        similar = did_you_mean(common["stem"], LANGUAGES)
-        raise UsageError(f"there are no stems for {common['stem']!r}{similar}: choose {', '.join(LANGUAGES)}")
+    if "stem" in common:
+        check_stems(common["stem"])
     if common.get("scale", PRIOR_SCALES[0]) not in PRIOR_SCALES:
         raise UsageError(f"the scale of a prior is {' or '.join(PRIOR_SCALES)}, not {common['scale']!r}")
     if "stem" in common and scorer_class(name).needs_vectors:

@@ -11,7 +11,7 @@ from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
-from moverank.rerank.words.segmentation import AUTO, WHOLE, segmentation_of, segmenter_of
+from moverank.rerank.words.segmentation import AUTO, WHOLE, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
@@ -22,6 +22,7 @@ from moverank.rerank.words.tokenizer import (
     StopWords,
     Tokenizer,
     stop_words,
+    tokenizer_of,
 )
 
 if TYPE_CHECKING:
@@ -101,14 +102,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
-        known, version = language_of(self.language), _tokenizer_version(self.tokenizer_version)
+        version = _tokenizer_version(self.tokenizer_version)
+        tokenizer = tokenizer_of(self.stop_words, self.language, version, self.segmentation)
         checked: dict[str, Any] = {
-            "language": known.code,
+            "language": tokenizer.language,
             "tokenizer_version": version,
-            "segmentation": segmentation_of(self.segmentation, spaces=known.spaces or version == PLAIN),
+            "segmentation": tokenizer.segmentation,
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
-            "stop_words": tuple(sorted(stop_words(self.stop_words, known.code, version))),
+            "stop_words": tuple(sorted(tokenizer.stop_words)),
             "title_weight": _title_weight(self.title_weight),
             "gamma": finite_number("gamma", self.gamma),
         }

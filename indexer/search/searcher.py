@@ -11,10 +11,9 @@ import numpy as np
 
 from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
-from moverank.indexer.errors import UsageError
 from moverank.indexer.options import Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
+from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_stems, resolve
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
@@ -44,7 +43,6 @@ from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.tokenizer import LANGUAGES
 
 Request = QueryText | StoredKey | PortableQuery
 """A text, a record, a stored document, or the words of a document that may be stored elsewhere."""
@@ -266,8 +264,8 @@ class Searcher:
 
     def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
         """Return in how many documents each word occurs, and each stem of some `languages`; UsageError for others."""
-        for language in languages - {*LANGUAGES}:
-            raise UsageError(f"there are no stems for {language!r}: choose {', '.join(LANGUAGES)}")
+        for language in languages:
+            check_stems(language)
         scores = self.view.scores
         words, statistics = scores.frequencies(0.0, None)
         stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}

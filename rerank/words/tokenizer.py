@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_lengths, folded_words, word_pattern
-from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
+from moverank.rerank.words.languages import CODES, DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
 from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
@@ -96,12 +96,8 @@ class Tokenizer:
         return Counter(self.words(text))
 
 
-LANGUAGES = (
-    *("arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "finnish", "french", "german", "greek"),
-    *("hindi", "hungarian", "indonesian", "irish", "italian", "lithuanian", "nepali", "norwegian", "porter"),
-    *("portuguese", "romanian", "russian", "serbian", "spanish", "swedish", "tamil", "turkish", "yiddish"),
-)
-"""The languages; "porter" is the original English algorithm (Porter 1980)."""
+LANGUAGES = tuple(sorted({"porter", *(stemmer for code in CODES if (stemmer := language_of(code).stemmer))}))
+"""The languages with stems, in order; "porter" is the original English algorithm (Porter 1980)."""
 
 
 def stemmer_named(language: str) -> str | None:
