@@ -30,6 +30,7 @@ from moverank.indexer.server.problems import HttpProblem
 from moverank.indexer.server.writer_process import Change, WriterProcess, keep_up
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
+from moverank.indexer.store import repeated
 from moverank.rerank.distance.ground_cost import NearWord, nearest_words
 from moverank.rerank.errors import NoKnownWords, RerankError
 
@@ -256,7 +257,7 @@ class ServedCollection:
             self._changed.clear()
             began = monotonic()
             try:
-                self.refresh()
+                repeated(self.refresh)
                 self._problem = ""
                 said = ""
             except (IndexerError, RerankError, OSError) as error:
