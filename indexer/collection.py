@@ -440,7 +440,7 @@ class Collection(Face, StoredDocuments):
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
         from moverank.indexer.contents.summary import summary
-        from moverank.indexer.indexing.coverage import coverage
+        from moverank.indexer.indexing.coverage import coverage_by_step
         from moverank.indexer.pgvector.fits import FitRecord
 
         with self._store.reading() as reader:
@@ -451,5 +451,5 @@ class Collection(Face, StoredDocuments):
                 "database_stage": str(record) if record else None,
             }
             vectors = (len(embedding.words), embedding.dim) if embedding else (0, 0)
-            share = coverage(reader, self.path, settings, embedding).share
-            return summary(reader, self.path, settings, vectors, share, in_use)
+            covered = coverage_by_step(reader, self.path, settings, embedding)
+            return summary(reader, self.path, settings, vectors, covered, in_use)

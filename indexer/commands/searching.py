@@ -17,6 +17,7 @@ from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 if TYPE_CHECKING:
+    from moverank.indexer.documents import Document
     from moverank.indexer.opening import Opened
     from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.reading.inputs.queries import BatchQuery
@@ -276,8 +277,10 @@ def explain(  # over 40 lines: most of them are its options
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import why_not_object
+    from moverank.indexer.formatters.marking import as_written
     from moverank.indexer.formatters.terminal import explanation_view, print_object, print_view, why_not_view
     from moverank.indexer.opening import open_index
+    from moverank.indexer.ranked_texts import query_document
 
     first, key = _compared(query, key, given, text=text)
     options = SearchOptions(k=k, depth=depth, exact=depth is None, rank=rank, gamma=gamma)
@@ -290,15 +293,24 @@ def explain(  # over 40 lines: most of them are its options
         with _key_or_text(first, similar):
             explanation = collection.explain(**compared, key=key, gamma=gamma, rank=rank)
         why = collection.why_not(**compared, key=key, options=options) if why_not else None
+        with collection.contents() as contents:
+            source = contents.describe(similar).document if similar else query_document(first)
+            target = contents.describe(key).document
+        shown = as_written(explanation, _texts(source), _texts(target), collection.settings.tokenizer)
     if html is not None:
-        write_text(html, explanation_page(explanation, _named(first), key))
+        write_text(html, explanation_page(shown, _named(first), key))
     if as_json:
         document = {} if similar is None else {"query_key": similar}
         print_object(document | explanation.to_dict() | (why_not_object(why) if why else {}))
         return
-    print_view(explanation_view(explanation, None if similar is None else (similar, key)))
+    print_view(explanation_view(shown, None if similar is None else (similar, key)))
     if why:
         print_view(why_not_view(why))
+
+
+def _texts(document: "Document") -> list[str]:
+    """Return the title of a document and the texts of its parts."""
+    return [document.title, *(part.text for part in document.parts)]
 
 
 def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":

@@ -92,9 +92,16 @@ def _notes_of_texts(collection: "Collection") -> Iterator[str]:
 
 
 def _cased_words(collection: "Collection") -> str:
-    """Return a sentence on word vectors whose words have capitals, empty if there are few; it ends with a space."""
+    """Return a sentence on words with capitals that an earlier release imported, empty if there are few.
+
+    It ends with a space.
+    """
     from itertools import islice
 
+    from moverank.indexer.files.location import display_name
+
+    if collection.embedding.forms is not None:
+        return ""
     source = collection.settings.embedding
     first = list(islice(collection.embedding.words, _FIRST_WORDS))
     cased = sum(word != word.lower() for word in first)
@@ -102,8 +109,8 @@ def _cased_words(collection: "Collection") -> str:
         return ""
     of = f"of the first {len(first):,} " if len(first) == _FIRST_WORDS else f"of {len(first):,} "
     return (
-        f"{cased:,} {of}words of {source} have capitals and match nothing, since the words of texts are in lower case: "
-        "a file with its words in lower case has more of them; "
+        f"{cased:,} {of}words of {source} have capitals and match nothing, since an earlier release imported it: "
+        f"`moverank refit -i {quote(display_name(collection.path))} --embedding {quote(source)}` imports it again; "
     )
 
 

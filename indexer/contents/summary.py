@@ -13,7 +13,7 @@ from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.checksums import check_names
 from moverank.indexer.options import Where
 from moverank.indexer.settings import Settings
-from moverank.indexer.snapshot.cached_coverage import read_coverage
+from moverank.indexer.snapshot.cached_coverage import Coverage, read_coverage
 from moverank.indexer.snapshot.snapshot_layout import META, derived_from, newest_of, valid_for
 from moverank.indexer.store import Reader
 from moverank.indexer.vectors.manifest import FINGERPRINT, check_files, read_manifest, vectors_folder
@@ -24,13 +24,13 @@ def summary(
     directory: Path,
     settings: Settings,
     vectors: tuple[int, int],
-    coverage: float | None,
+    coverage: Coverage,
     in_use: dict[str, str | None],
 ) -> dict[str, Any]:
     """Return sizes, revision and settings by name.
 
     `reader`, `directory` and `settings` are the collection's, `vectors` the number of its word vectors and their
-    dimension, `coverage` the share of running words with a vector. `in_use` describes the first stage's index.
+    dimension, `coverage` has the running words by step. `in_use` describes the first stage's index.
     """
     count, dim = vectors
     sizes = {
@@ -41,7 +41,8 @@ def summary(
         "known_words": reader.word_count(known=True),
         "given_vectors": reader.vector_count(),
         "given_dim": reader.vector_dim(),
-        "coverage": coverage,
+        "coverage": coverage.share,
+        "coverage_by": coverage.shares,
         "fields": reader.field_names(),
         "revision": reader.revision(),
         "dim": dim,
@@ -68,12 +69,12 @@ def stored_summary(reader: Reader, directory: Path) -> dict[str, Any] | None:
         check_files(folder, manifest)
     except (VectorsError, DamagedFile, OSError, KeyError):
         return None  # opening the collection raises the error
-    if manifest["fingerprint"] != fingerprint:
+    if coverage.steps is None or manifest["fingerprint"] != fingerprint:
         return None
     settings = Settings.restored(stored)
     factory = newest_of(directory, derived_from(settings, fingerprint), valid_for(reader), _factory)
     in_use = {"faiss_in_use": factory, "database_stage": None}
-    return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage.share, in_use)
+    return summary(reader, directory, settings, (manifest["words"], manifest["dim"]), coverage, in_use)
 
 
 def _size(path: Path) -> int:

@@ -2,14 +2,15 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, KeysView, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from moverank.indexer.formatters.flow_diagram import SHARES, STAYS, cost_limits, cost_step
 from moverank.rerank.ranking import Flow
 from moverank.rerank.words.tokenizer import Tokenizer
 
-if TYPE_CHECKING:  # it would import numpy
+if TYPE_CHECKING:  # they would import numpy
+    from moverank.rerank.distance.explain import Explanation
     from moverank.rerank.distance.ground_cost import NearWord
 
 _NEAR = 2
@@ -68,6 +69,27 @@ def marked(text: str, marks: Mapping[str, Mark], tokenizer: Tokenizer) -> Segmen
             pieces += [(text[last:start], None), (text[start:end], marks[word])]
             last = end
     return [(piece, mark) for piece, mark in [*pieces, (text[last:], None)] if piece]
+
+
+def as_written(
+    explanation: "Explanation", source: Iterable[str], target: Iterable[str], tokenizer: Tokenizer
+) -> "Explanation":
+    """Return an explanation whose flows have the words as the texts of both sides first write them."""
+    own, other = (_written(texts, tokenizer) for texts in (source, target))
+    flows = (
+        replace(flow, source=own.get(flow.source, flow.source), target=other.get(flow.target, flow.target))
+        for flow in explanation.flows
+    )
+    return replace(explanation, flows=tuple(flows))
+
+
+def _written(texts: Iterable[str], tokenizer: Tokenizer) -> dict[str, str]:
+    """Return the words of some texts, and how each is first written."""
+    written: dict[str, str] = {}
+    for text in texts:
+        for start, end, word in tokenizer.spans(text):
+            written.setdefault(word, text[start:end])
+    return written
 
 
 def words_of(texts: Iterable[str], tokenizer: Tokenizer) -> KeysView[str]:

@@ -1,6 +1,6 @@
 """How much of a collection's text has word vectors: the share of its running words, stop words left out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import CountedPart, Reader
 from moverank.rerank.runtime.parallel import batches
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.forms import EXACT, STEPS
 from moverank.rerank.words.vocabulary import UNKNOWN
 
 LOW = 0.8
@@ -38,8 +39,39 @@ def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Emb
     found = read_coverage(reader, directory, embedding.fingerprint)
     if found is None:
         found = _counted(reader, newest_snapshot(reader, directory, settings, embedding))
+        if not _has_steps(embedding):
+            found = found._replace(steps={EXACT: found.known})
         write_coverage(reader, directory, embedding.fingerprint, found)
     return found
+
+
+def coverage_by_step(reader: Reader, directory: Path, settings: Settings, embedding: Embedding | None) -> Coverage:
+    """Count the running words also by the step of the look-up that found their vectors; see `coverage`.
+
+    That reads the counts of all documents, once for each state, if words can be found otherwise than as they are.
+    """
+    found = coverage(reader, directory, settings, embedding)
+    if embedding is None or found.steps is not None:
+        return found
+    found = found._replace(steps=_by_step(reader, embedding) if _has_steps(embedding) else {EXACT: found.known})
+    write_coverage(reader, directory, embedding.fingerprint, found)
+    return found
+
+
+def _has_steps(embedding: Embedding) -> bool:
+    """Return whether words can be found otherwise than as they are."""
+    return embedding.forms is not None or embedding.subwords is not None
+
+
+def _by_step(reader: Reader, embedding: Embedding) -> dict[str, int]:
+    """Count the running words that have a vector by step."""
+    steps = np.zeros(max(reader.word_ids(), default=0) + 1, np.int64)
+    for word in reader.all_words(known=True):
+        steps[word.id] = STEPS.index(embedding.step(word.word, word.row))
+    totals = np.zeros(len(STEPS), np.int64)
+    for words, counts in _words_and_counts(reader.counted_parts()):
+        totals += np.bincount(steps[words], counts, len(STEPS)).astype(np.int64)
+    return dict(zip(STEPS[1:], totals[1:].tolist(), strict=True))  # the first are the unknown words
 
 
 def _counted(reader: Reader, base: Snapshot | None) -> Coverage:
@@ -81,8 +113,13 @@ def _in_database(reader: Reader, since: int) -> Coverage:
 def counted(parts: Iterable[CountedPart], known: NDArray[np.bool_]) -> Coverage:
     """Count the words of `parts`; `known` (t,) is True at the ids of words with a vector."""
     total = Coverage(0, 0)
-    for some in batches(parts, _CHUNK):
-        words = np.frombuffer(b"".join(part.words for part in some), "<i4")
-        counts = np.frombuffer(b"".join(part.counts for part in some), "<i4").astype(np.int64)
+    for words, counts in _words_and_counts(parts):
         total = Coverage(total.words + int(counts.sum()), total.known + int(counts[known[words]].sum()))
     return total
+
+
+def _words_and_counts(parts: Iterable[CountedPart]) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int64]]]:
+    """Yield the words of many parts (n,), and their counts (n,)."""
+    for some in batches(parts, _CHUNK):
+        words = np.frombuffer(b"".join(part.words for part in some), "<i4")
+        yield words, np.frombuffer(b"".join(part.counts for part in some), "<i4").astype(np.int64)

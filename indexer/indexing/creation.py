@@ -199,7 +199,12 @@ def _imported(
     if settings.embedding in TRAINED:
         return settings, None
     embedding = import_vectors(
-        settings.embedding, folder, normalize=settings.normalize, trust_pickle=trust_pickle, progress=progress
+        settings.embedding,
+        folder,
+        normalize=settings.normalize,
+        language=settings.language,
+        trust_pickle=trust_pickle,
+        progress=progress,
     )
     settings = replace(settings, normalize=embedding.unit)
     check_choices(settings, embedding.dim)

@@ -88,7 +88,12 @@ def change_vectors(
 
     def make(path: Path) -> tuple[Settings, Embedding]:
         imported = import_vectors(
-            settings.embedding, path, normalize=settings.normalize, trust_pickle=trust_pickle, progress=progress
+            settings.embedding,
+            path,
+            normalize=settings.normalize,
+            language=settings.language,
+            trust_pickle=trust_pickle,
+            progress=progress,
         )
         return replace(settings, normalize=imported.unit), imported
 
@@ -156,7 +161,7 @@ def _put(store: Store, directory: Path, make: Make, choice: str | None) -> Chang
         check_choices(settings, embedding.dim)
         with store.writing() as writer:
             wordless, coverage = assign_rows(writer, embedding)
-            training = Training(*coverage, choice)._asdict() if choice else {}
+            training = Training(coverage.words, coverage.known, choice)._asdict() if choice else {}
             own = {FINGERPRINT: embedding.fingerprint, FOLDER: path.name, TRAINING: training}
             writer.set_settings(settings.stored() | own)
             if store.shared:

@@ -112,8 +112,12 @@ def _repair_vectors(
             fetch_vectors(reader, folder)
         return
     with atomic_directory(folder) as new:
-        embedding = import_vectors(settings.embedding, new, normalize=bool(settings.normalize), progress=progress)
-        if embedding.fingerprint != stored[FINGERPRINT]:
+        unit = bool(settings.normalize)
+        for language in (settings.language, None):  # earlier releases looked words up only as they are
+            embedding = import_vectors(settings.embedding, new, normalize=unit, language=language, progress=progress)
+            if embedding.fingerprint == stored[FINGERPRINT]:
+                break
+        else:
             raise VectorsError(
                 f"{settings.embedding} holds other word vectors than the collection was made with: put {folder.name}/ "
                 "back from a backup, or index the texts again in a new place"

@@ -283,10 +283,11 @@ def _load(make: type[Reranker], path: str, options: Mapping[str, Any]) -> Rerank
             return _of_collection(make, collection, options)
     given = dict(options)
     normalize, trust = given.pop("normalize", None), bool(given.pop("trust_pickle", False))
-    unit = None if normalize is None else bool(normalize)
+    unit, language = None if normalize is None else bool(normalize), language_of(given.get("language", DEFAULT)).code
     with TemporaryDirectory(prefix="moverank-") as directory:
         vectors = Path(directory) / "vectors"
-        embedding = import_vectors(path, vectors, normalize=unit, trust_pickle=trust).in_memory()
+        imported = import_vectors(path, vectors, normalize=unit, language=language, trust_pickle=trust)
+        embedding = imported.in_memory()
     return make(embedding, **given)
 
 

@@ -21,6 +21,13 @@ class Coverage(NamedTuple):
 
     words: int
     known: int
+    steps: dict[str, int] | None = None
+    """The running words by the step of the look-up that found their vectors; None: not counted."""
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Return the share of running words by step, without steps that found none."""
+        return {step: count / self.words for step, count in (self.steps or {}).items() if count}
 
     @property
     def share(self) -> float | None:
@@ -36,7 +43,7 @@ def read_coverage(reader: Reader, directory: Path, fingerprint: str) -> Coverage
     with suppress(OSError, DamagedFile):
         stored = read_checksummed_json(directory / _FILE)
         if stored["state"] == _state(reader, fingerprint):
-            return Coverage(stored["words"], stored["known"])
+            return Coverage(stored["words"], stored["known"], stored.get("steps"))
     return None
 
 

@@ -23,6 +23,7 @@ def import_vectors(
     directory: Path,
     *,
     normalize: bool | None = None,
+    language: str | None = None,
     trust_pickle: bool = False,
     progress: Progress = silent,
 ) -> Embedding:
@@ -35,7 +36,9 @@ def import_vectors(
     without the packages that read a model.
 
     `source` is a path, `gensim:NAME` or `hf:NAME`; `directory` is created or replaced. `normalize` scales vectors to
-    unit length, None: those of a static embedding model alone; zero vectors stay zero. `trust_pickle` allows
+    unit length, None: those of a static embedding model alone; zero vectors stay zero. With the `language` of the
+    texts, a code, words are also found in another case, without marks, or as compounds (`Forms`), but for a model,
+    which composes every word as it was trained to. `trust_pickle` allows
     pickles, which can run any code. `progress` is called after each chunk.
     """
     named = is_download(source)
@@ -48,7 +51,8 @@ def import_vectors(
         else:
             table = read_vector_rows(files.first, temporary, progress)
         unit = table.unit if normalize is None else normalize
-        sizes = write_vectors(temporary, table, str(path), normalize=unit, progress=progress)
+        forms = None if files.model else language
+        sizes = write_vectors(temporary, table, str(path), normalize=unit, language=forms, progress=progress)
         recorded = source if named else str(path)
         origin = {"source": recorded, "bytes": files.size, "mtime_ns": files.modified, "sha256": files.digest()}
         write_manifest(temporary, {**sizes, **origin})

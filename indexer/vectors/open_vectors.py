@@ -3,6 +3,8 @@
 vectors.npy            (v, d) float32, row i for word i
 words.npy ends.npy     the words' UTF-8 concatenated (bytes,) uint8, and the end of each (v,) int64
 order.npy              the rows sorted by word (v,) int32
+form-hashes.npy        hashes of the other forms of words (m,) uint64, increasing, if these are looked up: see `Forms`
+form-rows.npy          the row of each (m,) int32
 subwords.npy           the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
 tokenizer.json         this tokenizer, of a static embedding model
 vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
@@ -24,10 +26,14 @@ from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.arrays import are_starts, is_within, map_array
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, short_checksum
 from moverank.indexer.vectors.manifest import MANIFEST, REPAIR_HINT, TOKENIZER, read_manifest
-from moverank.rerank.errors import EmbeddingError
+from moverank.rerank.errors import EmbeddingError, OptionError
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.forms import Forms
+from moverank.rerank.words.languages import language_of
 from moverank.rerank.words.subwords import NGrams, Pieces, Split, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
+
+HASHES, ROWS = "form-hashes.npy", "form-rows.npy"
 
 BLOCK = 1 << 16
 """Number of bytes covered by one checksum."""
@@ -98,14 +104,15 @@ def open_vectors(directory: Path) -> Embedding:
             subwords = Subwords(buckets, _split(directory, sizes, checksums), checker.check)
         vectors, checker = _matrix(directory / "vectors.npy", v, d, checksums)
         unit, fingerprint = bool(manifest["normalized"]), str(manifest["fingerprint"])
-        return Embedding(words, vectors, fingerprint, subwords, unit, checker.check)
+        forms = _forms(directory, manifest["forms"], v, checksums) if HASHES in checksums else None
+        return Embedding(words, vectors, fingerprint, subwords, unit, checker.check, forms)
     except VectorsError:
         raise
     except DamagedFile as error:
         raise VectorsError(f"the word vectors are damaged: {error}; {REPAIR_HINT}") from error
     except OSError as error:
         raise VectorsError(f"{directory} cannot be read ({error.strerror}): {REPAIR_HINT}") from error
-    except (KeyError, TypeError, ValueError, OverflowError, EmbeddingError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, EmbeddingError, OptionError) as error:
         raise VectorsError(f"{directory / MANIFEST} is damaged: {REPAIR_HINT}") from error
 
 
@@ -116,7 +123,8 @@ def verify_vectors(directory: Path) -> None:
         stored.before(np.arange(len(stored.vectors)))
     if stored.subwords and stored.subwords.before:
         stored.subwords.before(np.arange(len(stored.subwords.buckets)))
-    if Embedding(stored.words, stored.vectors, "", stored.subwords, stored.unit).fingerprint != stored.fingerprint:
+    read = Embedding(stored.words, stored.vectors, "", stored.subwords, stored.unit, forms=stored.forms)
+    if read.fingerprint != stored.fingerprint:
         raise VectorsError(f"{directory} is damaged: its content does not match its fingerprint; {REPAIR_HINT}")
 
 
@@ -129,6 +137,15 @@ def _vocabulary(directory: Path, manifest: Mapping[str, Any], checksums: Mapping
     if not (are_starts(np.append(0, ends), v, len(text)) and is_within(order, 0, v)):
         raise DamagedFile(directory / "ends.npy", "does not match the words")
     return Vocabulary(text, ends, order)
+
+
+def _forms(directory: Path, stored: Mapping[str, Any], v: int, checksums: Mapping[str, FileChecksum]) -> Forms:
+    """Map the other forms of `v` words; DamagedFile for a row outside of them."""
+    hashes = _checked_array(directory / HASHES, "<u8", int(stored["count"]), checksums)
+    rows = _checked_array(directory / ROWS, "<i4", int(stored["count"]), checksums)
+    if not is_within(rows, 0, v):
+        raise DamagedFile(directory / ROWS, "does not match the words")
+    return Forms(language_of(stored["language"]).code, hashes, rows)
 
 
 def _split(directory: Path, sizes: Mapping[str, Any], checksums: Mapping[str, FileChecksum]) -> Split:

@@ -14,8 +14,9 @@ from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, TOKENIZER, VERSION
-from moverank.indexer.vectors.open_vectors import block_checksums, checksums_name
+from moverank.indexer.vectors.open_vectors import HASHES, ROWS, block_checksums, checksums_name
 from moverank.rerank.words.embedding import fingerprint, unit_rows, unusable_rows
+from moverank.rerank.words.forms import Forms
 from moverank.rerank.words.subwords import NGrams, Pieces, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
 
@@ -39,15 +40,21 @@ def vectors_directory(directory: Path) -> Iterator[Path]:
 
 
 def write_vectors(
-    directory: Path, table: VectorTable, source: str, *, normalize: bool = False, progress: Progress = silent
+    directory: Path,
+    table: VectorTable,
+    source: str,
+    *,
+    normalize: bool = False,
+    language: str | None = None,
+    progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the words and vectors of `table` to `directory`, and return their sizes for `write_manifest`.
 
     Raises VectorsError for a row without a word, an unusable number (see `unusable_rows`), a repeated word, and too
     many words that are not UTF-8. Memory: the words and one chunk.
 
-    `source` names the rows' origin in errors; `normalize` scales vectors to unit length; `progress` is called after
-    each chunk.
+    `source` names the rows' origin in errors; `normalize` scales vectors to unit length; `language` is the code of the
+    texts whose words are also found in other forms, None: as they are; `progress` is called after each chunk.
     """
     words: list[bytes] = []
     undecodable: list[int] = []
@@ -66,6 +73,7 @@ def write_vectors(
             "convert the file, or correct its header"
         )
     vocabulary = _write_words(directory, words, source, table)
+    forms = _write_forms(directory, vocabulary, language) if language else None
     digests = [digest.digest(), table.subwords_digest] if table.subwords else [digest.digest()]
     return {
         "format": table.format,
@@ -75,8 +83,8 @@ def write_vectors(
         "undecodable": len(undecodable),
         "normalized": normalize,
         "subwords": _stored_subwords(directory, table.subwords),
-        "fingerprint": fingerprint(vocabulary, digests, table.subwords, unit=normalize),
-    }
+        "fingerprint": fingerprint(vocabulary, digests, table.subwords, forms, unit=normalize),
+    } | ({"forms": {"language": forms.language, "count": len(forms.rows)}} if forms else {})
 
 
 def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:
@@ -131,6 +139,14 @@ def _write_words(directory: Path, words: list[bytes], source: str, table: Vector
     ):
         write_array(directory / file, dtype, array)
     return vocabulary
+
+
+def _write_forms(directory: Path, words: Vocabulary, language: str) -> Forms:
+    """Write the files of the other forms of words."""
+    forms = Forms.of(words, language)
+    write_array(directory / HASHES, "<u8", forms.hashes)
+    write_array(directory / ROWS, "<i4", forms.rows)
+    return forms
 
 
 def _stored_subwords(directory: Path, subwords: Subwords | None) -> dict[str, Any] | None:

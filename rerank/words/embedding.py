@@ -1,4 +1,4 @@
-"""Word vectors, perhaps scaled to length 1, and vectors composed of subwords for words without a row."""
+"""Word vectors, perhaps scaled to length 1; a word without a row may have another form, or parts to compose it of."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
+from moverank.rerank.words.forms import COMPOUND, EXACT, SUBWORDS, UNFOUND, Forms
+from moverank.rerank.words.languages import language_of
 from moverank.rerank.words.subwords import Subwords
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
@@ -32,7 +34,7 @@ LONGEST = 1e15
 """The largest magnitude of a vector component: sums of squares must fit into float32."""
 
 COMPOSED = -2
-"""The row number of a word that has no row of its own, but a vector composed of its subwords."""
+"""The row number of a word that has no row of its own, but a vector composed of its parts or subwords."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,8 @@ class Embedding:
 
     `words` may be any sequence of strings. `fingerprint` identifies the content and is computed unless given: equal
     fingerprints mean equal distances. `subwords` compose vectors for words without a row. `unit` states that the
-    vectors have length 1; composed ones are then scaled to length 1, too. `before` is called with the rows (n,) that
+    vectors have length 1; composed ones are then scaled to length 1, too. `forms` find words that have a row in another
+    form, and compounds, before subwords do. `before` is called with the rows (n,) that
     `gather` is about to read, so that the owner of a memory-mapped file can verify them. Raises EmbeddingError for
     inconsistent types and shapes; the values are checked by `Embedding.of` only, since they may be gigabytes.
     """
@@ -52,6 +55,7 @@ class Embedding:
     subwords: Subwords | None = None
     unit: bool = False
     before: Callable[[NDArray[np.integer[Any]]], None] | None = None
+    forms: Forms | None = None
     _vocabulary: Vocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -70,14 +74,17 @@ class Embedding:
         if not self.fingerprint:
             matrices = [self.vectors, self.subwords.buckets] if self.subwords else [self.vectors]
             digests = [hashlib.sha256(_contiguous(matrix)).digest() for matrix in matrices]
-            object.__setattr__(self, "fingerprint", fingerprint(vocabulary, digests, self.subwords, unit=self.unit))
+            value = fingerprint(vocabulary, digests, self.subwords, self.forms, unit=self.unit)
+            object.__setattr__(self, "fingerprint", value)
 
     @classmethod
-    def of(cls, words: Iterable[str], vectors: ArrayLike) -> "Embedding":
+    def of(cls, words: Iterable[str], vectors: ArrayLike, language: str | None = None) -> "Embedding":
         """Return an embedding of distinct `words` and `vectors` (v, d) in memory, which are converted to float32.
 
-        For gensim's vectors: `Embedding.of(kv.index_to_key, kv.vectors)`. Raises EmbeddingError for a repeated word,
-        for a number that is not finite or beyond `LONGEST`, and for inconsistent shapes.
+        For gensim's vectors: `Embedding.of(kv.index_to_key, kv.vectors)`. With a `language`, the code of the texts',
+        words are also found in another case, without marks, or as compounds: see `forms`. Raises EmbeddingError for a
+        repeated word, for a number that is not finite or beyond `LONGEST`, and for inconsistent shapes; OptionError for
+        an unknown language.
         """
         vocabulary = Vocabulary.of(words)
         try:
@@ -85,7 +92,8 @@ class Embedding:
                 matrix = np.ascontiguousarray(vectors, np.float32)
         except (TypeError, ValueError) as error:
             raise EmbeddingError(f"vectors must be a matrix of numbers: {error}") from error
-        embedding = cls(vocabulary, matrix)
+        forms = None if language is None else Forms.of(vocabulary, language_of(language).code)
+        embedding = cls(vocabulary, matrix, forms=forms)
         pair = vocabulary.repeated()
         if pair:
             raise EmbeddingError(f"the word {vocabulary[pair[0]]!r} occurs twice: in rows {pair[0]} and {pair[1]}")
@@ -102,12 +110,13 @@ class Embedding:
             self.before(np.arange(len(self.vectors)))
         words = Vocabulary(*self._vocabulary.__reduce__()[1])
         subwords = self.subwords.in_memory() if self.subwords else None
-        return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit)
+        forms = Forms(*self.forms.__reduce__()[1]) if self.forms else None
+        return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit, forms=forms)
 
     def __reduce__(self) -> tuple[type["Embedding"], tuple[Any, ...]]:
         """Pickle the arrays in memory, without the file."""
         one = self.in_memory()
-        return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit)
+        return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit, None, one.forms)
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "Embedding":
         # Not copied with an estimator's parameters: it is immutable, and may have gigabytes.
@@ -119,13 +128,33 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
-        """Return the rows (n,) of `words`: COMPOSED for a word of known subwords alone, UNKNOWN for any other word."""
+        """Return the rows (n,) of `words`, folded as a tokenizer does.
+
+        COMPOSED is that of a word of known parts or subwords alone, UNKNOWN that of any other word without a row.
+        """
         rows = self._vocabulary.find(words)
-        if self.subwords:
+        if self.subwords or self.forms:
             for i in np.flatnonzero(rows == UNKNOWN).tolist():
-                if self.subwords.rows(words[i]):
-                    rows[i] = COMPOSED
+                rows[i] = self._find_otherwise(words[i])
         return rows
+
+    def _find_otherwise(self, word: str) -> int:
+        if self.forms:
+            row = self.forms.find(word, self._vocabulary)
+            if row != UNKNOWN:
+                return row
+        return COMPOSED if self._compound(word) or (self.subwords and self.subwords.rows(word)) else UNKNOWN
+
+    def _compound(self, word: str) -> tuple[int, int] | None:
+        return self.forms.compound(word, self._vocabulary) if self.forms else None
+
+    def step(self, word: str, row: int) -> str:
+        """Return which of `STEPS` of the look-up gave a word the `row` that `find` returned."""
+        if row == COMPOSED:
+            return COMPOUND if self._compound(word) else SUBWORDS
+        if row == UNKNOWN:
+            return UNFOUND
+        return self.forms.step(word, self._vocabulary[row]) if self.forms else EXACT
 
     def known(self, words: Sequence[str]) -> tuple[list[str], NDArray[np.float32]]:
         """Return the `words` that have a vector, in their order, and their vectors (n, d)."""
@@ -157,12 +186,25 @@ class Embedding:
         gathered: NDArray[np.float32] = np.asarray(self.vectors[np.maximum(rows, 0)])
         composed = np.flatnonzero(rows == COMPOSED)
         if len(composed):
-            parts = [words[i] for i in composed.tolist()]
-            if not self.subwords:
-                raise EmbeddingError(f"the word {parts[0]!r} has no subwords to compose a vector of")
-            vectors = self.subwords.compose(parts)
+            vectors = self._compose([words[i] for i in composed.tolist()])
             gathered[composed] = unit_rows(vectors) if self.unit else vectors
         return gathered
+
+    def _compose(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors (n, d) of words without a row: the mean of their parts' or of their subwords'."""
+        pairs = [self._compound(word) for word in words]
+        parts = np.array([pair for pair in pairs if pair], np.int64).reshape(-1, 2)
+        if self.before:
+            self.before(parts.ravel())
+        is_compound = np.array([pair is not None for pair in pairs])
+        others = [word for word, pair in zip(words, pairs, strict=True) if pair is None]
+        if others and not self.subwords:
+            raise EmbeddingError(f"the word {others[0]!r} has no subwords to compose a vector of")
+        vectors = np.empty((len(words), self.dim), np.float32)
+        vectors[is_compound] = self.vectors[parts].mean(axis=1, dtype=np.float32)
+        if others and self.subwords:
+            vectors[~is_compound] = self.subwords.compose(others)
+        return vectors
 
 
 def unusable_rows(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
@@ -171,14 +213,16 @@ def unusable_rows(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
         return np.flatnonzero(~(np.abs(vectors) <= LONGEST).all(axis=1))
 
 
-def fingerprint(words: Vocabulary, digests: Sequence[bytes], subwords: Subwords | None, *, unit: bool) -> str:
+def fingerprint(
+    words: Vocabulary, digests: Sequence[bytes], subwords: Subwords | None, forms: Forms | None = None, *, unit: bool
+) -> str:
     """Return a SHA-256 that identifies the content of an embedding.
 
     It covers the `words`, the `digests` of the matrices (SHA-256 of vectors and buckets), how `subwords` are split,
-    and `unit`.
+    the language of the `forms`, and `unit`.
     """
-    split = subwords.split.key if subwords else ()
-    total = hashlib.sha256(repr((len(words), split, unit)).encode())
+    content = len(words), subwords.split.key if subwords else (), unit
+    total = hashlib.sha256(repr((*content, forms.language) if forms else content).encode())
     for part in (words.blob, words.ends):
         total.update(hashlib.sha256(_contiguous(part)).digest())
     for digest in digests:

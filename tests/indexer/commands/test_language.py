@@ -33,6 +33,18 @@ def test_a_collection_has_a_language(call: Call, german: Path, tmp_path: Path) -
     assert "the collection was made with another language (de): leave that option out" in refused.err
 
 
+def test_explain_shows_words_as_the_texts_write_them(call: Call, vectors: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("id,text\na,The CAT by the River\n")
+    index = tmp_path / "english"
+    assert call("index", tmp_path / "one.csv", "-i", index, "--embedding", vectors).code == 0
+    lines = call("explain", "a Cat and a dog", "a", "-i", index).out.splitlines()
+    moved = {tuple(line.split()[:2]) for line in lines if line.split()[2:3] and line.split()[2].startswith("0.")}
+    assert ("Cat", "CAT") in moved
+    assert ("dog", "River") in moved
+    flows = call("explain", "a Cat and a dog", "a", "-i", index, "--json").json["flows"]
+    assert {flow["target"] for flow in flows} == {"cat", "river"}
+
+
 def test_without_icu_a_note_names_the_package(
     call: Call, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

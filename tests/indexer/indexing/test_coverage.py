@@ -1,5 +1,7 @@
 """The share of running words with a vector, compared with a count of the texts."""
 
+from pathlib import Path
+
 import pytest
 
 from moverank import Collection, Document
@@ -45,6 +47,28 @@ def test_titles_count_once(make_collection: MakeCollection) -> None:
     collection = make_collection(title_weight=3)
     collection.index([Document("a", "ant zorp quux", document("a", "bee").parts)])
     assert collection.coverage == 0.5
+
+
+def test_it_is_also_counted_by_the_step_of_the_look_up(make_collection: MakeCollection, tmp_path: Path) -> None:
+    file = tmp_path / "cased.txt"
+    entries = ("Apfel", "Kuchen", "kaputt", "Über")
+    file.write_text("".join(f"{word} {i} 1\n" for i, word in enumerate(entries)))
+    collection = make_collection(embedding=str(file), language="de")
+    collection.index([document("a", "Apfel apfel Apfelkuchen kaputt ueber xyz xyz xyz xyz xyz")])
+    expected = {"exact": 0.1, "case": 0.2, "marks": 0.1, "compound": 0.1}
+    for _ in range(2):  # the second one is read from the cache
+        info = collection.info()
+        assert (info["coverage"], info["coverage_by"]) == (0.5, expected)
+    collection.index([document("b", "xyz Kuchen")])
+    assert collection.info()["coverage_by"] == {step: share * 10 / 12 for step, share in expected.items()} | {
+        "case": 3 / 12
+    }
+    assert [hit.key for hit in collection.search("Apfelkuchen", rank="wmd").hits] == ["b", "a"]
+
+
+def test_trained_words_are_found_as_they_are(collection: Collection, documents: list[Document]) -> None:
+    collection.index(documents)
+    assert collection.info()["coverage_by"] == {"exact": _counted(documents)}
 
 
 def test_without_words_or_vectors(make_collection: MakeCollection) -> None:

@@ -14,13 +14,14 @@ from moverank.indexer.files.checksums import checksummed_json
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors, verify_vectors
 
-FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", "embedding.json"]
+FORMS = ["form-hashes.npy", "form-rows.npy"]
+FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", *FORMS, "embedding.json"]
 
 
 @pytest.fixture
 def stored(tmp_path: Path, keyed: Any) -> Path:
     keyed.save_word2vec_format(str(tmp_path / "v.bin"), binary=True)
-    import_vectors(str(tmp_path / "v.bin"), tmp_path / "out")
+    import_vectors(str(tmp_path / "v.bin"), tmp_path / "out", language="de")
     return tmp_path / "out"
 
 
@@ -64,7 +65,7 @@ def test_a_file_of_another_size_or_type_is_reported(stored: Path, name: str, cha
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
-    st.sampled_from(["version", "words", "dim", "word_bytes", "subwords", "fingerprint", "normalized"]),
+    st.sampled_from(["version", "words", "dim", "word_bytes", "subwords", "fingerprint", "normalized", "forms"]),
     st.sampled_from([None, -1, 0, 7, 10**30, "x", [], {}, {"buckets": "x"}, 1.5]),
 )
 def test_wrong_values_in_the_manifest_are_reported(stored: Path, key: str, value: object) -> None:
