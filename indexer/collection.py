@@ -405,7 +405,10 @@ class Collection(Face, StoredDocuments):
         return self._states.run_many(lambda state: state.searcher.rerank_many(tasks, k, options), options)
 
     def document_frequencies(self, languages: Iterable[str] = ()) -> "DocumentFrequencies":
-        """Return in how many documents each word occurs, and each stem of some `languages`, for `Reranker`."""
+        """Return in how many documents each word occurs, and each stem of some `languages`, for `Reranker`.
+
+        In the place of a language, "ngrams=4" stands for sequences of four letters.
+        """
         return self._states.run(lambda state: state.searcher.document_frequencies(set(texts("languages", languages))))
 
     def neighbours(self, k: int = 10, *, gamma: float | None = None, progress: Progress = silent) -> "Neighbours":

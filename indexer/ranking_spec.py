@@ -20,7 +20,7 @@ from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import AUTO_RANK, DISTANCES, Distance
 from moverank.rerank.scorers import SCORERS, Scorer, choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
-from moverank.rerank.words.tokenizer import LANGUAGES
+from moverank.rerank.words.term_rules import NGRAMS, STEM, option_of, rule_of
 
 Weights = Literal["tf", "tfidf"]
 
@@ -41,7 +41,7 @@ _IN_WORDS: Mapping[str, str] = {
 PRIOR_SCALES = ("log", "linear")
 TRANSPORT = ("wmd", "pwmd")
 BAG_OPTIONS = ("gamma", "weights")
-_SCORER_OPTIONS = ("gamma", "stem")
+_SCORER_OPTIONS = ("gamma", STEM, NGRAMS)
 _NO_ENCODERS = {*DISTANCES, COSINE, *SCORERS, VECTOR, PRIOR}
 _OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(DISTANCES, (*BAG_OPTIONS, "mu")),
@@ -55,11 +55,11 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class ScorerChoice(NamedTuple):
-    """The name of a scorer, its options as typed, and the language whose stems replace the words, or None."""
+    """The name of a scorer, its options as typed, and the rule whose terms replace the words, or None."""
 
     name: str
     options: tuple[tuple[str, str], ...] = ()
-    stem: str | None = None
+    rule: str | None = None
 
     @property
     def kind(self) -> type[Scorer]:
@@ -133,7 +133,7 @@ class Term:
     @property
     def scorer(self) -> ScorerChoice | None:
         """Return the scorer, built-in or of another package, None for another term."""
-        return ScorerChoice(self.name, self.own, dict(self.options).get("stem")) if _is_scorer(self.name) else None
+        return ScorerChoice(self.name, self.own, rule_of(dict(self.options))) if _is_scorer(self.name) else None
 
     @property
     def encoder(self) -> EncoderChoice | None:
@@ -184,27 +184,33 @@ def parse_term(text: str) -> Term:
     )
 
 
-def check_stems(language: str) -> None:
-    """Raise UsageError unless words have stems in a language, by its English name."""
-    if language not in LANGUAGES:
-        similar = did_you_mean(language, LANGUAGES)
-        raise UsageError(f"there are no stems for {language!r}{similar}: choose {', '.join(LANGUAGES)}")
-
-
 def _check_values(name: str, common: Mapping[str, str]) -> None:
     """Raise UsageError for invalid values of `common` options, and for options that exclude each other."""
     if name == "wmd" and "gamma" in common:
         raise UsageError("wmd weighs all parts alike: leave gamma out, or choose pwmd")
-    if "stem" in common:
-        check_stems(common["stem"])
+    _check_rule(common)
     if common.get("scale", PRIOR_SCALES[0]) not in PRIOR_SCALES:
         raise UsageError(f"the scale of a prior is {' or '.join(PRIOR_SCALES)}, not {common['scale']!r}")
-    if "stem" in common and scorer_class(name).needs_vectors:
-        raise UsageError(f"{name} compares words by their vectors: leave stem out")
+    for option in (STEM, NGRAMS):
+        if option in common and scorer_class(name).needs_vectors:
+            raise UsageError(f"{name} compares words by their vectors: leave {option} out")
     if "mu" in common and "proximity" in common:
         raise UsageError("mutual proximity has no shrinkage by length: leave mu or proximity out")
     if name == PRIOR and "field" not in common:
         raise UsageError("a prior needs the name of a numeric field: prior:field=votes")
+
+
+def _check_rule(options: Mapping[str, str]) -> None:
+    try:
+        rule_of(options)
+    except OptionError as error:
+        raise UsageError(str(error)) from error
+
+
+def check_rules(rules: Iterable[str]) -> None:
+    """Raise UsageError unless there are rules of these names."""
+    for rule in rules:
+        _check_rule(key_values([option_of(rule)]))
 
 
 def _check_own(name: str, own: Mapping[str, str]) -> None:
@@ -330,6 +336,11 @@ class RankingSpec:
     def counted(self) -> tuple[ScorerChoice, ...]:
         """Return the scorers, which count all words, with or without a vector."""
         return tuple(term.scorer for term in self.terms if term.scorer)
+
+    @property
+    def rules(self) -> frozenset[str]:
+        """Return the rules of the scorers that do not count whole words."""
+        return frozenset(scorer.rule for scorer in self.counted if scorer.rule)
 
     @property
     def compares_vectors(self) -> bool:

@@ -17,6 +17,7 @@ from moverank.indexer.ranking_spec import (
 )
 from moverank.indexer.settings import Settings
 from moverank.rerank.distance.mutual_proximity import KINDS
+from moverank.rerank.words.term_rules import option_of
 
 RANDOM = "random"
 _PROXIMITY = re.compile(r"(?P<before>[:,])proximity=(?P<kind>[^,+]*)(?P<after>,?)")
@@ -69,23 +70,23 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
     return Method(text, resolve(spec, None, fallback), kind)
 
 
-def baselines(own: RankingSpec, language: str | None) -> tuple[str, ...]:
-    """Return BM25 of words, and of stems: as in the `own` ranking, or else of `language` (None: there are none)."""
-    stem = next((scorer.stem for scorer in own.counted if scorer.stem), language)
-    return ("bm25", f"bm25:stem={stem}") if stem else ("bm25",)
+def baselines(own: RankingSpec, rule: str | None) -> tuple[str, ...]:
+    """Return BM25 of words, and of terms by the first rule of the `own` ranking, or else by `rule`, if there is one."""
+    rule = next((scorer.rule for scorer in own.counted if scorer.rule), rule)
+    return ("bm25", f"bm25:{option_of(rule)}") if rule else ("bm25",)
 
 
 def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence[str]) -> str:
     """Return the row of `labels` that the others are tested against: the `named` row, or by default the usual one.
 
-    By default it is BM25 with stems, else without, else the first row: a stemmer's gain is not a ranking's gain. Raises
-    UsageError for a name that is no row.
+    By default it is BM25 with stems or n-grams, else without, else the first row: a stemmer's gain is not a ranking's
+    gain. Raises UsageError for a name that is no row.
     """
     if named is not None and named not in labels:
         raise UsageError(f"the reference {named!r} is none of the methods: {', '.join(labels)}")
     scorers = [(each.label, each.ranking.single_scorer) for each in methods if each.ranking and not each.proximity]
     rows = sorted(
-        (scorer.stem is None, labels.index(label)) for label, scorer in scorers if scorer and scorer.name == "bm25"
+        (scorer.rule is None, labels.index(label)) for label, scorer in scorers if scorer and scorer.name == "bm25"
     )
     return named or (labels[rows[0][1]] if rows else labels[0])
 

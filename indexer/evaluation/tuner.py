@@ -23,6 +23,7 @@ from moverank.indexer.settings import DEFAULT_K1
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.evaluation.knn import folds
 from moverank.rerank.evaluation.measures import Judgments, evaluate_measures, join_run
+from moverank.rerank.words.term_rules import option_of
 
 Figures = NDArray[np.float64]
 
@@ -51,19 +52,22 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """The settings that the components depend on: gamma, word weights, title weight, the stems' language or None."""
+    """The settings that the components depend on: gamma, word weights, title weight, the rule of terms or None."""
 
     gamma: float
     weights: Weights
     title_weight: int
-    stem: str | None
+    rule: str | None
 
     @property
     def ranking(self) -> RankingSpec:
         """Return a ranking that has all terms."""
-        stem = f",stem={self.stem}" if self.stem else ""
         own = own_ranking("", self.gamma, self.weights)
-        return resolve(f"{'pwmd' if self.gamma else 'wmd'}+cover+cosine+bm25:k1={DEFAULT_K1}{stem}", None, own)
+        return resolve(f"{'pwmd' if self.gamma else 'wmd'}+cover+cosine+{_bm25(self.rule)}", None, own)
+
+
+def _bm25(rule: str | None) -> str:
+    return f"bm25:k1={DEFAULT_K1}" + (f",{option_of(rule)}" if rule else "")
 
 
 def components_of(
@@ -109,7 +113,7 @@ class TriedRanking:
     gamma: float = 0.0
     title_weight: int = 1
     weights: Weights = "tfidf"
-    stem: str | None = None
+    rule: str | None = None
     mu: float = 20.0
     cover: float = 0.5
     bm25: float = 2.0
@@ -120,11 +124,10 @@ class TriedRanking:
     def rank(self) -> str:
         """Return the specification of the ranking; the collection's settings have its gamma."""
         mu = f"mu={self.mu:g}," if self.mu else ""
-        stem = f",stem={self.stem}" if self.stem else ""
         terms = [f"{'pwmd' if self.gamma else 'wmd'}:{mu}weights={self.weights}"]
         for weight, term in (
             (self.cover, "cover"),
-            (self.bm25, f"bm25:k1={DEFAULT_K1}{stem}"),
+            (self.bm25, _bm25(self.rule)),
             (self.cosine, "cosine"),
             (self.vector, VECTOR),
         ):
@@ -140,7 +143,7 @@ class TriedRanking:
     @property
     def weighting(self) -> Weighting:
         """Return the weighting that determines the components."""
-        return Weighting(self.gamma, self.weights, self.title_weight, self.stem)
+        return Weighting(self.gamma, self.weights, self.title_weight, self.rule)
 
 
 GRID: Mapping[str, Sequence[object]] = {
@@ -152,7 +155,7 @@ GRID: Mapping[str, Sequence[object]] = {
     "weights": ("tf", "tfidf"),
     "title_weight": (1, 2, 3, 5),
     "gamma": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5),
-    "stem": (None,),
+    "rule": (None, "ngrams=4"),
 }
 """The values of each coordinate; cheap coordinates first: the last four need new components."""
 
@@ -208,7 +211,7 @@ class _Steps:
 class Tuner:
     """Tunes the ranking of `trial` by `judgments` and the measure `name`, over the first `cutoff` documents.
 
-    `own` is the collection's ranking. `language` is the language of stems. `cache` is a directory for components, so
+    `own` is the collection's ranking. `cache` is a directory for components, so
     that an interrupted run continues; None if nothing is cached. `limit` is the number of queries that the search takes
     into account. If the trial has candidates, only these are ranked, and if it has their scores, these are a term.
     """
@@ -235,11 +238,11 @@ class Tuner:
         self._vector: NDArray[np.float32] | None = None
         self._steps, self._planned = _Steps(trial.progress, 0), 0
 
-    def run(self, start: TriedRanking, count: int, language: str | None) -> Tuned:
-        """Return the setting found from `start`, and its figures by `count` folds; `language` is the stems'."""
-        grid, others = self._grid(language), baselines(self._own, language)
+    def run(self, start: TriedRanking, count: int, stem: str | None) -> Tuned:
+        """Return the setting found from `start`, and its figures by `count` folds; `stem` is a rule to try, too."""
+        grid, others = self._grid(stem), baselines(self._own, stem)
         searches = len(self.queries) * (len(others) + 3)
-        self._planned = 1 + sum(len(grid[name]) - 1 for name in ("weights", "title_weight", "gamma", "stem"))
+        self._planned = 1 + sum(len(grid[name]) - 1 for name in ("weights", "title_weight", "gamma", "rule"))
         self._steps = _Steps(self._trial.progress, len(self._sample) * self._planned + searches)
         if self._trial.scores is not None:
             self._vector = self._vector_costs()
@@ -266,10 +269,12 @@ class Tuner:
             costs[row, rows] = values
         return costs
 
-    def _grid(self, language: str | None) -> dict[str, Sequence[object]]:
+    def _grid(self, stem: str | None) -> dict[str, Sequence[object]]:
         """Return the values of the coordinates that have an effect on these documents."""
         ranks = self._trial.pool.counts.ranks
-        grid = {**GRID, "stem": (None, language) if language else (None,)}
+        grid = dict(GRID)
+        if stem:
+            grid["rule"] = (*grid["rule"], stem)
         if not np.any(ranks > 0):
             grid["gamma"] = (0.0,)
         if not np.any(ranks == TITLE):

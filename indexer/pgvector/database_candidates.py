@@ -106,7 +106,7 @@ class DatabaseCandidates:
         gamma = _gamma(query)
         words = query.words.ids if gamma is None else query.words.terms[gamma].ids
         view = self._view(ids.tolist(), gamma, words, floor)
-        if query.words.ignored is not None and any(term.stem for term in query.ranking.counted):
+        if query.words.ignored is not None and query.ranking.rules:
             known = set(query.words.all_texts) - set(query.words.unknown or ())
             occurring = {word.word for word in self._reader.words(query.words.all_texts) if word.frequency}
             counted = (query.words.all_texts, known, query.ranking, occurring, view.scores)

@@ -300,7 +300,7 @@ def _of_collection(make: type[Reranker], collection: "Collection", options: Mapp
         )
     ranking = resolve(options.get("rank"), None, collection.settings.ranking)
     if "frequencies" not in options:
-        stored["frequencies"] = collection.document_frequencies(stems_of(ranking))
+        stored["frequencies"] = collection.document_frequencies(ranking.rules)
     return make(collection.embedding, **{**stored, **options})
 
 
@@ -316,8 +316,3 @@ def stored_options(own: Settings) -> dict[str, Any]:
         "weights": own.weights,
         "title_weight": own.title_weight,
     }
-
-
-def stems_of(ranking: RankingSpec) -> set[str]:
-    """Return the languages of a ranking's stems."""
-    return {scorer.stem for scorer in ranking.counted if scorer.stem}

@@ -14,9 +14,13 @@ from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.languages import DEFAULT
 from moverank.rerank.words.segmentation import AUTO
-from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords, stem_words, tokenizer_of
+from moverank.rerank.words.term_rules import is_ngrams, terms_of
+from moverank.rerank.words.tokenizer import AUTO_WORDS, FOLDED, StopWords, tokenizer_of
 
-_LANGUAGES = 4  # with cached frequencies of stems
+_RULES = 4  # with cached frequencies of terms
+
+_Sums = tuple[Mapping[str, int], float]
+"""The numbers of documents by term, summed over words, and the mean number of terms of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +28,17 @@ class DocumentFrequencies:
     """The number of `documents`, and how many of them contain each of the `words`, which are in lower case.
 
     `mean_length` is the mean number of tokens of a document, for BM25; None: the candidates' mean. `stems` counts
-    documents by stem, for each language; without it, the frequency of a stem is the sum over its words, at most
-    `documents`. Raises UsageError for a number out of its range.
+    documents by stem for each language, or by sequence of letters for a name such as "ngrams=4", and `mean_lengths` has
+    the mean number of these sequences of a document; without them, the frequency of a term is the sum over its words,
+    at most `documents`, and the mean length follows from the words. Raises UsageError for a number out of its range.
     """
 
     documents: int
     words: Mapping[str, int]
     mean_length: float | None = None
     stems: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    _summed: dict[str, Mapping[str, int]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    mean_lengths: Mapping[str, float] = field(default_factory=dict)
+    _summed: dict[str, "_Sums"] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         whole_number("the number of documents", self.documents, least=0)
@@ -40,8 +46,11 @@ class DocumentFrequencies:
             raise UsageError(f"stems must be a mapping of languages to document frequencies, not {shown(self.stems)}")
         for words in (self.words, *self.stems.values()):
             self._check(words)
-        if self.mean_length is not None:
-            finite_number("the mean length of a document", self.mean_length, above=True)
+        if not isinstance(self.mean_lengths, Mapping):
+            raise UsageError(f"mean_lengths must be a mapping of names to numbers, not {shown(self.mean_lengths)}")
+        for length in (self.mean_length, *self.mean_lengths.values()):
+            if length is not None:
+                finite_number("the mean length of a document", length, above=True)
 
     def _check(self, words: object) -> None:
         """Raise UsageError unless all words have a number of documents."""
@@ -77,34 +86,43 @@ class DocumentFrequencies:
         """Return the idf (n,) of words; see `inverse_document_frequency`."""
         return inverse_document_frequency(self._found(words, self.words), self.documents)
 
-    def of_query(self, _terms: Sequence[str], _stem: str | None, _gamma: float) -> None:
+    def of_query(self, _terms: Sequence[str], _rule: str | None, _gamma: float) -> None:
         """Return None: the words of a query that no candidate has cannot matter."""
         return
 
-    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, _gamma: float) -> Statistics:
-        """Return the statistics of `terms` (t,), words or the stems of a language, in the collection.
+    def widened(self, own: Statistics, terms: Sequence[str], rule: str | None, _gamma: float) -> Statistics:
+        """Return the statistics of `terms` (t,), words or those of a rule, in the collection.
 
         `own` are the candidates' statistics; the larger of both frequencies counts.
         """
-        numbers = self._by_stem(stem) if stem else self.words
+        numbers, mean = self._by_rule(rule) if rule else (self.words, self.mean_length)
         frequencies = np.maximum(self._found(terms, numbers), own.document_frequencies)
         documents = max(self.documents, own.documents)
-        tokens = own.average_length if self.mean_length is None else self.mean_length
+        tokens = own.average_length if mean is None else mean
         amounts = np.maximum(own.collection_frequencies, frequencies)
         return Statistics(documents, tokens * documents, frequencies, amounts)
 
     def _found(self, terms: Sequence[str], numbers: Mapping[str, int]) -> NDArray[np.int64]:
         return np.fromiter(map(numbers.get, terms, repeat(0)), np.int64, len(terms))
 
-    def _by_stem(self, language: str) -> Mapping[str, int]:
-        if language in self.stems:
-            return self.stems[language]
-        if language not in self._summed:
-            summed = Counter[str]()
-            for stem, number in zip(stem_words(list(self.words), language), self.words.values(), strict=True):
-                summed[stem] = min(summed[stem] + number, self.documents)
-            if len(self._summed) >= _LANGUAGES:
+    def _by_rule(self, rule: str) -> tuple[Mapping[str, int], float | None]:
+        """Return the numbers of documents by the terms of a rule, and the mean number of terms of a document."""
+        if rule in self.stems and (rule in self.mean_lengths or not is_ngrams(rule)):
+            return self.stems[rule], self.mean_lengths.get(rule, self.mean_length)
+        if rule not in self._summed:
+            if len(self._summed) >= _RULES:
                 self._summed.clear()
-            self._summed[language] = summed
-            return summed
-        return self._summed[language]
+            self._summed[rule] = self._sums(rule)
+        summed, of_word = self._summed[rule]
+        mean = None if self.mean_length is None else self.mean_length * of_word
+        return self.stems.get(rule, summed), self.mean_lengths.get(rule, mean)
+
+    def _sums(self, rule: str) -> "_Sums":
+        """Return the sums for a rule."""
+        words, summed = list(self.words), Counter[str]()
+        terms, numbers = terms_of(words, rule), np.fromiter(self.words.values(), np.int64, len(words))
+        pairs = zip(terms.words.tolist(), terms.texts, strict=True)
+        for word, term in pairs if terms.starts is None else dict.fromkeys(pairs):
+            summed[term] = min(summed[term] + int(numbers[word]), self.documents)
+        total = numbers.sum()
+        return summed, float(numbers[terms.words].sum() / total) if total else 1.0

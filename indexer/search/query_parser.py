@@ -43,9 +43,9 @@ def ignored_words(
 
     `known` words have a vector, `occurring` ones are in a document, and `scores` counts the same documents.
     """
-    counted = {*occurring} if any(not term.stem for term in ranking.counted) else set[str]()
+    counted = {*occurring} if any(not term.rule for term in ranking.counted) else set[str]()
     for term in ranking.counted:
-        counted |= scores.stems(term.stem).known(texts) if term.stem else set()
+        counted |= scores.derived(term.rule).known(texts) if term.rule else set()
     compared = known if ranking.compares_vectors else set[str]()
     return tuple(word for word in texts if word not in counted and word not in compared)
 
@@ -74,8 +74,8 @@ class QueryParser:
         if scorer and options.budget is not None:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
         for term in ranking.scorers:
-            if term.scorer and term.scorer.stem:
-                self.view.scores.stems(term.scorer.stem)
+            if term.scorer and term.scorer.rule:
+                self.view.scores.derived(term.scorer.rule)
         own, allowed = self._settings, self._matching(options.where) if options.where else None
         return Query(
             QueryWords.none(self._embedding.dim),
@@ -199,9 +199,9 @@ class QueryParser:
         return replace(weighted, unknown=unknown, ignored=ignored)
 
     def _occur(self, texts: Sequence[str], stored: Mapping[str, int], query: Query) -> bool:
-        """Return whether any of the words, or any stem that the ranking compares, is in a document."""
-        stems = {term.scorer.stem for term in query.ranking.scorers if term.scorer and term.scorer.stem}
-        return bool(stored) or any(self.view.scores.stems(stem).has(texts) for stem in stems)
+        """Return whether any of the words, or any term of theirs that the ranking compares, is in a document."""
+        rules = query.ranking.rules
+        return bool(stored) or any(self.view.scores.derived(rule).has(texts) for rule in rules)
 
 
 def joined_scorer(options: SearchOptions, ranking: RankingSpec, settings: Settings) -> ScorerChoice | None:

@@ -13,7 +13,7 @@ from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
 from moverank.indexer.options import Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
-from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_stems, resolve
+from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
@@ -43,6 +43,7 @@ from moverank.rerank.distance.explain import Explanation, WhyNot
 from moverank.rerank.ranking import Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.term_rules import is_ngrams
 
 Request = QueryText | StoredKey | PortableQuery
 """A text, a record, a stored document, or the words of a document that may be stored elsewhere."""
@@ -262,15 +263,16 @@ class Searcher:
         self._prepare(plain.ranking, silent)  # as in `_answer_many`
         yield from rerank_many(self._reader, files, tasks, k, plain, full=options.full)
 
-    def document_frequencies(self, languages: AbstractSet[str]) -> DocumentFrequencies:
-        """Return in how many documents each word occurs, and each stem of some `languages`; UsageError for others."""
-        for language in languages:
-            check_stems(language)
+    def document_frequencies(self, rules: AbstractSet[str]) -> DocumentFrequencies:
+        """Return in how many documents each word occurs, and each term of some `rules`; UsageError for others."""
+        check_rules(rules)
         scores = self.view.scores
         words, statistics = scores.frequencies(0.0, None)
-        stems = {language: _by_name(*scores.frequencies(0.0, language)) for language in languages}
-        mean = statistics.average_length if statistics.tokens else None
-        return DocumentFrequencies(statistics.documents, _by_name(words, statistics), mean, stems)
+        mean, found = statistics.average_length if statistics.tokens else None, _by_name(words, statistics)
+        terms = {rule: scores.frequencies(0.0, rule) for rule in rules}
+        by_rule = {rule: _by_name(*own) for rule, own in terms.items()}
+        lengths = {rule: own.average_length for rule, (_, own) in terms.items() if is_ngrams(rule) and own.tokens}
+        return DocumentFrequencies(statistics.documents, found, mean, by_rule, lengths)
 
     def explain(self, request: Request, key: str, options: SearchOptions) -> Explanation:
         """Return the exact distance of a query from the document `key` by a ranking, and its flows."""

@@ -1,6 +1,6 @@
 """Word counts of the live documents of segments, by document and by term, and statistics over all segments.
 
-Words with the same stem become one term.
+Words with the same stem become one term, or the n-grams of a word several.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,45 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.snapshot.caches import CountedPostings, PostingsCache, StemTable
+from moverank.indexer.snapshot.caches import CountedPostings, DerivedTable, PostingsCache
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import Postings, Statistics, TermCounts, WordVectors
 from moverank.rerank.scorers.postings import grouped_sums
-from moverank.rerank.words.tokenizer import stem_words
+from moverank.rerank.words.term_rules import WordTerms, terms_of
 
 _ROUNDING = 1e-9
 
 
 class SegmentCounts:
-    """Counts of terms (words, or stems) with the ids `vocabulary` (t,), increasing.
+    """Counts of terms (words, stems or n-grams) with the ids `vocabulary` (t,), increasing.
 
-    `count` returns the word counts of `size` documents. `merged` (w,) is each word's position in the vocabulary; None:
-    the terms are words. `cache` keeps the postings; None: they are not cached.
+    `count` returns the word counts of `size` documents. `derived` are the positions in the vocabulary of each word's
+    terms; None: the terms are words. `cache` keeps the postings; None: they are not cached.
     """
 
     def __init__(
         self,
         vocabulary: NDArray[np.int64],
         count: Callable[[], TermCounts],
-        merged: NDArray[np.int32] | None,
+        derived: WordTerms | None,
         cache: PostingsCache | None,
         size: int,
     ) -> None:
         self.vocabulary, self._size = vocabulary, size
-        self._count, self._merged, self._cache = count, merged, cache
+        self._count, self._derived, self._cache = count, derived, cache
 
     @cached_property
     def rows(self) -> TermCounts:
         """Return the counts by document."""
-        return self._count() if self._merged is None else self.counted.postings.by_document()
+        return self._count() if self._derived is None else self.counted.postings.by_document()
 
     @cached_property
     def counted(self) -> CountedPostings:
         """Return the postings, which are cached from now on."""
         if self._cached is not None:
             return self._cached
-        words = self.rows if self._merged is None else self._count()
-        counted = CountedPostings.of(Postings.transposed(words, len(self.vocabulary), self._merged))
+        words = self.rows if self._derived is None else self._count()
+        counted = CountedPostings.of(Postings.transposed(words, len(self.vocabulary), self._derived))
         if self._cache:
             self._cache.write(counted)
         return counted
@@ -60,7 +60,7 @@ class SegmentCounts:
 
     def frequencies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return in how many documents each term occurs (t,), and the sum of its counts (t,)."""
-        if self._merged is not None or self._cached is not None:
+        if self._derived is not None or self._cached is not None:
             return np.diff(self.counted.postings.starts), self.counted.amounts
         rows, size = self.rows, len(self.vocabulary)
         return np.bincount(rows.terms, minlength=size).astype(np.int64), grouped_sums(rows.terms, rows.counts, size)
@@ -124,59 +124,59 @@ WordTexts = Callable[[NDArray[np.int64]], Sequence[str]]
 """Returns the words of some ids."""
 
 
-class Stems:
-    """The stems of the words of segments, by the algorithm of a `language`; `table` has the first segment's stems.
+class DerivedTerms:
+    """The terms that a `rule` makes of the words of segments; `table` has the first segment's terms.
 
-    A stem's id is its number in the table; later segments' stems get the next numbers. Other stems have negative ids.
+    A term's id is its number in the table; later segments' terms get the next numbers. Other terms have negative ids.
     """
 
-    def __init__(self, language: str, table: StemTable) -> None:
-        self._language, self._table = language, table
+    def __init__(self, rule: str, table: DerivedTable) -> None:
+        self._rule, self._table = rule, table
         self._new: dict[str, int] = {}
-        self._stem_ids = [table.of_words.astype(np.int64)]
+        self._later: list[tuple[NDArray[np.int64], WordTerms]] = []
 
     def add(self, places: NDArray[np.int64], shared: NDArray[np.bool_], texts: Sequence[str]) -> None:
         """Add a segment: words (t,) `shared` with the first segment have `places` in it, the others have `texts`."""
-        ids = np.empty(len(places), np.int64)
-        ids[shared] = self._table.of_words[places[shared]]
-        stems = stem_words(texts, self._language)
-        for stem, number in zip(stems, self._table.find(stems), strict=True):
+        own = terms_of(texts, self._rule)
+        for term, number in zip(own.texts, self._table.find(own.texts), strict=True):
             if number < 0:
-                self._new.setdefault(stem, len(self._table) + len(self._new))
-        ids[~shared] = self._ids_of(stems)
-        self._stem_ids.append(ids)
+                self._new.setdefault(term, len(self._table) + len(self._new))
+        others = WordTerms(np.array(self._ids_of(own.texts), np.int32), own.starts)
+        both = self._table.of_words.take(places[shared]).joined(others)
+        terms = both.take(np.argsort(np.argsort(~shared, kind="stable")))
+        ids, positions = np.unique(terms.terms, return_inverse=True)
+        self._later.append((ids.astype(np.int64), WordTerms(positions.astype(np.int32), terms.starts)))
 
-    def _ids_of(self, stems: Sequence[str]) -> list[int]:
-        """Return the id of each stem, -1 for one that no segment has."""
-        found = zip(stems, self._table.find(stems), strict=True)
-        return [number if number >= 0 else self._new.get(stem, -1) for stem, number in found]
+    def _ids_of(self, terms: Sequence[str]) -> list[int]:
+        """Return the id of each term, -1 for one that no segment has."""
+        found = zip(terms, self._table.find(terms), strict=True)
+        return [number if number >= 0 else self._new.get(term, -1) for term, number in found]
 
     def names(self, ids: NDArray[np.int64]) -> list[str]:
-        """Return the stems (n,) of `ids` (n,), none negative."""
+        """Return the terms (n,) of `ids` (n,), none negative."""
         size, new = len(self._table), list(self._new)  # in the order of ids
-        return [self._table.stem(id_) if id_ < size else new[id_ - size] for id_ in ids.tolist()]
+        return [self._table.term(id_) if id_ < size else new[id_ - size] for id_ in ids.tolist()]
 
     def has(self, words: Sequence[str]) -> bool:
-        """Return whether any of the words has a stem that a segment has."""
+        """Return whether any of the words has a term that a segment has."""
         return bool(self.known(words))
 
     def known(self, words: Sequence[str]) -> set[str]:
-        """Return the words whose stem a segment has."""
-        stems = stem_words(words, self._language)
-        return {word for word, id_ in zip(words, self._ids_of(stems), strict=True) if id_ >= 0}
+        """Return the words with a term that a segment has."""
+        terms = terms_of(words, self._rule)
+        found = zip(terms.words.tolist(), self._ids_of(terms.texts), strict=True)
+        return {words[row] for row, id_ in found if id_ >= 0}
 
-    def of_segment(self, segment: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return the ids (s,) of the stems of a segment, increasing, and the position among them of each word (t,)."""
-        if not segment:
-            return np.arange(len(self._table)), self._table.of_words
-        ids, positions = np.unique(self._stem_ids[segment], return_inverse=True)
-        return ids, positions.astype(np.int32)
+    def of_segment(self, segment: int) -> tuple[NDArray[np.int64], WordTerms]:
+        """Return the ids (s,) of the terms of a segment, increasing, and the positions among them of each word's."""
+        return self._later[segment - 1] if segment else (np.arange(len(self._table)), self._table.of_words)
 
     def of_query(self, query: QueryTerms) -> QueryTerms:
-        """Return a query with the ids of stems instead of words."""
-        stems, positions = np.unique(stem_words(query.texts, self._language), return_inverse=True)
-        known = enumerate(self._ids_of(stems.tolist()))
+        """Return a query with the ids of terms instead of words."""
+        own = terms_of(query.texts, self._rule)
+        terms, positions = np.unique(own.texts, return_inverse=True)
+        known = enumerate(self._ids_of(terms.tolist()))
         ids = np.array([id_ if id_ >= 0 else -1 - i for i, id_ in known], np.int64)
-        counts = np.bincount(positions, query.counts, len(stems)).astype(np.float64, copy=False)
+        counts = np.bincount(positions, query.counts[own.words], len(terms)).astype(np.float64, copy=False)
         none = WordVectors(np.zeros((len(ids), 0), np.float32), np.zeros(len(ids), bool))
-        return QueryTerms(ids, counts, none, tuple(stems.tolist()))
+        return QueryTerms(ids, counts, none, tuple(terms.tolist()))

@@ -180,12 +180,12 @@ class LiveSegment:
         counts = terms.counts if len(rows) == len(terms.ids) else terms.counts.take(rows)
         return TermCounts(*ranked_counts(counts, gamma, self.title_weight))
 
-    def postings_cache(self, gamma: float, language: str | None) -> PostingsCache | None:
-        """Return the cache of the postings of words, or of stems in a `language`; None if documents have changed."""
+    def postings_cache(self, gamma: float, rule: str | None) -> PostingsCache | None:
+        """Return the cache of the postings of words, or of the terms of a `rule`; None if documents have changed."""
         if self.directory is None or len(self.term_rows) < len(self.segment.terms.ids):
             return None
-        key = checksum(f"{self.segment.state} {gamma!r} {self.title_weight!r} {language}".encode())
-        return PostingsCache.of(self.directory, f"{language or 'words'}-{gamma:g}", key)
+        key = checksum(f"{self.segment.state} {gamma!r} {self.title_weight!r} {rule}".encode())
+        return PostingsCache.of(self.directory, f"{rule or 'words'}-{gamma:g}", key)
 
 
 def counted_idf(parts: Sequence[LiveSegment], documents: int) -> Idf:

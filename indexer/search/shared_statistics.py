@@ -14,7 +14,7 @@ from moverank.rerank.bags.weights import Frequencies, inverse_document_frequency
 from moverank.rerank.scorers import Statistics
 
 TableKey = tuple[float, str | None]
-"""The gamma that weighs parts, and the language whose stems are counted, None for words."""
+"""The gamma that weighs parts, and the rule whose terms are counted, None for words."""
 
 WORDS: TableKey = (0.0, None)
 
@@ -70,13 +70,13 @@ class SharedStatistics:
     tables: Mapping[TableKey, TermTable]
     fields: frozenset[str] = frozenset()
 
-    def widened(self, _own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
+    def widened(self, _own: Statistics, terms: Sequence[str], rule: str | None, gamma: float) -> Statistics:
         """Return the cluster-wide statistics of the complete term list `terms` (t,) of one shard."""
-        return self.tables[gamma, stem].of_terms(terms, self.documents)
+        return self.tables[gamma, rule].of_terms(terms, self.documents)
 
-    def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
+    def of_query(self, terms: Sequence[str], rule: str | None, gamma: float) -> Statistics:
         """Return the statistics of the terms of a query, which a shard may lack."""
-        return self.tables[gamma, stem].of_terms(terms, self.documents)
+        return self.tables[gamma, rule].of_terms(terms, self.documents)
 
     def idf(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Return the idf (n,) of words; one in no document gets the largest."""
@@ -86,17 +86,17 @@ class SharedStatistics:
 
 def needed_tables(ranking: RankingSpec, joined: ScorerChoice | None) -> set[TableKey]:
     """Return the tables that searches by a ranking need; `joined`: a scorer that also chooses candidates, by bags."""
-    needed = {(term.gamma or 0.0, term.scorer.stem) for term in ranking.scorers if term.scorer}
+    needed = {(term.gamma or 0.0, term.scorer.rule) for term in ranking.scorers if term.scorer}
     if ranking.weights == "tfidf":
         needed.add(WORDS)
     if joined:
-        needed.add((ranking.gamma, joined.stem))
+        needed.add((ranking.gamma, joined.rule))
     return needed
 
 
 def counted_terms(view: View, keys: Iterable[TableKey]) -> dict[TableKey, TermTable]:
     """Return tables of the documents of a view."""
-    return {(gamma, stem): TermTable.of(*view.scores.frequencies(gamma, stem)) for gamma, stem in keys}
+    return {(gamma, rule): TermTable.of(*view.scores.frequencies(gamma, rule)) for gamma, rule in keys}
 
 
 def with_statistics(view: View, shared: SharedStatistics) -> View:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from moverank.indexer.ranking_spec import ScorerChoice
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.query import QueryTerms
-from moverank.indexer.search.segment_words import CountedTerms, SegmentCounts, Stems, WordTexts
+from moverank.indexer.search.segment_words import CountedTerms, DerivedTerms, SegmentCounts, WordTexts
 from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
-from moverank.indexer.snapshot.caches import StemTable, cached_normalisers, cached_stems
+from moverank.indexer.snapshot.caches import DerivedTable, cached_normalisers, cached_table
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.scorers import (
     Scorer,
@@ -26,6 +26,7 @@ from moverank.rerank.scorers import (
 )
 from moverank.rerank.scorers.bm25 import Bm25
 from moverank.rerank.scorers.translation import Translation
+from moverank.rerank.words.term_rules import terms_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +64,11 @@ class ScoredDocuments:
 class LargerCollection(Protocol):
     """Statistics of a collection that the documents of a view are part of."""
 
-    def widened(self, own: Statistics, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics:
-        """Return the statistics of `terms` (t,), all words or stems of the documents; `own` are the documents'."""
+    def widened(self, own: Statistics, terms: Sequence[str], rule: str | None, gamma: float) -> Statistics:
+        """Return the statistics of all terms (t,) of the documents, words or a rule's; `own` are the documents'."""
         ...
 
-    def of_query(self, terms: Sequence[str], stem: str | None, gamma: float) -> Statistics | None:
+    def of_query(self, terms: Sequence[str], rule: str | None, gamma: float) -> Statistics | None:
         """Return the statistics of a query's terms (h,); None: the statistics of the documents' terms suffice."""
         ...
 
@@ -92,7 +93,7 @@ class TermScores:
         self._parts, self._documents, self._texts = tuple(parts), documents, texts
         self._frequencies = frequencies
         self._names: Sequence[str] | None = None
-        self._computed = SizedCache()  # stems, counts and scorers
+        self._computed = SizedCache()  # derived terms, counts and scorers
 
     @cached_property
     def ids(self) -> NDArray[np.int64]:
@@ -109,7 +110,7 @@ class TermScores:
         scorers = self._fitted(choice, gamma)
         sign = -1.0 if choice.kind.ascending else 1.0
         counted, query = self._compared(choice, gamma, query)
-        larger = self._frequencies.of_query(query.texts, choice.stem, gamma) if self._frequencies else None
+        larger = self._frequencies.of_query(query.texts, choice.rule, gamma) if self._frequencies else None
         statistics = counted.of_words(query.ids) if larger is None else larger
         scores = [
             scorer.score(
@@ -140,9 +141,9 @@ class TermScores:
         return np.concatenate([np.empty(0, bool), *rows])
 
     def _compared(self, choice: ScorerChoice, gamma: float, query: QueryTerms) -> tuple[CountedTerms, QueryTerms]:
-        """Return the counts that a scorer compares, and the query over the same terms, words or stems."""
-        terms = self.stems(choice.stem).of_query(query) if choice.stem else query
-        return self.counts(gamma, choice.stem), terms
+        """Return the counts that a scorer compares, and the query over the same terms."""
+        terms = self.derived(choice.rule).of_query(query) if choice.rule else query
+        return self.counts(gamma, choice.rule), terms
 
     def document(self, id_: int, gamma: float) -> QueryTerms | None:
         """Return the words of a document as a query; None if it has none."""
@@ -170,44 +171,44 @@ class TermScores:
         words = WordVectors(vectors, known)
         return TermCounts(np.concatenate(starts), terms, amounts, words), counted.statistics
 
-    def stems(self, language: str) -> Stems:
-        """Return the stems of all words, which are read on first use."""
+    def derived(self, rule: str) -> DerivedTerms:
+        """Return the terms that a rule makes of all words, which are read on first use."""
         if self._same:
-            return self._same.stems(language)
-        return self._computed.get(language, lambda: self._stems_of_parts(language))
+            return self._same.derived(rule)
+        return self._computed.get(rule, lambda: self._derived_of_parts(rule))
 
-    def _stems_of_parts(self, language: str) -> Stems:
-        """Return the stems of the words of each part; words of the first part keep their stems there."""
+    def _derived_of_parts(self, rule: str) -> DerivedTerms:
+        """Return the terms of the words of each part; words of the first part keep their terms there."""
         if not self._parts:
-            return Stems(language, StemTable.of(()))
+            return DerivedTerms(rule, DerivedTable.of(terms_of((), rule)))
         first, *rest = self._parts
-        stems = Stems(language, cached_stems(first.directory, language, first.segment.terms.word_ids, self._texts))
+        terms = DerivedTerms(rule, cached_table(first.directory, rule, first.segment.terms.word_ids, self._texts))
         for part in rest:
             places, shared = lookup(part.segment.terms.word_ids, first.segment.terms.word_ids)
-            stems.add(places, shared, self._texts(part.segment.terms.word_ids[~shared]))
-        return stems
+            terms.add(places, shared, self._texts(part.segment.terms.word_ids[~shared]))
+        return terms
 
-    def counts(self, gamma: float, stem: str | None) -> CountedTerms:
-        """Return the counts by word, or by the stems of a language."""
-        return self._computed.get((gamma, stem), lambda: self._counts(gamma, stem))
+    def counts(self, gamma: float, rule: str | None) -> CountedTerms:
+        """Return the counts by word, or by the terms of a rule."""
+        return self._computed.get((gamma, rule), lambda: self._counts(gamma, rule))
 
-    def _counts(self, gamma: float, stem: str | None) -> CountedTerms:
-        counted = self._same.counts(gamma, stem) if self._same else self._count(gamma, stem)
+    def _counts(self, gamma: float, rule: str | None) -> CountedTerms:
+        counted = self._same.counts(gamma, rule) if self._same else self._count(gamma, rule)
         if self._frequencies:
-            names = self.stems(stem).names(counted.word_ids) if stem else self._words(counted.word_ids)
-            statistics = self._frequencies.widened(counted.statistics, names, stem, gamma)
+            names = self.derived(rule).names(counted.word_ids) if rule else self._words(counted.word_ids)
+            statistics = self._frequencies.widened(counted.statistics, names, rule, gamma)
             counted = replace(counted, statistics=statistics)
         return counted
 
-    def _count(self, gamma: float, stem: str | None) -> CountedTerms:
-        segments = [self._segment(number, gamma, stem) for number in range(len(self._parts))]
+    def _count(self, gamma: float, rule: str | None) -> CountedTerms:
+        segments = [self._segment(number, gamma, rule) for number in range(len(self._parts))]
         return CountedTerms.of(segments, self._documents)
 
-    def _segment(self, number: int, gamma: float, stem: str | None) -> SegmentCounts:
+    def _segment(self, number: int, gamma: float, rule: str | None) -> SegmentCounts:
         part = self._parts[number]
-        vocabulary, merged = self.stems(stem).of_segment(number) if stem else (part.segment.terms.word_ids, None)
-        cache = part.postings_cache(gamma, stem)
-        return SegmentCounts(vocabulary, partial(part.term_counts, gamma), merged, cache, len(part.term_ids))
+        vocabulary, derived = self.derived(rule).of_segment(number) if rule else (part.segment.terms.word_ids, None)
+        cache = part.postings_cache(gamma, rule)
+        return SegmentCounts(vocabulary, partial(part.term_counts, gamma), derived, cache, len(part.term_ids))
 
     def _words(self, ids: NDArray[np.int64]) -> Sequence[str]:
         """Return all words; their `ids` (t,) never change, so they are read once."""
@@ -224,21 +225,21 @@ class TermScores:
         return TermScores(self._parts, self._documents, self._texts, larger, self)
 
     def prepare(self, keys: Iterable[tuple[float, str | None]]) -> None:
-        """Read the data that scores by some gammas and stems need."""
-        for gamma, stem in keys:
-            self.counts(gamma, stem)
+        """Read the data that scores by some gammas and rules need."""
+        for gamma, rule in keys:
+            self.counts(gamma, rule)
 
-    def frequencies(self, gamma: float, stem: str | None) -> tuple[Sequence[str], Statistics]:
-        """Return all words, or all stems of a language, and their statistics at `gamma`."""
-        counted = self.counts(gamma, stem)
+    def frequencies(self, gamma: float, rule: str | None) -> tuple[Sequence[str], Statistics]:
+        """Return all words, or all terms of a rule, and their statistics at `gamma`."""
+        counted = self.counts(gamma, rule)
         ids = counted.word_ids
-        return self.stems(stem).names(ids) if stem else self._texts(ids), counted.statistics
+        return self.derived(rule).names(ids) if rule else self._texts(ids), counted.statistics
 
     def _fitted(self, choice: ScorerChoice, gamma: float) -> tuple[Scorer, ...]:
         """Return the scorer of each segment, fitted with the statistics of all segments."""
 
         def fit() -> tuple[Scorer, ...]:
-            counted = self.counts(gamma, choice.stem)
+            counted = self.counts(gamma, choice.rule)
             return tuple(self._fit(choice, segment, counted) for segment in range(len(self._parts)))
 
         return self._computed.get((choice, gamma), fit)

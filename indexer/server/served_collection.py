@@ -23,7 +23,7 @@ from moverank.indexer.files.directory import DATABASE
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.options import SearchOptions, Where
 from moverank.indexer.ranking_spec import RankingSpec, resolve
-from moverank.indexer.reranking.reranker import Reranker, stems_of, stored_options
+from moverank.indexer.reranking.reranker import Reranker, stored_options
 from moverank.indexer.server.freed_memory import return_freed_memory
 from moverank.indexer.server.limits import Limits
 from moverank.indexer.server.problems import HttpProblem
@@ -134,7 +134,7 @@ class ServedState(OpenState):
 
     @cached_property
     def _reranker(self) -> Reranker:
-        frequencies = self.searcher.document_frequencies(stems_of(self.settings.ranking))
+        frequencies = self.searcher.document_frequencies(self.settings.ranking.rules)
         return Reranker(self.embedding, **stored_options(self.settings), frequencies=frequencies)
 
 

@@ -1,7 +1,8 @@
 """Caches of arrays that are computed from a snapshot: computing an array takes most of the time of a search.
 
-The arrays are the inverted file, of which a search by BM25 needs few postings; the stems of words; sums over documents,
-such as word frequencies and centroid lengths; and normalisers of the translation model, quadratic in the vocabulary.
+The arrays are the inverted file, of which a search by BM25 needs few postings; the stems or n-grams of words; sums over
+documents, such as word frequencies and centroid lengths; and normalisers of the translation model, quadratic in the
+vocabulary.
 """
 
 from bisect import bisect_left
@@ -17,7 +18,7 @@ from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
-from moverank.rerank.words.tokenizer import stem_words
+from moverank.rerank.words.term_rules import TermTexts, WordTerms, is_ngrams, terms_of
 
 _KINDS: Kinds = {
     "starts": ("<i8", 1),
@@ -94,58 +95,74 @@ class PostingsCache:
 
 
 _MANY = 500
-"""Number of stems from which a dictionary of all stems finds them faster than binary searches do."""
+"""Number of terms from which a dictionary of all terms finds them faster than binary searches do."""
 
-_STEM_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
+_TABLE_KINDS: Kinds = {"text": ("|u1", 1), "ends": ("<i8", 1), "of_words": ("<i4", 1)}
+_SEVERAL_KINDS: Kinds = {**_TABLE_KINDS, "starts": ("<i8", 1)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StemTable:
-    """Different stems, sorted by their UTF-8 bytes, and `of_words` (t,) int32, the stem of each word of a vocabulary.
+class DerivedTable:
+    """Different terms, sorted by their UTF-8 bytes, and `of_words`, the numbers of the terms of a vocabulary's words.
 
-    Stem i ends before `ends[i]` in `text`, and begins where the one before it ends.
+    Term i ends before `ends[i]` in `text`, and begins where the one before it ends.
     """
 
     text: NDArray[np.uint8]
     ends: NDArray[np.int64]
-    of_words: NDArray[np.int32]
+    of_words: WordTerms
 
     @classmethod
-    def of(cls, stems: Sequence[str]) -> Self:
-        """Return the table of the `stems` of each word."""
-        encoded = [stem.encode() for stem in stems]
+    def of(cls, terms: TermTexts) -> Self:
+        """Return the table of the `terms` of each word."""
+        encoded = [term.encode() for term in terms.texts]
         different = sorted(set(encoded))
         number = dict(zip(different, range(len(different)), strict=True))
         return cls(
             np.frombuffer(b"".join(different), np.uint8),
-            np.cumsum([len(stem) for stem in different], dtype=np.int64),
-            np.array([number[stem] for stem in encoded], np.int32),
+            np.cumsum([len(term) for term in different], dtype=np.int64),
+            WordTerms(np.array([number[term] for term in encoded], np.int32), terms.starts),
         )
+
+    @classmethod
+    def stored(cls, path: Path, key: str, kinds: Kinds) -> Self | None:
+        """Return the table in a file; None if it is missing or damaged, or has another key or other arrays."""
+        arrays = read_arrays(path, key, kinds)
+        if arrays is None:
+            return None
+        return cls(arrays["text"], arrays["ends"], WordTerms(arrays["of_words"], arrays.get("starts")))
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of the file."""
+        of_words = self.of_words
+        several: Arrays = {} if of_words.starts is None else {"starts": of_words.starts}
+        return {"text": self.text, "ends": self.ends, "of_words": of_words.terms, **several}
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def is_valid(self, words: int) -> bool:
-        """Return whether each of so many `words` has a stem, and each stem a text."""
-        starts = np.append(0, self.ends)
-        known = len(self.of_words) == words and is_within(self.of_words, 0, len(self))
-        return known and are_starts(starts, len(self), len(self.text)) and _is_utf8(self.text)
+        """Return whether each of so many `words` has terms, and each term a text."""
+        own = self.of_words
+        known = is_within(own.terms, 0, len(self)) and len(own) == words
+        known &= own.starts is None or are_starts(own.starts, words, len(own.terms))
+        return known and are_starts(np.append(0, self.ends), len(self), len(self.text)) and _is_utf8(self.text)
 
-    def stem(self, number: int) -> str:
-        """Return a stem by number."""
+    def term(self, number: int) -> str:
+        """Return a term by number."""
         return self._bytes(number).decode()
 
-    def find(self, stems: Sequence[str]) -> list[int]:
-        """Return the number of each stem, -1 for one that is not in the table."""
-        encoded = [stem.encode() for stem in stems]
-        if len(stems) >= _MANY:
+    def find(self, terms: Sequence[str]) -> list[int]:
+        """Return the number of each term, -1 for one that is not in the table."""
+        encoded = [term.encode() for term in terms]
+        if len(terms) >= _MANY:
             numbers = {self._bytes(number): number for number in range(len(self))}
-            return [numbers.get(stem, -1) for stem in encoded]
-        return [self._find(stem) for stem in encoded]
+            return [numbers.get(term, -1) for term in encoded]
+        return [self._find(term) for term in encoded]
 
-    def _find(self, stem: bytes) -> int:
-        number = bisect_left(range(len(self)), stem, key=self._bytes)
-        return number if number < len(self) and self._bytes(number) == stem else -1
+    def _find(self, term: bytes) -> int:
+        number = bisect_left(range(len(self)), term, key=self._bytes)
+        return number if number < len(self) and self._bytes(number) == term else -1
 
     def _bytes(self, number: int) -> bytes:
         start = int(self.ends[number - 1]) if number else 0
@@ -160,25 +177,25 @@ def _is_utf8(text: NDArray[np.uint8]) -> bool:
     return True
 
 
-def cached_stems(
+def cached_table(
     directory: Path | None,
-    language: str,
+    rule: str,
     word_ids: NDArray[np.int64],
     texts: Callable[[NDArray[np.int64]], Sequence[str]],
-) -> StemTable:
-    """Return the stems in a `language` of `word_ids` (t,), cached in a collection's `directory`.
+) -> DerivedTable:
+    """Return the terms, by a rule, of the words `word_ids` (t,), cached in a collection's `directory`.
 
     `texts` returns the words of ids. The file stores checksums of the ids and of its content: it is computed again if
     it is damaged or if the vocabulary has changed. Without a `directory`, or if it is not writable, nothing is cached.
     """
     if directory is None:
-        return StemTable.of(stem_words(texts(word_ids), language))
-    path, key = directory / f"{CACHED}stems-{language}", checksum(word_ids)
-    stored = read_arrays(path, key, _STEM_KINDS)
-    if stored and (kept := StemTable(**stored)).is_valid(len(word_ids)):
+        return DerivedTable.of(terms_of(texts(word_ids), rule))
+    path, key = directory / f"{CACHED}stems-{rule}", checksum(word_ids)
+    kept = DerivedTable.stored(path, key, _SEVERAL_KINDS if is_ngrams(rule) else _TABLE_KINDS)
+    if kept is not None and kept.is_valid(len(word_ids)):
         return kept
-    table = StemTable.of(stem_words(texts(word_ids), language))
-    write_arrays(path, {"text": table.text, "ends": table.ends, "of_words": table.of_words}, key)
+    table = DerivedTable.of(terms_of(texts(word_ids), rule))
+    write_arrays(path, table.arrays(), key)
     return table
 
 

@@ -7,7 +7,7 @@ power of 2,) int32 is the hash table with open addressing: the number of a word,
 
 Document frequencies of words.
 
-The transpose of sparse rows.
+Sparse rows: their transpose, and rows in which several columns take the place of each.
 """
 
 import numpy as np
@@ -135,3 +135,25 @@ def transposed(starts, columns, values, count):  # type: ignore[no-untyped-def]
                 own[column] += 1
             sums[own[column] - 1] += values[entry]
     return ends, rows, sums
+
+
+@compiled()
+def replaced(starts, columns, values, new_starts, new):  # type: ignore[no-untyped-def]
+    """Return compressed sparse rows in which each column is replaced by several, which all have its value.
+
+    Column c is replaced by the slice `new_starts[c]:new_starts[c + 1]` of `new` (m,) int32; a column may be there
+    several times in a row of the result. For the other arrays, see `transposed`.
+    """
+    ends = np.empty(len(starts), np.int64)
+    total = 0
+    for row in range(len(starts) - 1):
+        ends[row] = total
+        for entry in range(starts[row], starts[row + 1]):
+            total += new_starts[columns[entry] + 1] - new_starts[columns[entry]]
+    ends[len(starts) - 1] = total
+    new_columns, new_values, done = np.empty(total, np.int32), np.empty(total), 0
+    for entry in range(starts[0], starts[len(starts) - 1]):
+        for place in range(new_starts[columns[entry]], new_starts[columns[entry] + 1]):
+            new_columns[done], new_values[done] = new[place], values[entry]
+            done += 1
+    return ends, new_columns, new_values

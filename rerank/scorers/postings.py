@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.scorers.scorer import Statistics, TermCounts, check_segment, check_terms
+from moverank.rerank.words.term_rules import WordTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,15 +30,18 @@ class Postings:
         return cls.transposed(counts, len(statistics.document_frequencies))
 
     @classmethod
-    def transposed(cls, counts: TermCounts, terms: int, new: NDArray[np.int32] | None = None) -> "Postings":
+    def transposed(cls, counts: TermCounts, terms: int, new: WordTerms | None = None) -> "Postings":
         """Return the transpose of unchecked counts of `terms` terms by document.
 
-        `new[t]` replaces each term t, and the counts of terms with the same replacement are added up.
+        The terms `new` of each counted word take its place, and the counts of words with the same term are added up.
         """
-        from moverank.rerank.kernels.counts import transposed
+        from moverank.rerank.kernels.counts import replaced, transposed
 
-        columns = counts.terms if new is None else new[counts.terms]
-        starts, documents, values = transposed(counts.starts, columns, counts.counts, terms)
+        rows = counts.starts, counts.terms, counts.counts
+        if new is not None:
+            one_each = new.starts is None
+            rows = (rows[0], new.terms[rows[1]], rows[2]) if one_each else replaced(*rows, new.starts, new.terms)
+        starts, documents, values = transposed(*rows, terms)
         return cls(starts, documents, values, len(counts))
 
     def by_document(self) -> TermCounts:

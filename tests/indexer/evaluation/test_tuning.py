@@ -23,7 +23,7 @@ def test_totals_of_components_are_those_of_a_search(indexed: Collection, tmp_pat
     again = components_of(weighting, pool, queries, own_rows, tmp_path / "cache" / "c.npz", silent)
     np.testing.assert_array_equal(found.rwmd, again.rwmd)
     setting = TriedRanking(
-        weighting.gamma, weighting.title_weight, weighting.weights, weighting.stem, 5.0, 0.5, 1.5, 0.25
+        weighting.gamma, weighting.title_weight, weighting.weights, weighting.rule, 5.0, 0.5, 1.5, 0.25
     )
     ranking = setting.ranking
     assert ranking.gamma == weighting.gamma

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from moverank.indexer.snapshot.caches import StemTable, cached_stems
+from moverank.indexer.snapshot.caches import DerivedTable, cached_table
+from moverank.rerank.words.term_rules import TermTexts
 
 IDS = np.array([2, 5, 9])
 WORDS = {2: "connected", 5: "über", 9: "dogs", 11: "cats"}
@@ -23,39 +24,39 @@ class Texts:
         return [WORDS[id_] for id_ in ids.tolist()]
 
 
-def _stems(table: StemTable) -> list[str]:
-    return [table.stem(number) for number in table.of_words.tolist()]
+def _stems(table: DerivedTable) -> list[str]:
+    return [table.term(number) for number in table.of_words.terms.tolist()]
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=4)), st.booleans())
 def test_stems_are_found_by_their_texts(stems: list[str], many: bool) -> None:
-    table = StemTable.of(stems)
+    table = DerivedTable.of(TermTexts(stems, None))
     assert _stems(table) == stems
     assert len(table) == len(set(stems))
     asked = [*stems, "missing", ""] + ["missing"] * (500 if many else 0)
-    expected = dict(zip(stems, table.of_words.tolist(), strict=True))
+    expected = dict(zip(stems, table.of_words.terms.tolist(), strict=True))
     assert table.find(asked) == [expected.get(stem, -1) for stem in asked]
 
 
 def test_stems_are_computed_once_for_a_vocabulary_and_a_language(tmp_path: Path) -> None:
     texts = Texts()
     for _ in range(3):
-        assert _stems(cached_stems(tmp_path, "english", IDS, texts)) == ["connect", "über", "dog"]
+        assert _stems(cached_table(tmp_path, "english", IDS, texts)) == ["connect", "über", "dog"]
     assert texts.calls == 1
-    assert _stems(cached_stems(tmp_path, "english", np.array([2, 11]), texts)) == ["connect", "cat"]
-    assert _stems(cached_stems(tmp_path, "german", IDS, texts))[2] == "dog"
-    assert _stems(cached_stems(tmp_path, "english", np.empty(0, np.int64), texts)) == []
+    assert _stems(cached_table(tmp_path, "english", np.array([2, 11]), texts)) == ["connect", "cat"]
+    assert _stems(cached_table(tmp_path, "german", IDS, texts))[2] == "dog"
+    assert _stems(cached_table(tmp_path, "english", np.empty(0, np.int64), texts)) == []
     assert texts.calls == 4
 
 
 def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     texts = Texts()
-    expected = _stems(cached_stems(tmp_path, "english", IDS, texts))
+    expected = _stems(cached_table(tmp_path, "english", IDS, texts))
     path = tmp_path / "cached-stems-english"
     intact = path.read_bytes()
     for damaged in (b"", intact[:-1], intact[:-3] + b"cat", intact[:70]):
         path.write_bytes(damaged)
-        assert _stems(cached_stems(tmp_path, "english", IDS, texts)) == expected
+        assert _stems(cached_table(tmp_path, "english", IDS, texts)) == expected
         assert path.read_bytes() == intact
 
 
@@ -63,5 +64,5 @@ def test_without_a_directory_nothing_is_cached(tmp_path: Path) -> None:
     texts = Texts()
     for directory in (None, tmp_path / "gone"):
         for _ in range(2):
-            assert len(cached_stems(directory, "english", IDS, texts).of_words) == 3
+            assert len(cached_table(directory, "english", IDS, texts).of_words) == 3
     assert texts.calls == 4
