@@ -20,7 +20,7 @@ from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import AUTO_RANK, DISTANCES, Distance
 from moverank.rerank.scorers import SCORERS, Scorer, choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
-from moverank.rerank.words.term_rules import NGRAMS, STEM, option_of, rule_of
+from moverank.rerank.words.term_rules import NGRAMS, STEM, is_ngrams, option_of, rule_of
 
 Weights = Literal["tf", "tfidf"]
 
@@ -103,7 +103,10 @@ class Term:
     def words(self) -> str:
         """Return in words what the term compares; for a prior its field, for another package's encoder its name."""
         if self.scorer:
-            return "related words" if self.scorer.kind.needs_vectors else "shared words"
+            letters = self.scorer.rule is not None and is_ngrams(self.scorer.rule)
+            return (
+                "related words" if self.scorer.kind.needs_vectors else "shared letters" if letters else "shared words"
+            )
         return dict(self.options)["field"] if self.name == PRIOR else _IN_WORDS.get(self.name, self.name)
 
     @property

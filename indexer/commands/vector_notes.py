@@ -54,7 +54,7 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
     own, weak = collection.settings, "train"
     cautious = ""
     if own.rank == AUTO_RANK and own.embedding != weak:
-        rank = default_rank(own.gamma, stem=own.stem, embedding=weak)
+        rank = default_rank(own.gamma, stem=own.stem, letters=own.letters, embedding=weak)
         cautious = f"; until then --rank {quote(rank)} relies on words more"
     yield (
         f"only {percentage(coverage)} of the words of these texts have a vector, distances leave the others out: "

@@ -22,6 +22,8 @@ class Language:
     """Whether there is a list of stop words, `stop_words/CODE.txt`."""
     spaces: bool = True
     """Whether there are spaces between words."""
+    letters: bool = False
+    """Whether the default ranking also counts sequences of letters: they were measured to help."""
 
     @property
     def stemmer(self) -> str | None:
@@ -33,19 +35,19 @@ _ALL = {
     language.code: language
     for language in (
         Language(NO_LANGUAGE, NO_LANGUAGE, stems=False, stop_words=False),
-        Language("ar", "arabic"),
+        Language("ar", "arabic", letters=True),
         Language("az", "azerbaijani", stems=False),
         Language("ca", "catalan"),
         Language("da", "danish"),
-        Language("de", "german"),
-        Language("el", "greek"),
+        Language("de", "german", letters=True),
+        Language("el", "greek", letters=True),
         Language("en", "english"),
-        Language("es", "spanish"),
+        Language("es", "spanish", letters=True),
         Language("eu", "basque"),
         Language("fi", "finnish"),
         Language("fr", "french"),
         Language("ga", "irish"),
-        Language("hi", "hindi"),
+        Language("hi", "hindi", letters=True),
         Language("hu", "hungarian"),
         Language("hy", "armenian"),
         Language("id", "indonesian"),
@@ -60,13 +62,13 @@ _ALL = {
         Language("nl", "dutch"),
         Language("no", "norwegian"),
         Language("pt", "portuguese"),
-        Language("ro", "romanian"),
-        Language("ru", "russian"),
+        Language("ro", "romanian", letters=True),
+        Language("ru", "russian", letters=True),
         Language("sr", "serbian"),
         Language("sv", "swedish"),
         Language("ta", "tamil"),
         Language("th", "thai", stems=False, stop_words=False, spaces=False),
-        Language("tr", "turkish"),
+        Language("tr", "turkish", letters=True),
         Language("vi", "vietnamese", stems=False, stop_words=False),
         Language("yi", "yiddish", stop_words=False),
         Language("zh", "chinese", stems=False, stop_words=False, spaces=False),

@@ -152,7 +152,7 @@ def test_a_new_reranker(argument: str, value: object) -> None:
     _check(Reranker, {"embedding": Embedding.of(["ant"], np.eye(1, dtype=np.float32))}, argument, value)
 
 
-@pytest.mark.parametrize("argument", ["documents", "words", "mean_length", "stems"])
+@pytest.mark.parametrize("argument", ["documents", "words", "mean_length", "stems", "mean_lengths"])
 @_FEW
 @given(value=ODD)
 def test_document_frequencies(argument: str, value: object) -> None:

@@ -84,6 +84,7 @@ def test_a_scorer_is_its_name_and_its_options() -> None:
     assert scorer_named("pl2") == ScorerChoice("pl2")
     assert scorer_named("bm25:k1=0.9,b=0.4") == ScorerChoice("bm25", (("b", "0.4"), ("k1", "0.9")))
     assert scorer_named("bm25:stem=german") == ScorerChoice("bm25", (), "german")
+    assert scorer_named("bm25:ngrams=4.0,k1=2") == ScorerChoice("bm25", (("k1", "2"),), "ngrams=4")
     assert scorer_named("wmd") is None
 
 
@@ -97,6 +98,11 @@ def test_a_scorer_is_its_name_and_its_options() -> None:
         ("bm25:b", "'b' is not of the form KEY=VALUE"),
         ("bm25:=1", "'=1' is not of the form KEY=VALUE"),
         ("bm25:stem=klingon", "there are no stems for 'klingon': choose arabic"),
+        ("bm25:ngrams=1", "ngrams must be a whole number from 2 to 8, not '1'"),
+        ("bm25:ngrams=2.5", "ngrams must be a whole number from 2 to 8, not '2.5'"),
+        ("pl2:ngrams=4,stem=english", "a scorer counts stems or n-grams: leave stem or ngrams out"),
+        ("translation:ngrams=4", "translation compares words by their vectors: leave ngrams out"),
+        ("wmd:ngrams=4", "wmd has no option 'ngrams'"),
         ("interpolation:stem=english", "compares words by their vectors"),
         ("wmd:gamma=0.5", "wmd weighs all parts alike"),
         ("wmd:weights=idf", "weights must be tf or tfidf"),

@@ -130,6 +130,8 @@ def test_the_default_ranking_follows_the_vectors_and_the_stop_words() -> None:
 def test_the_default_ranking_follows_the_language() -> None:
     assert Settings(language="de").specification == "bm25:k1=1.6,stem=german"
     assert Settings(language="de", stop_words="none").stem == "german"
+    letters = "+0.5*cover+bm25:k1=1.6,stem=german+2*bm25:k1=1.6,ngrams=4+cosine"
+    assert Settings("lsi", language="de").specification == f"wmd:mu=20,weights=tfidf{letters}"
     assert Settings("lsi", stop_words=["the"]).specification == default_rank(0.0, stem="english")
     for code in ("none", "vi"):
         assert Settings("lsi", language=code).specification == default_rank(0.0, stem=None)

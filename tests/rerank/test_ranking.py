@@ -17,7 +17,7 @@ from moverank.rerank.ranking import DISTANCES, Distance, Flow, Hit, Ranking, Sta
 COUNTS = st.builds(StageCounts, *[st.integers(0, 10**9)] * 5)
 NUMBERS = st.floats(0, 1e6)
 OR_NAN = NUMBERS | st.just(math.nan)
-NAMES = st.sampled_from(["wmd", "cover", "bm25:stem=english"])
+NAMES = st.sampled_from(["wmd", "cover", "bm25:stem=english", "bm25:ngrams=4"])
 WORDS = st.lists(st.text(max_size=5), max_size=3).map(tuple)
 METADATA = st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3), max_size=2)
 FLOWS = st.lists(st.builds(Flow, st.text(), st.text(), NUMBERS, NUMBERS, NUMBERS), max_size=2).map(tuple)

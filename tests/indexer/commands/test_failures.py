@@ -85,6 +85,8 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
     ),
     ("search cat -i {old} --rank bm25:stme=english", 2, "bm25 has no option 'stme' (did you mean stem?): choose"),
     ("search cat -i {old} --rank wmd+bm52", 2, "there is no ranking 'bm52' (did you mean bm25?): choose auto"),
+    ("search cat -i {old} --rank bm25:ngrams=9", 2, "ngrams must be a whole number from 2 to 8, not '9'"),
+    ("search cat -i {old} --rank bm25:ngrams=4,stem=english", 2, "stems or n-grams: leave stem or ngrams out"),
     ("search cat -i {old} --rank bm25:stem=englsh", 2, "no stems for 'englsh' (did you mean english?): choose"),
     ("index {docs} -i {new} --format jsnol", 2, "there is no format 'jsnol' (did you mean jsonl?): choose"),
     ("index {docs} -i {new} --first-stage fihser", 2, "there is no encoder 'fihser' (did you mean fisher?): choose"),

@@ -106,7 +106,7 @@ def test_a_reranker_has_the_language_of_its_collection(german: Path) -> None:
 def test_texts_are_split_by_one_rule() -> None:
     embedding = Embedding.of(["hund"], [[1.0]])
     reranker = Reranker(embedding, language="de")
-    assert reranker.ranking.endswith("2*bm25:k1=1.6,stem=german+cosine")
+    assert reranker.ranking.endswith("bm25:k1=1.6,stem=german+2*bm25:k1=1.6,ngrams=4+cosine")
     assert Reranker(embedding, "none", language="de").ranking == reranker.ranking
     unknown = reranker.rank(Document("q", "", (Part("Die Häuser und Hund"),)), ["Hund"]).unknown_words
     frequencies = DocumentFrequencies.of(["Die Häuser und Hund"], language="de")

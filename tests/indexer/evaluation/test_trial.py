@@ -25,6 +25,7 @@ RANKINGS = [
     "cosine:weights=tfidf",
     "bm25",
     "bm25:stem=english,gamma=0.3",
+    "bm25:ngrams=2,gamma=0.3",
     "bow",
     "interpolation",
     "lsi:dim=3",

@@ -254,7 +254,9 @@ def _shown(ranking: Ranking) -> list[str]:
     return [repr(hit) for hit in ranking.hits]
 
 
-@pytest.mark.parametrize("rank", ["wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25:stem=english+cosine", "bm25"])
+@pytest.mark.parametrize(
+    "rank", ["wmd", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25:stem=english+cosine", "bm25", "wmd+2*bm25:ngrams=2"]
+)
 def test_many_queries_have_the_results_of_each(embedding: Embedding, rank: str) -> None:
     reranker = Reranker(embedding, rank=rank)
     many = reranker.rank_many(QUERIES, LISTS, k=2)
@@ -293,18 +295,19 @@ def test_a_pickled_reranker_gives_the_same_results(embedding: Embedding, tmp_pat
     assert copied.ranking == "wmd:weights=tfidf+bm25"
 
 
-def test_a_collection_gives_its_weights(factory: CollectionFactory) -> None:
+@pytest.mark.parametrize("rule", ["stem=english", "ngrams=2"])
+def test_a_collection_gives_its_weights(factory: CollectionFactory, rule: str) -> None:
     documents = [document(f"d{i}", text) for i, text in enumerate(["ant bee bee", "cat dog", "ant elk zorp", "bee"])]
-    rank = "wmd:mu=4,weights=tfidf+bm25:stem=english"
+    rank, used = f"wmd:mu=4,weights=tfidf+bm25:{rule}", f"wmd:weights=tfidf+bm25:{rule}"
     with factory.empty(rank=rank, title_weight=2) as collection:
         collection.index([*(replace(one, key=f"e{one.key}") for one in random_documents(30)), *documents])
-        expected = collection.rerank("bee of zorp", [one.key for one in documents], rank="wmd:weights=tfidf+bm25")
+        expected = collection.rerank("bee of zorp", [one.key for one in documents], rank=used)
         path = collection.path
     reranker = Reranker.load(path, language="english")
     assert reranker.ranking == rank
     with pytest.raises(UsageError, match="the collection has the language 'en', not 'de': leave it out"):
         Reranker.load(path, language="de")
-    found = reranker.rank("bee of zorp", documents, rank="wmd:weights=tfidf+bm25")
+    found = reranker.rank("bee of zorp", documents, rank=used)
     # Totals differ: their units are those of the candidates here, there those of the collection.
     parts = {hit.key: dict(hit.parts) for hit in expected.hits}
     for hit in found.hits:

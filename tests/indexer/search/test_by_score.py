@@ -29,7 +29,10 @@ from tests.indexer.world import (
 from tests.naive_scorers import score as naive_score
 
 QUERIES = ("ant bee zorp", "elk elk fox", "quux nowhere gnu", "lark")
-SPECS = ["bow", "bow:norm=l2", "tfidf", "bm25", "bm25:k1=0.6,b=0.1", "pl2", "translation", "interpolation"]
+SPECS = [
+    *("bow", "bow:norm=l2", "tfidf", "bm25", "bm25:k1=0.6,b=0.1", "pl2", "translation", "interpolation"),
+    *("bm25:ngrams=2", "bm25:k1=0.6,ngrams=3", "tfidf:ngrams=2", "bow:ngrams=3", "pl2:ngrams=2"),
+]
 _VECTORS = {word: vector.tolist() for word, vector in TABLE.items()}
 _CHANGED = [document("d3", "gnu gnu quux new"), document("d7", "ant", "of the bee"), document("empty", "of the")]
 
@@ -54,12 +57,26 @@ def _counts(one: Document, gamma: float) -> dict[str, float]:
     return counts
 
 
+def _terms(words: Mapping[str, float], spec: str) -> dict[str, float]:
+    """Return the counts of words, or of the sequences of letters that `spec` counts."""
+    _, named, length = spec.partition("ngrams=")
+    size, counts = int(length) if named else 99, dict[str, float]()
+    for word, count in words.items():
+        first = 0
+        while first == 0 or first + size <= len(word):
+            term = word[first : first + size]
+            counts[term] = counts.get(term, 0.0) + count
+            first += 1
+    return counts
+
+
 def _expected(twin: Twin, spec: str, query: Mapping[str, float], gamma: float = 0.0) -> dict[str, float]:
     """Return the scores of all documents by key, computed by the naive scorers."""
     name, _, rest = spec.partition(":")
     options = dict(option.split("=") for option in rest.split(",") if option)
-    counts = [_counts(one, gamma) for one in twin.documents.values()]
-    return dict(zip(twin.documents, naive_score(name, options, query, counts, _VECTORS), strict=True))
+    counts = [_terms(_counts(one, gamma), spec) for one in twin.documents.values()]
+    scores = naive_score(name, options, _terms(query, spec), counts, _VECTORS)
+    return dict(zip(twin.documents, scores, strict=True))
 
 
 def _check(ranking: Ranking, twin: Twin, spec: str, query: str | Document, gamma: float = 0.0, k: int = 99) -> None:
@@ -77,8 +94,8 @@ def _check(ranking: Ranking, twin: Twin, spec: str, query: str | Document, gamma
     assert all(math.isnan(hit.distance) != ascending for hit in ranking.hits)
     by_meaning = name in ("translation", "interpolation")
     for key in [*expected]:
-        words = _counts(twin.documents[key], 0).keys()
-        if not (words if by_meaning else words & query_counts.keys()):
+        terms = _terms(_counts(twin.documents[key], 0), spec).keys()
+        if not (terms if by_meaning else terms & _terms(query_counts, spec).keys()):
             del expected[key]
     best = sorted(expected.values(), reverse=not ascending)[:k]
     assert list(scores.values()) == pytest.approx(best, rel=1e-9, abs=1e-9)

@@ -20,6 +20,7 @@ RANKINGS = [
     "bm25",
     "bm25:stem=english,gamma=0.5",
     "pwmd+pl2:stem=english",
+    "wmd+2*bm25:ngrams=2",
 ]
 QUERIES = ("ants bee zorps", "elk fox foxes", "quux")
 SUFFIXED = [*WORDS, "ants", "foxes", *NO_VECTOR, "zorps"]

@@ -1,10 +1,13 @@
 """Document frequencies agree with those that scikit-learn counts."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 from moverank import Collection, DocumentFrequencies, UsageError
+from moverank.rerank.scorers import Statistics
 from tests.indexer.world import MakeCollection, document
 
 TEXTS = ["ant bee bee", "bee cat ants", "dog", "", "ant ant ant dog zorp"]
@@ -41,6 +44,32 @@ def test_a_collection_knows_its_frequencies(make_collection: MakeCollection) -> 
     assert (found.documents, found.mean_length) == (5, 12 / 5)
     assert found.stems["english"]["ant"] == 3  # ant, ants
     assert found.words["ant"] == 2
+
+
+def test_frequencies_of_letters_follow_from_those_of_words(make_collection: MakeCollection) -> None:
+    collection: Collection = make_collection()
+    collection.index([document(f"d{i}", text) for i, text in enumerate(TEXTS)])
+    found = collection.document_frequencies(["ngrams=2"])
+    expected, tokens = Counter[str](), 0
+    for text in TEXTS:
+        pairs = [word[i : i + 2] for word in text.split() for i in range(max(1, len(word) - 1))]
+        expected.update({*pairs})
+        tokens += len(pairs)
+    assert found.stems == {"ngrams=2": expected}
+    assert found.mean_lengths == {"ngrams=2": pytest.approx(tokens / len(TEXTS))}
+    with pytest.raises(UsageError, match="ngrams must be a whole number"):
+        collection.document_frequencies(["ngrams=x"])
+
+
+def test_unknown_frequencies_of_letters_are_sums_over_words() -> None:
+    nothing = Statistics(1, 2.0, np.zeros(3, np.int64), np.zeros(3))
+    found = DocumentFrequencies(10, {"ants": 4, "giant": 3, "bee": 6}, 5.0)
+    statistics = found.widened(nothing, ["ant", "bee", "zor"], "ngrams=3", 0.0)
+    assert statistics.document_frequencies.tolist() == [7, 6, 0]
+    assert statistics.tokens == pytest.approx(10 * 5.0 * (4 * 2 + 3 * 3 + 6 * 1) / 13)
+    assert found.widened(nothing, ["ant", "bee", "be"], "english", 0.0).tokens == 50.0
+    with pytest.raises(UsageError, match="must be a number above 0, not 0"):
+        DocumentFrequencies(2, {"ant": 1}, 2.0, {"ngrams=2": {"an": 1}}, {"ngrams=2": 0.0})
 
 
 def test_numbers_out_of_range_are_refused() -> None:

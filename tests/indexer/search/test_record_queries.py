@@ -22,6 +22,7 @@ RANKINGS = [
     "tfidf",
     "bm25",
     "bm25:stem=english,gamma=0.75",
+    "wmd+bm25:ngrams=2,gamma=0.75",
     "interpolation",
     "lsi:dim=3",
     "pwmd:weights=tfidf+cosine+2*bm25:gamma=0.3,stem=english",

@@ -16,6 +16,7 @@ KIB = 1024
 RANKINGS = [
     "wmd+0.5*cover+bm25:stem=english+cosine",
     "bm25:k1=2",
+    "bm25:ngrams=2",
     "pl2:gamma=0.5",
     "lsi:dim=2",
     "pwmd:gamma=0.5,proximity=gamma",

@@ -29,6 +29,7 @@ FREE = [
     "wcd",
     "chamfer+cover",
     "bm25:stem=german",
+    "bm25:ngrams=4",
     "pl2",
     "tfidf",
     "bow+cosine",

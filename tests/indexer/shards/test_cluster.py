@@ -46,6 +46,7 @@ RANKINGS = (
     "chamfer:weights=tfidf",
     "bm25:stem=english",
     "bm25:gamma=0.5",
+    "wmd+2*bm25:ngrams=2,gamma=0.5",
     "tfidf",
     "bow",
     "pl2",

@@ -49,6 +49,7 @@ _RANKINGS: _Rankings = [
     ("pwmd", {"depth": 6}),
     ("pwmd", {"gamma": 2.0}),
     ("bm25:stem=english", {}),
+    ("bm25:ngrams=2", {}),
     ("bm25", {}),
     ("pwmd:weights=tfidf+cosine", {}),
     ("pwmd:proximity=empirical", {}),

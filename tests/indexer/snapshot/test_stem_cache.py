@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from moverank.indexer.snapshot.caches import DerivedTable, cached_table
-from moverank.rerank.words.term_rules import TermTexts
+from moverank.rerank.words.term_rules import TermTexts, WordTerms
 
 IDS = np.array([2, 5, 9])
 WORDS = {2: "connected", 5: "über", 9: "dogs", 11: "cats"}
@@ -47,6 +48,21 @@ def test_stems_are_computed_once_for_a_vocabulary_and_a_language(tmp_path: Path)
     assert _stems(cached_table(tmp_path, "german", IDS, texts))[2] == "dog"
     assert _stems(cached_table(tmp_path, "english", np.empty(0, np.int64), texts)) == []
     assert texts.calls == 4
+
+
+def test_letters_are_computed_once_and_a_file_of_stems_is_not_taken_for_them(tmp_path: Path) -> None:
+    texts, tables = Texts(), list[DerivedTable]()
+    for _ in range(2):
+        tables.append(cached_table(tmp_path, "ngrams=3", IDS, texts))
+        assert _stems(tables[-1]) == ["con", "onn", "nne", "nec", "ect", "cte", "ted", "übe", "ber", "dog", "ogs"]
+        assert tables[-1].of_words.lengths.tolist() == [7, 2, 2]
+    assert texts.calls == 1
+    cached_table(tmp_path, "english", IDS, texts)
+    path = tmp_path / "cached-stems-ngrams=3"
+    path.write_bytes((tmp_path / "cached-stems-english").read_bytes())
+    assert _stems(cached_table(tmp_path, "ngrams=3", IDS, texts)) == _stems(tables[0])
+    starts = np.array([0, 7, 12, 11])  # its checksum would be valid
+    assert not replace(tables[0], of_words=WordTerms(tables[0].of_words.terms, starts)).is_valid(3)
 
 
 def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
