@@ -103,10 +103,9 @@ class Term:
     def words(self) -> str:
         """Return in words what the term compares; for a prior its field, for another package's encoder its name."""
         if self.scorer:
-            letters = self.scorer.rule is not None and is_ngrams(self.scorer.rule)
-            return (
-                "related words" if self.scorer.kind.needs_vectors else "shared letters" if letters else "shared words"
-            )
+            if self.scorer.rule and is_ngrams(self.scorer.rule):
+                return "shared letters"
+            return "related words" if self.scorer.kind.needs_vectors else "shared words"
         return dict(self.options)["field"] if self.name == PRIOR else _IN_WORDS.get(self.name, self.name)
 
     @property
