@@ -123,7 +123,7 @@ class Settings:
         """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
         version, own = _tokenizer_version(self.tokenizer_version), self._known_language
         tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation)
-        if self.language == AUTO_LANGUAGE:
+        if self._is_open:
             words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
             return {"tokenizer_version": version, "stop_words": words}
         return {
@@ -136,7 +136,12 @@ class Settings:
     @property
     def _known_language(self) -> str:
         """Return the language, "none" as long as no text has determined it."""
-        return NO_LANGUAGE if self.language == AUTO_LANGUAGE else self.language
+        return NO_LANGUAGE if self._is_open else self.language
+
+    @property
+    def _is_open(self) -> bool:
+        """Return whether the first texts will determine the language."""
+        return isinstance(self.language, str) and self.language == AUTO_LANGUAGE  # an array has no truth value
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as JSON values by name."""
@@ -170,8 +175,9 @@ class Settings:
                 if name == "stop_words":
                     other = f"other stop words ({self._stop_list})"
                 remedy = "make a new collection"
-                if name == "language":
-                    remedy = f"change it by `moverank refit --language {changed.language}`"
+                if name in ("language", "stop_words", "segmentation"):
+                    more = "" if name == "language" else f" --setting {name}=VALUE"
+                    remedy = f"change it by `moverank refit --language {changed.language}{more}`"
                 raise SettingsError(f"the collection was made with {other}: leave that option out, or {remedy}")
         return changed
 
@@ -207,7 +213,7 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        if self.language == AUTO_LANGUAGE:
+        if self._is_open:
             return tokenizer_of(self.stop_words, NO_LANGUAGE, self.tokenizer_version)
         return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version, self.segmentation)
 

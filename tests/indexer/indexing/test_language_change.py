@@ -1,5 +1,8 @@
 """Changing the language of a collection: afterwards it is as one that was made with that language."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +164,29 @@ def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch:
         assert check_collection(collection.path).sentences() == ()
         collection.refit(language="de")
         assert collection.settings.language == "de"
+
+
+@pytest.mark.parametrize("kind", ["file", "lsi"])
+def test_a_killed_process_leaves_the_former_words(make: Any, vectors: str, kind: str) -> None:
+    collection = make(Settings(vectors if kind == "file" else "lsi"))
+    before, hits = collection.settings, collection.search(_QUERIES[0], k=60).hits
+    run = subprocess.run([sys.executable, "-c", _KILLED, str(collection.path)], check=False)
+    assert run.returncode == -signal.SIGKILL
+    with Collection.open(collection.path) as opened:
+        assert (opened.settings, opened.search(_QUERIES[0], k=60).hits) == (before, hits)
+        opened.refit(language="de")
+        assert opened.settings.language == "de"
+    assert check_collection(collection.path).sentences() == ()
+
+
+_KILLED = """
+import os, signal, sys
+from moverank import Collection
+from moverank.indexer.indexing import vectors_change
+vectors_change.TableUpkeep.follow = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+Collection.open(sys.argv[1]).refit(language="de")
+"""
+"""The process is killed after all has been written, before it is committed."""
 
 
 def _interrupted(*_: object, **__: object) -> None:
