@@ -246,9 +246,22 @@ class Collection(Face, StoredDocuments):
             if dry_run:
                 return changes
             if self.detected:
-                self.refresh()
+                changes = self._follow_language(changes)
             self._states.close()
             return self._fit_and_compact(changes, progress) if upkeep else changes
+
+    def _follow_language(self, changes: Changes) -> Changes:
+        """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
+        from moverank.indexer.indexing.vectors_change import follow_language
+
+        self.refresh()
+        if self._embedding is None:
+            return changes
+        now = follow_language(self._store, self.path, self.settings, self._embedding)
+        if now is None:
+            return changes
+        self._embedding = now.embedding
+        return replace(changes, wordless=now.wordless, revision=now.revision)
 
     def _follow(self, writer: Writer, settings: Settings, table: "TableUpkeep") -> None:
         """Store the language that the first texts have determined, with these texts, and bring a table up to date."""

@@ -23,6 +23,7 @@ from moverank.indexer.indexing.collection_vectors import (
     publish_vectors,
     remove_other_vectors,
     stored_settings,
+    vectors_folder,
 )
 from moverank.indexer.indexing.coverage import counted
 from moverank.indexer.indexing.creation import TRAINED, check_choices
@@ -34,6 +35,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
 from moverank.indexer.vectors.importing import import_vectors, is_model
+from moverank.indexer.vectors.vectors_writer import rewrite_forms
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
@@ -101,7 +103,7 @@ def change_vectors(
             settings.embedding,
             path,
             normalize=settings.normalize,
-            language=settings.language,
+            language=settings.tokenizer.language,
             trust_pickle=trust_pickle,
             progress=progress,
         )
@@ -132,6 +134,9 @@ def change_language(
         with suppress(*([] if embedding else [TooFewWords])):
             now = train_again(store, directory, chosen, progress, first)
             return now.settings, now.embedding
+    elif embedding and embedding.forms:
+        now = _put(store, directory, _relabelled(settings, vectors_folder(directory, stored)), None, first)
+        return now.settings, now.embedding
     with store.writing() as writer:
         first(writer)
         if embedding:
@@ -141,6 +146,18 @@ def change_language(
         writer.set_settings(settings.stored())
         TableUpkeep(directory, settings, embedding, progress).follow(writer, fit=True)
     return settings, embedding
+
+
+def follow_language(store: Store, directory: Path, settings: Settings, embedding: Embedding) -> ChangedVectors | None:
+    """Let imported vectors find the forms of words of the collection's language; None if they do, or find no forms."""
+    if not embedding.forms or embedding.forms.language == settings.language:
+        return None
+    return _put(store, directory, _relabelled(settings, vectors_folder(directory, stored_settings(store))), None)
+
+
+def _relabelled(settings: Settings, folder: Path) -> Make:
+    """Return what writes the imported vectors of a folder for texts in the language of `settings`."""
+    return lambda path: (settings, rewrite_forms(folder, path, settings.language))
 
 
 def _counting(before: Settings, settings: Settings, progress: Progress) -> Callable[[Writer], None]:
@@ -214,7 +231,11 @@ def _kind(embedding: str) -> str:
 
 
 def _put(
-    store: Store, directory: Path, make: Make, choice: str | None, first: Callable[[Writer], None]
+    store: Store,
+    directory: Path,
+    make: Make,
+    choice: str | None,
+    first: Callable[[Writer], None] = lambda _: None,
 ) -> ChangedVectors:
     """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors.
 
