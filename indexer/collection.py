@@ -26,16 +26,20 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
+from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
+from moverank.rerank.words.languages import AUTO_LANGUAGE
+from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
+    from moverank.indexer.pgvector.table_upkeep import TableUpkeep
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
     from moverank.indexer.search.pairs import Neighbours
     from moverank.indexer.snapshot.faiss_index import IndexInUse
     from moverank.rerank.ranking import Ranking
+    from moverank.rerank.words.detection import Detected
     from moverank.rerank.words.embedding import Embedding
 
 _NO_SCORES = repeat(None)
@@ -57,6 +61,7 @@ class Collection(Face, StoredDocuments):
         self, path: Path, store: Store, settings: Settings, embedding: "Embedding | None", wait: float = 0.0
     ) -> None:
         self.path, self.settings, self.wait = path, settings, wait
+        self.detected: Detected | None = None
         self._store, self._embedding = store, embedding
         self._states = Follower(OpenState, store, path, lambda: self._embedding, self._opened)
         self._run, self._run_many = self._states.run, self._states.run_many
@@ -214,6 +219,7 @@ class Collection(Face, StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
+        from moverank.indexer.indexing.language_choice import with_language
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
@@ -226,19 +232,42 @@ class Collection(Face, StoredDocuments):
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            counter = WordCounter(self.settings.tokenizer, self._embedding)
-            salt = self.settings.tokens_digest()
+            settings, records, self.detected = with_language(self.settings, records)
+            counter = WordCounter(settings.tokenizer, self._embedding)
+            salt = settings.tokens_digest()
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:
-                callbacks["follow"] = TableUpkeep(self.path, self.settings, self._embedding).follow
+                table = TableUpkeep(self.path, settings, self._embedding)
+                callbacks["follow"] = lambda writer: self._follow(writer, settings, table)
             sync = Sync(self._store, counter, salt, scope=scope, strict=strict, **callbacks)
             if vectors is not None:
                 records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
+            if self.detected:
+                changes = self._follow_language(changes)
             self._states.close()
             return self._fit_and_compact(changes, progress) if upkeep else changes
+
+    def _follow_language(self, changes: Changes) -> Changes:
+        """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
+        from moverank.indexer.indexing.vectors_change import follow_language
+
+        self.refresh()
+        if self._embedding is None:
+            return changes
+        now = follow_language(self._store, self.path, self.settings, self._embedding)
+        if now is None:
+            return changes
+        self._embedding = now.embedding
+        return replace(changes, wordless=now.wordless, revision=now.revision)
+
+    def _follow(self, writer: Writer, settings: Settings, table: "TableUpkeep") -> None:
+        """Store the language that the first texts have determined, with these texts, and bring a table up to date."""
+        if self.detected and writer.settings()["language"] != settings.language:
+            writer.set_settings(settings.stored())
+        table.follow(writer)
 
     def upkeep(self, *, progress: Progress = silent) -> Changes:
         """Train word vectors and compact if changes without upkeep require it; see `index`. Raises LockedError."""
@@ -310,6 +339,9 @@ class Collection(Face, StoredDocuments):
         vectors: bool = False,
         train_options: Sequence[str] | None = None,
         normalize: bool | None = None,
+        language: str | None = None,
+        stop_words: StopWords | None = None,
+        segmentation: str | None = None,
         trust_pickle: bool = False,
         progress: Progress = silent,
     ) -> None:
@@ -318,23 +350,45 @@ class Collection(Face, StoredDocuments):
         `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file or
         of a model's directory, by "gensim:NAME" or "hf:NAME", or by training ("train", "lsi"); no text is read again
         for imported ones. `train_options`, `normalize`, `trust_pickle`: as for a new collection; None: as before, or
-        the default for vectors of another kind. Searches see either the old vectors or the new ones. Raises LockedError
-        while another process writes, UsageError for invalid choices, VectorsError for unusable vectors; nothing is
-        changed then.
+        the default for vectors of another kind. `language`: split all stored texts again by the newest rule, as texts
+        of this language ("auto": the one found from them), without its stop words, and train trained vectors again;
+        `stop_words` and `segmentation` as for a new collection, None: the user's own words stay. Searches see either
+        the old state or the new one. Raises LockedError while another process writes, UsageError for invalid choices,
+        VectorsError for unusable vectors; nothing is changed then.
         """
-        from moverank.indexer.indexing.vectors_change import change_vectors
+        from moverank.indexer.indexing.vectors_change import change_language, change_vectors
 
         given = {"embedding": embedding, "train_options": train_options and tuple(train_options)}
         choices = {name: value for name, value in (given | {"normalize": normalize}).items() if value is not None}
         changed = vectors or embedding is not None
         if choices and not changed:
             raise UsageError("options of word vectors need --vectors or --embedding")
+        of_words = {"language": language, "stop_words": stop_words, "segmentation": segmentation}
+        words = {name: value for name, value in of_words.items() if value is not None}
+        if words and language is None:
+            raise UsageError("stop words and segmentation are changed with the language: name it, too (--language)")
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
+            self.detected = None
+            if language == AUTO_LANGUAGE:
+                words["language"] = self._found_language()
+            state = self._store, self.path
             if changed:
-                now = change_vectors(self._store, self.path, choices, trust_pickle=trust_pickle, progress=progress)
+                now = change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
                 self.settings, self._embedding = now.settings, now.embedding
-            self._compact(progress, refit=True, table_is_new=changed)
+            elif words:
+                self.settings, self._embedding = change_language(*state, words, self._embedding, progress)
+            self._compact(progress, refit=True, table_is_new=changed or bool(words))
+
+    def _found_language(self) -> str:
+        """Return the language of the first stored texts; UsageError if there is none."""
+        from moverank.indexer.indexing.language_choice import stored_language
+
+        with self._store.reading() as reader:
+            self.detected = stored_language(reader)
+        if not self.detected.texts:
+            raise UsageError("there is no text yet from which the language could be found: name it")
+        return self.detected.code
 
     def _state(self, reader: Reader) -> "tuple[Settings, Embedding | None]":
         """Return the settings and word vectors of the state of `reader`, which another process may have changed."""

@@ -10,12 +10,14 @@ from moverank.indexer.documents import MAX_TITLE_WEIGHT, TITLE_WEIGHT
 from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
-from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
+from moverank.rerank.words.detection import check_detection
+from moverank.rerank.words.languages import AUTO_LANGUAGE, DEFAULT, NO_LANGUAGE, language_of
 from moverank.rerank.words.segmentation import AUTO, WHOLE, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
     FOLDED,
+    LISTS,
     NO_STOP_WORDS,
     PLAIN,
     VERSIONS,
@@ -97,7 +99,8 @@ class Settings:
     """The place of the first stage's vectors: `FILES`, or `DATABASE` for PostgreSQL, where `faiss` chooses the exact
     order or an HNSW index."""
     language: str = DEFAULT
-    """The ISO code of the texts' language, "none" for others and for several; OptionError for an unknown one."""
+    """The ISO code of the texts' language, "none" for others and for several, or "auto", which the first texts replace
+    by one of these; OptionError for an unknown one."""
     tokenizer_version: int = FOLDED
     """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
     segmentation: str = AUTO
@@ -106,15 +109,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
-        version = _tokenizer_version(self.tokenizer_version)
-        tokenizer = tokenizer_of(self.stop_words, self.language, version, self.segmentation)
         checked: dict[str, Any] = {
-            "language": tokenizer.language,
-            "tokenizer_version": version,
-            "segmentation": tokenizer.segmentation,
+            **self._words_checked(),
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
-            "stop_words": tuple(sorted(tokenizer.stop_words)),
             "title_weight": _title_weight(self.title_weight),
             "gamma": finite_number("gamma", self.gamma),
         }
@@ -124,6 +122,30 @@ class Settings:
             checked[name] = text(name.replace("_", " "), getattr(self, name))
         for name, value in checked.items():
             object.__setattr__(self, name, value)
+
+    def _words_checked(self) -> dict[str, Any]:
+        """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
+        version, own = _tokenizer_version(self.tokenizer_version), self._known_language
+        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation)
+        if self._is_open:
+            words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
+            return {"tokenizer_version": version, "stop_words": words}
+        return {
+            "language": tokenizer.language,
+            "tokenizer_version": version,
+            "segmentation": tokenizer.segmentation,
+            "stop_words": tuple(sorted(tokenizer.stop_words)),
+        }
+
+    @property
+    def _known_language(self) -> str:
+        """Return the language, "none" as long as no text has determined it."""
+        return NO_LANGUAGE if self._is_open else self.language
+
+    @property
+    def _is_open(self) -> bool:
+        """Return whether the first texts will determine the language."""
+        return isinstance(self.language, str) and self.language == AUTO_LANGUAGE  # an array has no truth value
 
     def stored(self) -> dict[str, Any]:
         """Return the settings as JSON values by name."""
@@ -146,8 +168,9 @@ class Settings:
 
     def changed(self, choices: dict[str, Any]) -> "Settings":
         """Return the settings changed by `choices` (name -> value); SettingsError if a permanent one differs."""
-        if choices.get("segmentation") == AUTO:  # chosen when the collection was made
-            choices = {**choices, "segmentation": self.segmentation}
+        for name in ("language", "segmentation"):
+            if choices.get(name) == AUTO:  # chosen when the collection was made
+                choices = {**choices, name: getattr(self, name)}
         changed = replace(self, **choices)
         for name in choices:
             before = getattr(self, name)
@@ -155,10 +178,24 @@ class Settings:
                 other = f"another {name.replace('_', ' ')} ({_short(before)})"
                 if name == "stop_words":
                     other = f"other stop words ({self._stop_list})"
-                raise SettingsError(
-                    f"the collection was made with {other}: leave that option out, or make a new collection"
-                )
+                remedy = "make a new collection"
+                if name in ("language", "stop_words", "segmentation"):
+                    more = "" if name == "language" else f" --setting {name}=VALUE"
+                    remedy = f"change it by `moverank refit --language {changed.language}{more}`"
+                raise SettingsError(f"the collection was made with {other}: leave that option out, or {remedy}")
         return changed
+
+    def in_language(self, language: str, **choices: Any) -> "Settings":
+        """Return the settings of the same collection with texts in a `language`, split by the newest rule.
+
+        Stop words of the user's own stay; the list of the former language becomes that of the new one. `choices` are
+        the settings `stop_words` and `segmentation`.
+        """
+        words: StopWords = self._stop_list if self._stop_list in LISTS else self.stop_words
+        if self.stop_words == self._listed:
+            words = AUTO_WORDS
+        before = {"stop_words": words, "segmentation": AUTO, "tokenizer_version": FOLDED}
+        return replace(self, language=language, **{**before, **choices})
 
     def derived_key(self) -> dict[str, Any]:
         """Return the settings on which derived files depend."""
@@ -175,7 +212,7 @@ class Settings:
     @property
     def stem(self) -> str | None:
         """Return the language whose stems the default ranking counts, None where there is no stemmer."""
-        return language_of(self.language).stemmer
+        return language_of(self._known_language).stemmer
 
     @property
     def letters(self) -> bool:
@@ -185,6 +222,8 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
+        if self._is_open:
+            return tokenizer_of(self.stop_words, NO_LANGUAGE, self.tokenizer_version)
         return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version, self.segmentation)
 
     @property
@@ -197,13 +236,19 @@ class Settings:
     @property
     def _stop_list(self) -> str:
         """Return the name of the list of stop words, or a short form of the words."""
+        if isinstance(self.stop_words, str):  # of the language that the first texts determine
+            return self.stop_words
         if not self.stop_words:
             return NO_STOP_WORDS
         words = frozenset(self.stop_words)
         if words == stop_words(ENGLISH, self.language, self.tokenizer_version):
             return ENGLISH
-        listed = stop_words(AUTO_WORDS, self.language, self.tokenizer_version)
-        return self.language if words == listed else _short(self.stop_words)
+        return self.language if self.stop_words == self._listed else _short(self.stop_words)
+
+    @property
+    def _listed(self) -> tuple[str, ...]:
+        """Return the stop words of the language, as they are stored."""
+        return tuple(sorted(stop_words(AUTO_WORDS, self._known_language, self.tokenizer_version)))
 
     @property
     def encoder(self) -> str:
@@ -262,12 +307,14 @@ def _title_weight(value: object) -> int:
 
 
 def check_settings(settings: Settings) -> None:
-    """Raise UsageError for invalid settings, and MissingExtra for ICU, before anything is created."""
+    """Raise UsageError for invalid settings, and MissingExtra for words of an extra, before anything is created."""
     if settings.weights not in ("tf", "tfidf"):
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
-    if settings.segmentation != WHOLE:
+    if settings.language == AUTO_LANGUAGE:
+        check_detection()
+    elif settings.segmentation != WHOLE:
         segmenter_of(settings.segmentation, settings.language)
     if settings.first_stage_in not in (FILES, DATABASE):
         raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from moverank.rerank.ranking import Ranking as Ranking
     from moverank.rerank.ranking import StageCounts as StageCounts
     from moverank.rerank.ranking import TermScale as TermScale
+    from moverank.rerank.words.detection import detect_language as detect_language
     from moverank.rerank.words.embedding import Embedding as Embedding
     from moverank.rerank.words.tokenizer import stop_words as stop_words
 
@@ -71,6 +72,7 @@ _HOMES = {
     "moverank.rerank.errors": "BagError EmbeddingError EncoderError NoKnownWords OptionError OutOfTime RerankError "
     "ScorerError TooLarge TransportError",
     "moverank.rerank.ranking": "DISTANCES Distance Flow Hit Ranking StageCounts TermScale",
+    "moverank.rerank.words.detection": "detect_language",
     "moverank.rerank.words.embedding": "Embedding",
     "moverank.rerank.words.tokenizer": "stop_words",
 }

@@ -194,7 +194,8 @@ class SettingChoices:
         str | None,
         typer.Option(
             metavar="CODE",
-            help="Language of the texts, such as de, or none: stop words and stems; see `moverank help languages`. "
+            help="Language of the texts, such as de, none, or auto (found from the texts): stop words and stems; see "
+            "`moverank help languages`. "
             "[default: en]",
         ),
     ] = None

@@ -9,6 +9,7 @@ from typing import Any
 
 from moverank.indexer.collection import Collection
 from moverank.indexer.commands.failures import committing
+from moverank.indexer.commands.text_notes import language_notes
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
@@ -126,8 +127,10 @@ def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], I
     """Return a function of a run's changes that returns its notes, also notes on given vectors."""
     source, factory = collection.settings.embedding, _index_factory(collection)
     words = len(collection.embedding.words) if collection.has_vectors else 0
+    revision = collection.revision
 
     def notes(changes: Changes, given: Iterable[str]) -> Iterator[str]:
+        yield from language_notes(collection, revision)
         yield from notes_of_run(collection, source, words, changes)
         yield from given
         yield from given_vectors_notes(collection)

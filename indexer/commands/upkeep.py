@@ -68,7 +68,7 @@ def remove(
         typer.echo(f"{changes.removed:,} of {documents:,} documents would be removed")
 
 
-@app.command(epilog="Examples: `moverank refit -i forum --vectors`  `moverank refit -i forum --embedding glove.txt.gz`")
+@app.command(epilog="Examples: `moverank refit -i forum --vectors`  `moverank refit -i forum --language de`")
 def refit(
     index: Index = DEFAULT_INDEX,
     vectors: Annotated[
@@ -81,37 +81,45 @@ def refit(
             help="Replace the word vectors: by a file or a model, as for `index`, or by training.",
         ),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Split all texts again, as texts of this language: its code, none, or auto (found from the texts).",
+        ),
+    ] = None,
     setting: Setting = None,
     trust_pickle: TrustPickle = False,
     wait: Wait = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Fit the first stage to all current documents, and with --vectors or --embedding first change the word vectors.
+    """Fit the first stage to all documents; with --vectors, --embedding or --language, change vectors or words first.
 
     New documents are encoded by the last fit.
     """
-    from moverank.indexer.collection import Collection
-    from moverank.indexer.commands.vector_notes import coverage_notes
+    from moverank.indexer.commands.vector_notes import refit_notes
     from moverank.indexer.formatters.progress import Bars
     from moverank.indexer.formatters.sentences import refit_lines
     from moverank.indexer.formatters.terminal import note, print_object
+    from moverank.indexer.opening import open_index
 
     began, changed = perf_counter(), vectors or embedding is not None
-    settings = chosen_settings(setting, ("train_options", "normalize"))
+    settings = chosen_settings(setting, ("train_options", "normalize", "stop_words", "segmentation"))
+    settings |= {"embedding": embedding, "vectors": vectors, "language": language, "trust_pickle": trust_pickle}
     with (
-        Collection.open(index, wait=wait) as collection,
+        open_index(index, wait=wait) as collection,
         interruptible(NOTHING_CHANGED),
         committing(collection),
         Bars() as bars,
     ):
-        collection.refit(embedding=embedding, vectors=vectors, trust_pickle=trust_pickle, progress=bars, **settings)
+        collection.refit(progress=bars, **settings)
         info = collection.info()
-    for sentence in coverage_notes(collection, info["coverage"], trained_now=changed) if changed else ():
+    for sentence in refit_notes(collection, info["coverage"], language=language is not None, vectors=changed):
         note(sentence)
     if as_json:
         print_object(info)
         return
-    for line in refit_lines(info, perf_counter() - began, changed=changed):
+    for line in refit_lines(info, perf_counter() - began, language=language is not None, vectors=changed):
         typer.echo(line)
 
 

@@ -1,25 +1,21 @@
 """Notes about the word vectors of a collection after a run: on their training, or that they do not fit the texts."""
 
-import re
 from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from moverank.indexer.commands.text_notes import chosen_language_note
+
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
     from moverank.indexer.documents import Changes
-
-_SAMPLE, _BEGINNING = 100, 2000
-"""Number of texts whose script is determined, and of characters of each."""
+    from moverank.indexer.opening import Opened
 
 _FIRST_WORDS = 20_000
 """Number of first words of a vector file that are searched for capitals; the file is sorted by frequency."""
 
 _MANY = 0.2
-"""Share of such letters, or of words with capitals, from which a note is printed."""
-
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
+"""Share of words with capitals from which a note is printed."""
 
 
 def notes_of_run(collection: "Collection", source: str, words: int, changes: "Changes") -> Iterator[str]:
@@ -28,8 +24,6 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
     `source`: the setting `embedding` before the run; `words`: the number of vectors then. `changes`: the run's changes.
     """
     yield from _training_notes(collection, source, words, changes)
-    if changes.documents:
-        yield from _notes_of_texts(collection)
     if changes.documents and not collection.has_vectors:
         yield "there are too few words yet to train word vectors on: index more text before you search"
     elif 2 * changes.wordless > changes.documents > 1:
@@ -40,6 +34,20 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
         )
     elif changes.documents:
         yield from coverage_notes(collection, changes.coverage, trained_now=changes.trained_seconds is not None)
+
+
+def refit_notes(collection: "Opened", coverage: float | None, *, language: bool, vectors: bool) -> Iterator[str]:
+    """Report the language that a refit found, and a `coverage` that is too low; `language`, `vectors`: what changed."""
+    from moverank.indexer.collection import Collection
+
+    if isinstance(collection, Collection):
+        if collection.detected:
+            yield chosen_language_note(collection.detected, collection)
+        if language or vectors:
+            from moverank.indexer.indexing.creation import TRAINED
+
+            trained = collection.settings.embedding in TRAINED
+            yield from coverage_notes(collection, coverage, trained_now=vectors or trained)
 
 
 def coverage_notes(collection: "Collection", coverage: float | None, *, trained_now: bool) -> Iterator[str]:
@@ -62,33 +70,6 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
         + _remedy(collection, trained_now=trained_now)
         + cautious
     )
-
-
-def _notes_of_texts(collection: "Collection") -> Iterator[str]:
-    """Report texts without spaces between words where each run of letters, or each character, counts as one word."""
-    from itertools import islice
-
-    from moverank.indexer.formatters.sentences import percentage
-    from moverank.rerank.words.languages import language_of
-    from moverank.rerank.words.segmentation import AUTO, CHARACTERS, WHOLE, segmentation_of
-
-    own = collection.settings
-    best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)
-    if own.segmentation == best == CHARACTERS and collection.revision == 1:
-        yield (
-            "each character counts as a word: a new collection finds more by the words of ICU, after `python -m pip "
-            "install 'moverank[languages]'`"
-        )
-    with collection.reading() as reader:
-        some = reader.texts(list(islice(reader.ids(), _SAMPLE)))
-    letters = "".join(char for texts in some.values() for text in texts for char in text[:_BEGINNING] if char.isalpha())
-    share = len(_UNSPACED.findall(letters)) / max(1, len(letters))
-    if share >= _MANY and collection.settings.segmentation == WHOLE:
-        yield (
-            f"{percentage(share)} of the letters are of a script without spaces between words, such as Chinese, "
-            "Japanese or Thai, so that whole sentences count as one word and few queries match: make a new collection "
-            "with --language zh, ja, th, km, lo or my"
-        )
 
 
 def _cased_words(collection: "Collection") -> str:

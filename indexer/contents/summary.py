@@ -49,7 +49,7 @@ def summary(
         "vectors": count,
         "bytes": sum(map(_size, directory.rglob("*"))),
     }
-    choices = settings.stored() | {"stop_words": len(settings.stop_words), "ranking": settings.specification}
+    choices = settings.stored() | {"stop_words": len(settings.tokenizer.stop_words), "ranking": settings.specification}
     return sizes | choices | in_use
 
 

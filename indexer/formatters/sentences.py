@@ -120,9 +120,14 @@ def changes_line(changes: Changes, seconds: float) -> str:
     return f"{', '.join(counts) or 'no document found'}{wordless} ({figures})"
 
 
-def refit_lines(info: Mapping[str, Any], seconds: float, *, changed: bool) -> Iterator[str]:
-    """Yield the results of a refit, which took `seconds`; `info` describes the collection, `changed`: vectors, too."""
-    if changed:
+def refit_lines(info: Mapping[str, Any], seconds: float, *, language: bool, vectors: bool) -> Iterator[str]:
+    """Yield the results of a refit, which took `seconds`; `info` describes the collection.
+
+    `language`, `vectors`: what was changed.
+    """
+    if language:
+        yield f"language {info['language']}: {info['words']:,} words without {info['stop_words']:,} stop words"
+    if language or vectors:
         covered = "" if info["coverage"] is None else f"; {percentage(info['coverage'])} of all words have a vector"
         yield printable(
             f"word vectors of {info['embedding']}: {info['vectors']:,} words, {info['dim']} dimensions{covered}"

@@ -202,7 +202,7 @@ def _imported(
         settings.embedding,
         folder,
         normalize=settings.normalize,
-        language=settings.language,
+        language=settings.tokenizer.language,
         trust_pickle=trust_pickle,
         progress=progress,
     )

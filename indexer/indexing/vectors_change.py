@@ -1,12 +1,13 @@
-"""Changes the word vectors of a collection: trains them on its texts, or imports others without reading a text.
+"""Changes the word vectors of a collection, or its language: vectors are trained on its texts, or imported.
 
 The new vectors are written to a folder of their own. Then one transaction stores its name, the settings, and the row of
-each word's vector: a process that is killed before leaves the old vectors in use. The caller holds the writer's lock.
+each word's vector, and for another language the words of all texts: a process that is killed before leaves the old ones
+in use. The caller holds the writer's lock.
 """
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.errors import UsageError
+from moverank.indexer.errors import TooFewWords, UsageError
 from moverank.indexer.indexing.collection_vectors import (
     FINGERPRINT,
     FOLDER,
@@ -22,9 +23,11 @@ from moverank.indexer.indexing.collection_vectors import (
     publish_vectors,
     remove_other_vectors,
     stored_settings,
+    vectors_folder,
 )
 from moverank.indexer.indexing.coverage import counted
 from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
 from moverank.indexer.options import Progress
 from moverank.indexer.pgvector.table_upkeep import TableUpkeep
@@ -32,6 +35,7 @@ from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
 from moverank.indexer.vectors.importing import import_vectors, is_model
+from moverank.indexer.vectors.vectors_writer import rewrite_forms
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.vocabulary import UNKNOWN
 
@@ -71,44 +75,116 @@ Make = Callable[[Path], tuple[Settings, Embedding]]
 
 
 def change_vectors(
-    store: Store, directory: Path, choices: Mapping[str, Any], *, trust_pickle: bool, progress: Progress
+    store: Store,
+    directory: Path,
+    choices: Mapping[str, Any],
+    words: Mapping[str, Any],
+    *,
+    trust_pickle: bool,
+    progress: Progress,
 ) -> ChangedVectors:
     """Replace the word vectors of a collection by vectors that `choices` name, or train its own again.
 
     `choices` are new values of the settings `embedding`, `train_options` and `normalize`, by name; a choice that is
     left out stays if the vectors are of the same kind as before, trained or of a file or of a model, else it gets its
-    default.
+    default. `words` are those of `change_language`, if it changes, too.
     Raises UsageError for invalid choices, VectorsError for unusable vectors, TooFewWords for too few texts.
     """
     stored = stored_settings(store)
-    settings = _chosen(Settings.restored(stored), Training.stored(stored), choices)
+    before = Settings.restored(stored)
+    settings = _chosen(before.in_language(**words) if words else before, Training.stored(stored), choices)
     check_choices(settings)
+    first = _counting(before, settings, progress)
     if settings.embedding in TRAINED:
-        return train_again(store, directory, settings, progress)
+        return train_again(store, directory, settings, progress, first)
 
     def make(path: Path) -> tuple[Settings, Embedding]:
         imported = import_vectors(
             settings.embedding,
             path,
             normalize=settings.normalize,
-            language=settings.language,
+            language=settings.tokenizer.language,
             trust_pickle=trust_pickle,
             progress=progress,
         )
         return replace(settings, normalize=imported.unit), imported
 
-    return _put(store, directory, make, None)
+    return _put(store, directory, make, None, first)
 
 
-def train_again(store: Store, directory: Path, settings: Settings, progress: Progress) -> ChangedVectors:
-    """Train vectors on all texts of a collection by the method that `settings` name, and use them; see `train`."""
+def change_language(
+    store: Store, directory: Path, words: Mapping[str, Any], embedding: Embedding | None, progress: Progress
+) -> tuple[Settings, Embedding | None]:
+    """Change the language of a collection, and return its settings and vectors.
+
+    `words` are the setting `language`, and perhaps `stop_words` and `segmentation`, by name; `embedding` are the
+    collection's vectors. The words of all texts are counted again; trained vectors are trained again, others are kept.
+    Raises UsageError for invalid choices, TooFewWords if vectors could no longer be trained.
+    """
+    stored = stored_settings(store)
+    before = Settings.restored(stored)
+    settings = before.in_language(**words)
+    check_choices(settings, embedding.dim if embedding else None)
+    first = _counting(before, settings, progress)
+    if settings == before:
+        return settings, embedding
+    if settings.embedding in TRAINED:
+        training = Training.stored(stored)
+        chosen = replace(settings, embedding=training.choice) if training else settings
+        with suppress(*([] if embedding else [TooFewWords])):
+            now = train_again(store, directory, chosen, progress, first)
+            return now.settings, now.embedding
+    elif embedding and embedding.forms:
+        now = _put(store, directory, _relabelled(settings, vectors_folder(directory, stored)), None, first)
+        return now.settings, now.embedding
+    with store.writing() as writer:
+        first(writer)
+        if embedding:
+            assign_rows(writer, embedding)
+        else:
+            writer.mark_wordless([], writer.next_revision())
+        writer.set_settings(settings.stored())
+        TableUpkeep(directory, settings, embedding, progress).follow(writer, fit=True)
+    return settings, embedding
+
+
+def follow_language(store: Store, directory: Path, settings: Settings, embedding: Embedding) -> ChangedVectors | None:
+    """Let imported vectors find the forms of words of the collection's language; None if they do, or find no forms."""
+    if not embedding.forms or embedding.forms.language == settings.language:
+        return None
+    return _put(store, directory, _relabelled(settings, vectors_folder(directory, stored_settings(store))), None)
+
+
+def _relabelled(settings: Settings, folder: Path) -> Make:
+    """Return what writes the imported vectors of a folder for texts in the language of `settings`."""
+    return lambda path: (settings, rewrite_forms(folder, path, settings.language))
+
+
+def _counting(before: Settings, settings: Settings, progress: Progress) -> Callable[[Writer], None]:
+    """Return what counts the words of all texts again, if changed settings split them otherwise; else a no-op."""
+    if before.tokens_digest() == settings.tokens_digest():
+        return lambda _: None
+    return lambda writer: count_again(writer, settings, progress)
+
+
+def train_again(
+    store: Store,
+    directory: Path,
+    settings: Settings,
+    progress: Progress,
+    first: Callable[[Writer], None] = lambda _: None,
+) -> ChangedVectors:
+    """Train vectors on all texts of a collection by the method that `settings` name, and use them; see `train`.
+
+    `first` is called at the start of the transaction which stores them.
+    """
 
     def make(path: Path) -> tuple[Settings, Embedding]:
         normalize = settings.normalize is not False
         method, embedding = train(store, path, settings, normalize=normalize, progress=progress)
         return replace(settings, embedding=method, normalize=normalize), embedding
 
-    return _put(store, directory, make, settings.embedding)
+    return _put(store, directory, make, settings.embedding, first)
 
 
 def assign_rows(writer: Writer, embedding: Embedding) -> tuple[int, Coverage]:
@@ -154,12 +230,22 @@ def _kind(embedding: str) -> str:
     return "model" if is_model(embedding) else "file"
 
 
-def _put(store: Store, directory: Path, make: Make, choice: str | None) -> ChangedVectors:
-    """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors."""
+def _put(
+    store: Store,
+    directory: Path,
+    make: Make,
+    choice: str | None,
+    first: Callable[[Writer], None] = lambda _: None,
+) -> ChangedVectors:
+    """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors.
+
+    `first` is called at the start of the transaction.
+    """
     with _folder(directory, stored_settings(store), shared=store.shared) as path:
         settings, embedding = make(path)
         check_choices(settings, embedding.dim)
         with store.writing() as writer:
+            first(writer)
             wordless, coverage = assign_rows(writer, embedding)
             training = Training(coverage.words, coverage.known, choice)._asdict() if choice else {}
             own = {FINGERPRINT: embedding.fingerprint, FOLDER: path.name, TRAINING: training}

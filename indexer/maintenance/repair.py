@@ -113,7 +113,7 @@ def _repair_vectors(
         return
     with atomic_directory(folder) as new:
         unit = bool(settings.normalize)
-        for language in (settings.language, None):  # earlier releases looked words up only as they are
+        for language in (settings.tokenizer.language, None):  # earlier releases looked words up only as they are
             embedding = import_vectors(settings.embedding, new, normalize=unit, language=language, progress=progress)
             if embedding.fingerprint == stored[FINGERPRINT]:
                 break

@@ -95,7 +95,7 @@ class Reranker:
     ) -> None:
         own = Settings(
             "given",
-            language=language,
+            language=language_of(language).code,
             tokenizer_version=tokenizer_version,
             segmentation=segmentation,
             stop_words=stop_words,

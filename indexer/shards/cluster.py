@@ -1,6 +1,6 @@
 """A collection in shards: the same methods as `Collection`, as far as shards can answer them."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from moverank.indexer.shards.messages import ShardState
 from moverank.indexer.shards.shard_contents import described, known, listed
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
+from moverank.rerank.words.languages import AUTO_LANGUAGE
 
 _Answer = TypeVar("_Answer")
 
@@ -69,6 +70,8 @@ class Cluster(Face):
         The word vectors must be imported ones: each shard would train its own. `progress` is called after each shard.
         """
         check_choices(settings)
+        if settings.language == AUTO_LANGUAGE:
+            raise UsageError("shards are made before their texts are read: name the language, such as --language de")
         file.checked()
         if settings.embedding in TRAINED:
             raise UsageError(
@@ -192,10 +195,26 @@ class Cluster(Face):
         If one fails, those before it are changed, and searches are refused until the same call has changed the rest.
         """
         _ = progress  # shards report no progress
+        self._change_each(Collection.change_settings, choices)
+
+    def refit(self, *, language: str | None = None, progress: Progress = silent, **choices: Any) -> None:
+        """Change the language of all shards, one after another; see `Collection.refit` and `change_settings`.
+
+        `choices` are the settings `stop_words` and `segmentation`. Raises UsageError for any other change.
+        """
+        _ = progress
+        words = {name: choices.pop(name, None) for name in ("stop_words", "segmentation")}
+        if language in (None, AUTO_LANGUAGE) or any(choices.values()):
+            raise UsageError(
+                "refit changes only the language of shards, which has to be named (--language de): their word vectors "
+                "stay, and each fits its first stage itself"
+            )
+        self._change_each(Collection.refit, {"language": language, **words})
+
+    def _change_each(self, change: Callable[..., None], choices: Mapping[str, Any]) -> None:
         with self._changing():
             for number, name in enumerate(self.file.names):
                 try:
-                    change = Collection.change_settings
                     self._coordinator.call(name, "with_collection", change, self.wait, **choices)
                 except (IndexerError, OSError) as error:
                     if not number:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from moverank.indexer.store.reader import DOCUMENT_COLUMNS, PART_COLUMNS, PartRow, StoredDocument
 from moverank.indexer.store.rows import Values
-from moverank.indexer.store.writer import Row, Writer
+from moverank.indexer.store.writer import Writer
 
 _MOST_FAULTS = 20
 
@@ -63,10 +63,6 @@ class Auditor(Writer):
         """Return the rows of a SELECT whose `id_` is from `first` to `last`."""
         statement = f"SELECT {columns} WHERE {id_} BETWEEN :first AND :last {order}"
         return self.rows.all(statement, first=first, last=last)
-
-    def set_counts(self, rows: Sequence[Row]) -> None:
-        """Write the `words` and `counts` of parts by their `id`."""
-        self._update("parts", rows)
 
     def set_frequencies(self, frequencies: dict[int, int]) -> None:
         """Write the document frequencies of words, by id."""

@@ -54,6 +54,10 @@ class Writer(Reader):
         """Write the `source` and `file` of documents by their `id`: their revision stays, since no text changed."""
         self._update("documents", rows)
 
+    def set_digests(self, rows: Sequence[Row]) -> None:
+        """Write the `digest` of documents by their `id`: their revision stays, since no text changed."""
+        self._update("documents", rows)
+
     def set_keys(self, rows: Sequence[Row]) -> None:
         """Write the `key` of documents by their `id`."""
         self._update("documents", rows)
@@ -96,6 +100,10 @@ class Writer(Reader):
 
     def update_ranks(self, rows: Sequence[Row]) -> None:
         """Write the `rank` of parts by their `id`."""
+        self._update("parts", rows)
+
+    def set_counts(self, rows: Sequence[Row]) -> None:
+        """Write the `words` and `counts` of parts by their `id`."""
         self._update("parts", rows)
 
     def drop_parts(self, document_ids: Sequence[int]) -> None:

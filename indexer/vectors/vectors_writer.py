@@ -1,6 +1,7 @@
 """Checks rows of word vectors, and writes them to the files that `open_vectors` opens."""
 
 import hashlib
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,9 @@ from moverank.indexer.files.arrays import array_file, write_array, write_checksu
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
-from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, TOKENIZER, VERSION
-from moverank.indexer.vectors.open_vectors import HASHES, ROWS, block_checksums, checksums_name
-from moverank.rerank.words.embedding import fingerprint, unit_rows, unusable_rows
+from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, TOKENIZER, VERSION, read_manifest
+from moverank.indexer.vectors.open_vectors import HASHES, ROWS, block_checksums, checksums_name, open_vectors
+from moverank.rerank.words.embedding import Embedding, fingerprint, unit_rows, unusable_rows
 from moverank.rerank.words.forms import Forms
 from moverank.rerank.words.subwords import NGrams, Pieces, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
@@ -85,6 +86,23 @@ def write_vectors(
         "subwords": _stored_subwords(directory, table.subwords),
         "fingerprint": fingerprint(vocabulary, digests, table.subwords, forms, unit=normalize),
     } | ({"forms": {"language": forms.language, "count": len(forms.rows)}} if forms else {})
+
+
+def rewrite_forms(source: Path, target: Path, language: str) -> Embedding:
+    """Write the vectors in the directory `source` to `target`, for texts in another language, and open them.
+
+    All files but those of the other forms of words are copied. Raises VectorsError for damaged files.
+    """
+    one, manifest = open_vectors(source), read_manifest(source)
+    renewed = {HASHES, ROWS, *map(checksums_name, MATRICES)}
+    with vectors_directory(target) as temporary:
+        for name in manifest.pop("files").keys() - renewed:
+            shutil.copyfile(source / name, temporary / name)
+        forms = _write_forms(temporary, Vocabulary.of(one.words), language)
+        same = Embedding(one.words, one.vectors, "", one.subwords, one.unit, one.before, forms)
+        stored = {"language": language, "count": len(forms.rows)}
+        write_manifest(temporary, manifest | {"fingerprint": same.fingerprint, "forms": stored})
+    return open_vectors(target)
 
 
 def write_manifest(directory: Path, content: Mapping[str, Any]) -> None:

@@ -10,6 +10,9 @@ from moverank.rerank.errors import OptionError
 
 DEFAULT, NO_LANGUAGE = "en", "none"
 
+AUTO_LANGUAGE = "auto"
+"""The language of a collection that has no text yet: its first texts determine it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -84,6 +87,11 @@ def language_of(code: object) -> Language:
         for language in _ALL.values():
             if code in (language.code, language.name):
                 return language
+        if code == AUTO_LANGUAGE:
+            raise OptionError(
+                "the language is found, by 'auto', only where a collection is filled: elsewhere name it, such as "
+                "'de', or find it by detect_language(texts)"
+            )
     raise OptionError(f"a language is one of {', '.join(CODES)}, not {repr(code)[:60]}")
 
 

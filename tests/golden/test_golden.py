@@ -8,6 +8,7 @@ import pytest
 
 from moverank import Collection
 from moverank.indexer.maintenance.check import check_collection
+from moverank.rerank.words.tokenizer import FOLDED, PLAIN
 from tests.golden.make import DIRECTORY, QUERIES, results
 from tests.golden.unpacking import unpack
 from tests.indexer.commands.program import Call, program
@@ -48,6 +49,23 @@ def test_a_collection_of_an_earlier_release_is_usable(archive: Path, tmp_path: P
         assert collection.search("ant bee cat", k=1).hits[0].key == "new"
         assert collection.info()["documents"] == 30
         collection.refit()
+    assert check_collection(tmp_path / "golden").sentences() == ()
+
+
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name)
+def test_a_collection_of_an_earlier_release_moves_to_the_newest_rule(archive: Path, tmp_path: Path) -> None:
+    """Its words are in ASCII, which all rules split alike: the answers stay."""
+    expected = json.loads(
+        (DIRECTORY / archive.name.replace("collection-", "answers-").replace(".tar.xz", ".json")).read_text()
+    )
+    with Collection.open(_unpacked(archive, tmp_path)) as collection:
+        former = collection.settings
+        assert former.tokenizer_version == PLAIN
+        collection.refit(language="en")
+        now = collection.settings
+        assert (now.tokenizer_version, now.language, now.stop_words) == (FOLDED, "en", former.stop_words)
+        assert now.specification == former.specification
+        assert results(collection) == expected
     assert check_collection(tmp_path / "golden").sentences() == ()
 
 

@@ -2,14 +2,43 @@
 
 import json
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
-from moverank import Document, DocumentFrequencies, Embedding, Part, Reranker
+from moverank import (
+    Collection,
+    Document,
+    DocumentFrequencies,
+    Embedding,
+    NoKnownWords,
+    Part,
+    RecordError,
+    Rejection,
+    Reranker,
+    Settings,
+)
+from moverank.indexer.files.location import display_name
+from moverank.indexer.maintenance.check import check_collection
 from moverank.rerank.adapters.ranker import count_texts
 from tests.indexer.commands.program import Call
 
 TEXTS = {"haus": "Die Häuser und der Hund.", "katze": "Eine Katze ist die Katze."}
+
+PROSE = {
+    "de": "Der Stecker wird heiß, wenn das Gerät länger als eine Stunde läuft, und niemand weiß, woran das liegt.",
+    "en": "The plug gets hot when the device has been running for more than an hour, and nobody knows why that is.",
+    "pl": "Wtyczka nagrzewa się, gdy urządzenie działa dłużej niż godzinę, i nikt nie wie, dlaczego tak się dzieje.",
+    "th": "ปลั๊กจะร้อนเมื่อเปิดเครื่องใช้งานนานกว่าหนึ่งชั่วโมง และไม่มีใครรู้ว่าเป็นเพราะอะไร ทุกคนจึงรอช่างมาซ่อม",
+}
+"""One sentence in four languages."""
+
+
+def prose(file: Path, *codes: str, times: int = 12) -> Path:
+    """Write texts of languages to a table."""
+    lines = [f'{code}{i},"{PROSE[code]} {i}"\n' for code in codes for i in range(times)]
+    file.write_text("id,text\n" + "".join(lines))
+    return file
 
 
 @pytest.fixture
@@ -112,3 +141,127 @@ def test_texts_are_split_by_one_rule() -> None:
     frequencies = DocumentFrequencies.of(["Die Häuser und Hund"], language="de")
     (counted,) = count_texts(["Die Häuser und Hund"], "auto", "de")
     assert {*(unknown or ()), "hund"} == {*frequencies.words} == {*counted} == {"häuser", "hund"}
+
+
+def test_the_first_texts_determine_the_language(call: Call, vectors: Path, tmp_path: Path) -> None:
+    path, file = tmp_path / "auto", prose(tmp_path / "texts.csv", "de")
+    line = ("index", file, "-i", path, "--embedding", vectors, "--language", "auto")
+    made = call(*line)
+    command = f"`moverank refit -i {quote(display_name(path))} --language CODE`"
+    assert f"language: de (from the first 12 texts); {command} chooses another" in made.err
+    info = call("info", "-i", path, "--json").json
+    assert (info["language"], info["stop_words"]) == ("de", len(Settings(language="de").stop_words))
+    again = call(*line, "--json")
+    assert (again.code, again.json["unchanged"], "language:" in again.err) == (0, 12, False)
+    assert call("check", "-i", path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("codes", "reason"),
+    [
+        (("de", "en", "th"), "the first 36 texts have no main language that can be told"),
+        (("pl",), "the first 12 texts seem to be pl, which is none of the languages"),
+    ],
+)
+def test_texts_of_several_languages_or_of_an_unknown_one_have_none(
+    call: Call, vectors: Path, tmp_path: Path, codes: tuple[str, ...], reason: str
+) -> None:
+    file = prose(tmp_path / "texts.csv", *codes)
+    made = call("index", file, "-i", tmp_path / "auto", "--embedding", vectors, "--language", "auto")
+    assert f"language: none ({reason})" in made.err
+    assert call("info", "-i", tmp_path / "auto", "--json").json["language"] == "none"
+
+
+def test_the_language_of_a_collection_is_found_once(vectors: Path, tmp_path: Path) -> None:
+    texts = [Document(code, "", (Part(PROSE[code] * 2),)) for code in ("de", "en")]
+    with Collection.create(tmp_path / "auto", Settings(str(vectors), language="auto")) as collection:
+        with pytest.raises(NoKnownWords):
+            collection.search("Stecker")
+        assert collection.index(texts[:1], dry_run=True).added == 1
+        assert collection.index([]).documents == 0
+        assert (collection.settings.language, collection.settings.stop_words) == ("auto", "auto")
+        with Collection.open(tmp_path / "auto") as opened:
+            assert opened.settings == collection.settings
+        collection.index(texts[:1])
+        assert collection.settings == Settings(str(vectors), language="de", normalize=False)
+        collection.index(texts[1:])
+        with Collection.open(tmp_path / "auto") as opened:
+            assert opened.settings == collection.settings
+    assert check_collection(tmp_path / "auto").sentences() == ()
+
+
+def test_a_run_that_fails_determines_no_language(vectors: Path, tmp_path: Path) -> None:
+    german = Document("a", "", (Part(PROSE["de"]),))
+    settings = Settings(str(vectors), language="auto", stop_words=["Stecker"])
+    with Collection.create(tmp_path / "auto", settings) as collection:
+        with pytest.raises(RecordError):
+            collection.index([german, Rejection("a.txt", 1, "is no text")], strict=True)
+        collection.refresh()
+        assert (collection.settings.language, collection.settings.stop_words) == ("auto", ("Stecker",))
+        collection.index([Document("b", "", (Part(PROSE["en"]),))])
+        assert (collection.settings.language, collection.settings.stop_words) == ("en", ("stecker",))
+
+
+def test_without_the_package_the_line_that_installs_it_is_named(
+    call: Call, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.rerank.words.detection.find_spec", lambda _: None)
+    line = ("index", prose(tmp_path / "texts.csv", "de"), "-i", tmp_path / "new", "--embedding", vectors)
+    refused = call(*line, "--language", "auto")
+    assert (refused.code, (tmp_path / "new").exists()) == (1, False)
+    assert "python -m pip install 'moverank[languages]'" in refused.err
+    made = call(*line)
+    assert (made.code, "seem to be" in made.err) == (0, False)
+
+
+def test_texts_of_another_language_are_noticed_with_the_remedy(call: Call, vectors: Path, tmp_path: Path) -> None:
+    path, line = tmp_path / "texts.index", ("--embedding", vectors)
+    remedy = f"`moverank refit -i {quote(display_name(path))} --language %s` changes the language"
+    noted = call("index", prose(tmp_path / "one.csv", "de"), "-i", path, *line).err
+    assert "most of these texts seem to be German (de), but the collection's language is English: " in noted
+    assert remedy % "de" in noted
+    unchanged = call("index", tmp_path / "one.csv", "-i", path)
+    english = call("index", prose(tmp_path / "two.csv", "en"), "-i", path)
+    tiny = call("index", prose(tmp_path / "three.csv", "pl", times=3), "-i", path)
+    assert [("seem to be" in answer.err) for answer in (unchanged, english, tiny)] == [False] * 3
+    noted = call("index", prose(tmp_path / "four.csv", "pl"), "-i", path).err
+    assert "seem to be another language (pl), but the collection's language is English" in noted
+    assert remedy % "none" in noted
+    noted = call("index", prose(tmp_path / "five.csv", "th"), "-i", path).err
+    assert "seem to be Thai (th)" in noted
+    assert "whole sentences count as one word" in noted
+    assert remedy % "th" in noted
+    changed = call("refit", "-i", path, "--language", "none")
+    assert (changed.code, changed.out.splitlines()[0].endswith("without 0 stop words")) == (0, True)
+    quiet = call("index", prose(tmp_path / "six.csv", "de", times=13), "-i", path)
+    assert (quiet.code, "seem to be" in quiet.err) == (0, False)
+
+
+def test_english_texts_need_no_model_of_languages(
+    call: Call, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moverank.rerank.words.detection._identifier", lambda: pytest.fail("it was loaded"))
+    made = call("index", prose(tmp_path / "texts.csv", "en"), "-i", tmp_path / "en", "--embedding", vectors)
+    assert made.code == 0
+
+
+def test_refit_changes_the_language(call: Call, vectors: Path, tmp_path: Path) -> None:
+    path, file = tmp_path / "texts.index", prose(tmp_path / "texts.csv", "de")
+    call("index", file, "-i", path, "--embedding", vectors)
+    refused = call("index", file, "-i", path, "--language", "de")
+    assert (refused.code, "change it by `moverank refit --language de`" in refused.err) == (2, True)
+    changed = call("refit", "-i", path, "--language", "de", "--json")
+    assert (changed.code, changed.json["language"]) == (0, "de")
+    found = call("refit", "-i", path, "--language", "auto")
+    assert "language: de (from the first 12 texts)" in found.err
+    assert "language de: " in found.out
+    kept = call("refit", "-i", path, "--language", "de", "--setting", "stop_words=none", "--json")
+    assert (kept.json["stop_words"], kept.json["ranking"].count("stem=german")) == (0, 1)
+    for options, sentence in (
+        (("--setting", "stop_words=none"), "are changed with the language"),
+        (("--language", "klingon"), "a language is one of none, ar"),
+        (("--language", "th", "--setting", "segmentation=words"), "the segmentation is one of"),
+    ):
+        answer = call("refit", "-i", path, *options)
+        assert (answer.code, sentence in answer.err) == (2, True), answer.err
+    assert call("check", "-i", path).code == 0

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document
+from moverank import Collection, Document, Settings
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
@@ -622,6 +622,31 @@ def test_an_interrupted_change_of_settings_is_completed_by_the_same_call(
         other.search("ant bee", k=3)
     other.change_settings(weights="tfidf", gamma=0.25)
     _check_same(opened(cluster.path).search("ant bee", k=5), one.search("ant bee", k=5))
+
+
+def test_the_language_of_shards_changes_as_that_of_one_collection(
+    make_cluster: MakeCluster, make_collection: MakeCollection
+) -> None:
+    documents = [*_documents(30), *(document(f"the{i}", "the ant of the bee", "the fox") for i in range(3))]
+    cluster, one = make_cluster(documents, 3), make_collection(language="none")
+    one.index(documents)
+    assert cluster.search("the ant", k=5, rank="bm25").hits != one.search("the ant", k=5, rank="bm25").hits
+    cluster.refit(language="none")
+    assert cluster.settings == one.settings
+    for rank in (None, "bm25", "wmd:weights=tfidf"):
+        _check_same(cluster.search("the ant", k=9, rank=rank), one.search("the ant", k=9, rank=rank))
+    assert all(not check_collection(Path(cluster.file.place_of(shard))).sentences() for shard in cluster.file.shards)
+    assert cluster.index(documents).unchanged == len(documents)
+    for choices in ({}, {"language": "auto"}, {"vectors": True}, {"language": "de", "embedding": "lsi"}):
+        with pytest.raises(UsageError, match="refit changes only the language of shards"):
+            cluster.refit(**choices)
+
+
+def test_shards_are_made_for_a_language_that_is_named(tmp_path: Path, factory: CollectionFactory) -> None:
+    places = (ShardPlace("s1", str(tmp_path / "s1")), ShardPlace("s2", str(tmp_path / "s2")))
+    with pytest.raises(UsageError, match="before their texts are read: name the language"):
+        Cluster.create(ClusterFile(tmp_path / "made.toml", places), Settings(str(factory.vectors), language="auto"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_settings_that_the_first_shard_refuses_change_nothing(make_cluster: MakeCluster) -> None:

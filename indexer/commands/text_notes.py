@@ -1,0 +1,150 @@
+"""Notes about the language of the texts of a run: which was found, or that it is not the collection's."""
+
+import re
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from moverank.indexer.collection import Collection
+    from moverank.indexer.settings import Settings
+    from moverank.rerank.words.detection import Detected
+
+_SAMPLE, _BEGINNING = 50, 1000
+"""Number of texts whose language is determined, and of characters of each."""
+
+_LEAST_BLOCKS = 5
+"""Number of blocks of text (see `detection`) from which a language is reported as another one than the setting."""
+
+_PLAIN, _HARDLY = 0.8, 0.1
+"""The share of blocks that another language must have, and that the collection's language must not exceed."""
+
+_USUAL = 0.2
+"""Share of stop words from which texts are of the language of the list: .2 to .45 of the words of prose are in it."""
+
+_MANY = 0.2
+"""Share of letters without spaces between words from which a note is printed."""
+
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
+
+
+def language_notes(collection: "Collection", before: int) -> Iterator[str]:
+    """Report the language of the texts changed after the revision `before`.
+
+    That is the one that the setting "auto" chose, or one that the collection does not have; also scripts without spaces
+    where each run of letters, or each character, counts as one word.
+    """
+    from moverank.rerank.words.languages import NO_LANGUAGE
+
+    own = collection.settings
+    if collection.detected:
+        yield chosen_language_note(collection.detected, collection)
+    elif texts := _sample(collection, before):
+        other = None if own.language == NO_LANGUAGE else _other_language(texts, own)
+        unspaced = _unspaced_note(texts, own)
+        if other is not None:
+            yield f"{_other_note(other, own)}{f', and {unspaced}' if unspaced else ''}: {_remedy(collection, other)}"
+        elif unspaced:
+            yield f"{unspaced}: {_remedy(collection, 'zh')}, or ja, th, km, lo, my"
+    if collection.revision and not before:
+        yield from _character_note(collection)
+
+
+def chosen_language_note(found: "Detected", collection: "Collection") -> str:
+    """Return the language chosen, what it is based on, and how to choose another."""
+    first = f"the first {found.texts:,} texts" if found.texts > 1 else "the first text"
+    reason = f"from {first}"
+    if not found.main:
+        reason = f"{first} {'have' if found.texts > 1 else 'has'} no main language that can be told"
+    elif found.main != found.code:
+        reason = f"{first} {'seem' if found.texts > 1 else 'seems'} to be {found.main}, which is none of the languages"
+    return f"language: {found.code} ({reason}); {_command(collection, 'CODE')} chooses another"
+
+
+def _sample(collection: "Collection", before: int) -> list[str]:
+    """Return the beginnings of some texts that were changed after the revision `before`, evenly spread."""
+    with collection.reading() as reader:
+        ids = reader.changed_ids(before)
+        chosen = ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE]
+        texts = reader.texts(chosen, _BEGINNING)
+    return ["\n".join(parts)[:_BEGINNING] for parts in texts.values()]
+
+
+def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
+    """Return the code of the language of texts if it is plainly not the collection's; else None.
+
+    Nothing is loaded where the share of stop words shows that the language is the collection's.
+    """
+    from moverank.rerank.words.detection import can_detect, detected
+
+    if _has_stop_words(texts, own) or not can_detect():
+        return None
+    found = detected(texts)
+    plain = found.share(found.main) >= _PLAIN and found.share(own.language) <= _HARDLY
+    return found.main if found.main and plain and found.blocks.total() >= _LEAST_BLOCKS else None
+
+
+def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:
+    """Return whether so many words of texts are stop words of the collection's language that they are of it."""
+    from moverank.rerank.words.tokenizer import AUTO_WORDS, Tokenizer, stop_words
+
+    listed = stop_words(AUTO_WORDS, own.language, own.tokenizer_version)
+    words = [word for text in texts for word in Tokenizer(language=own.language).words(text)]
+    return sum(word in listed for word in words) >= _USUAL * max(1, len(words))
+
+
+def _other_note(other: str, own: "Settings") -> str:
+    from moverank.rerank.words.languages import CODES, language_of
+
+    name = f"{language_of(other).name.capitalize()} ({other})" if other in CODES else f"another language ({other})"
+    return f"most of these texts seem to be {name}, but the collection's language is {_name(own.language)}"
+
+
+def _name(code: str) -> str:
+    from moverank.rerank.words.languages import language_of
+
+    return language_of(code).name.capitalize()
+
+
+def _unspaced_note(texts: Sequence[str], own: "Settings") -> str:
+    """Return a sentence on texts without spaces whose runs of letters count as one word, "" if there are few."""
+    from moverank.indexer.formatters.sentences import percentage
+    from moverank.rerank.words.segmentation import WHOLE
+
+    letters = "".join(char for text in texts for char in text if char.isalpha())
+    share = len(_UNSPACED.findall(letters)) / max(1, len(letters))
+    if share < _MANY or own.segmentation != WHOLE:
+        return ""
+    return (
+        f"{percentage(share)} of the letters are of a script without spaces between words, such as Chinese, Japanese "
+        "or Thai, so that whole sentences count as one word and few queries match"
+    )
+
+
+def _remedy(collection: "Collection", other: str) -> str:
+    """Return how to give the collection the language `other`, "none" if there is no such setting."""
+    from moverank.rerank.words.languages import CODES, NO_LANGUAGE
+
+    code = other if other in CODES else NO_LANGUAGE
+    return f"{_command(collection, code)} changes the language"
+
+
+def _command(collection: "Collection", code: str) -> str:
+    from moverank.indexer.files.location import display_name
+
+    return f"`moverank refit -i {quote(display_name(collection.path))} --language {code}`"
+
+
+def _character_note(collection: "Collection") -> Iterator[str]:
+    """Report that each character counts as a word since ICU is missing."""
+    from moverank.rerank.words.languages import language_of
+    from moverank.rerank.words.segmentation import AUTO, CHARACTERS, segmentation_of
+
+    own = collection.settings
+    best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)
+    if own.segmentation == best == CHARACTERS:
+        yield (
+            "each character counts as a word: words of ICU find more, after `python -m pip install "
+            f"'moverank[languages]'` and {_command(collection, own.language)}"
+        )

@@ -1,0 +1,108 @@
+"""Finds the language of texts by their n-grams, with py3langid (Lui and Baldwin 2012), which knows 140 languages."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from moverank.rerank.errors import MissingExtra
+from moverank.rerank.words.languages import CODES, NO_LANGUAGE
+
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
+FIRST_TEXTS = 200
+"""The number of texts that determine the language of a collection."""
+
+_BEGINNING = 1000
+"""The number of characters of a text that are compared."""
+
+_ENOUGH, _LEAST = 100, 20
+"""Letters of a block: short texts are joined to blocks, since their language is uncertain; the last may be short."""
+
+_CERTAIN = 0.3
+"""The probability from which a block has a language; it is .1 and less for numbers and source code."""
+
+_SAME = {"arz": "ar", "ary": "ar", "nn": "no", "pcm": "en", "wuu": "zh", "yue": "zh", "zxx": ""}
+"""The languages whose words other ones have, mostly varieties of them; zxx is no language, such as numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """The languages of some texts: the number of blocks of text by ISO `code`, "" for blocks without a language."""
+
+    blocks: Counter[str]
+    texts: int
+    """The number of texts."""
+
+    @property
+    def main(self) -> str:
+        """Return the code of the language of most of the text, which `CODES` may lack; "" if there is none."""
+        code, blocks = max(self.blocks.items(), key=lambda item: item[1], default=("", 0))
+        return code if 2 * blocks > self.blocks.total() else ""
+
+    @property
+    def code(self) -> str:
+        """Return the one of `CODES` for these texts, "none" for several languages and for one that it lacks."""
+        return self.main if self.main in CODES else NO_LANGUAGE
+
+    def share(self, code: str) -> float:
+        """Return the share of the text that is of a language, 0 to 1."""
+        return self.blocks[code] / max(1, self.blocks.total())
+
+
+def detect_language(texts: Iterable[str]) -> str:
+    """Return the ISO code of the language of most of the first 200 `texts`, "none" if there is no such language.
+
+    It is one of those that `Settings` and `Reranker` take. Raises MissingExtra without the package `py3langid`.
+    """
+    return detected(texts).code
+
+
+def detected(texts: Iterable[str]) -> Detected:
+    """Return the languages of the first 200 texts; raises MissingExtra without the package `py3langid`."""
+    first = [text[:_BEGINNING] for text in islice(texts, FIRST_TEXTS)]
+    identify = _identifier().classify
+    found = Counter[str]()
+    for block in _blocks(first):
+        code, probability = identify(block)
+        found[_SAME.get(code, code) if probability >= _CERTAIN else ""] += 1
+    return Detected(found, len(first))
+
+
+def _blocks(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts, short ones joined."""
+    block, letters = list[str](), 0
+    for text in texts:
+        block.append(text)
+        letters += sum(map(str.isalpha, text))
+        if letters >= _ENOUGH:
+            yield "\n".join(block)
+            block, letters = [], 0
+    if letters >= _LEAST:
+        yield "\n".join(block)
+
+
+def check_detection() -> None:
+    """Raise MissingExtra without the package that finds languages."""
+    if not can_detect():
+        raise MissingExtra(
+            "finding the language of texts needs a package that is not installed: "
+            "python -m pip install 'moverank[languages]'"
+        )
+
+
+def can_detect() -> bool:
+    """Return whether the package that finds languages is installed."""
+    return find_spec("py3langid") is not None
+
+
+@cache
+def _identifier() -> "LanguageIdentifier":
+    check_detection()
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier  # on first use: an extra; its model takes 0.7 s
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
