@@ -214,6 +214,7 @@ class Collection(Face, StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
+        from moverank.indexer.indexing.first_texts import completed_by_texts
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
@@ -226,17 +227,20 @@ class Collection(Face, StoredDocuments):
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            counter = WordCounter(self.settings.tokenizer, self._embedding)
-            salt = self.settings.tokens_digest()
+            settings, records = completed_by_texts(self.settings, records)
+            counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:
-                callbacks["follow"] = TableUpkeep(self.path, self.settings, self._embedding).follow
-            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, **callbacks)
+                callbacks["follow"] = TableUpkeep(self.path, settings, self._embedding).follow
+            if settings != self.settings:
+                callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
+            sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
             if vectors is not None:
                 records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
+            self.settings = settings
             self._states.close()
             return self._fit_and_compact(changes, progress) if upkeep else changes
 

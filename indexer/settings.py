@@ -1,5 +1,6 @@
 """The settings of a collection, stored in it."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
 from numbers import Integral
@@ -11,7 +12,7 @@ from moverank.indexer.errors import SettingsError, UsageError
 from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.languages import DEFAULT, NO_LANGUAGE, language_of
-from moverank.rerank.words.segmentation import AUTO, WHOLE, segmenter_of
+from moverank.rerank.words.segmentation import AUTO, ICU, VOCABULARY, WHOLE, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
@@ -97,17 +98,21 @@ class Settings:
     tokenizer_version: int = FOLDED
     """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
     segmentation: str = AUTO
-    """How scripts without spaces are split: "icu", "characters" or "none"; "auto" becomes one of these by the language,
-    and by what is installed. OptionError for anything else."""
+    """How scripts without spaces are split: "icu", "vocabulary", "characters" or "none"; "auto" becomes one of these by
+    the language, and by what is installed. OptionError for anything else."""
+    vocabulary: Collection[str] | None = None
+    """The words of the segmentation "vocabulary", most frequent first: a list, held as a text with spaces between them.
+    None until they are chosen, from the word vectors, or from the texts of the first run."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
         version = _tokenizer_version(self.tokenizer_version)
-        tokenizer = tokenizer_of(self.stop_words, self.language, version, self.segmentation)
+        tokenizer = tokenizer_of(self.stop_words, self.language, version, self.segmentation, self.vocabulary)
         checked: dict[str, Any] = {
             "language": tokenizer.language,
             "tokenizer_version": version,
             "segmentation": tokenizer.segmentation,
+            "vocabulary": None if self.vocabulary is None else tokenizer.vocabulary,
             "embedding": place("embedding", self.embedding),
             "normalize": None if self.normalize is None else switch("normalize", self.normalize),
             "stop_words": tuple(sorted(tokenizer.stop_words)),
@@ -176,7 +181,13 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version, self.segmentation)
+        version, words = self.tokenizer_version, str(self.vocabulary or "")
+        return Tokenizer(frozenset(self.stop_words), self.language, version, self.segmentation, words)
+
+    @property
+    def lacks_vocabulary(self) -> bool:
+        """Return whether the words of the segmentation are still to be chosen."""
+        return self.segmentation == VOCABULARY and self.vocabulary is None
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -237,6 +248,8 @@ class Settings:
         choices = "\0".join(self.stop_words)
         if self.tokenizer_version != PLAIN:  # by the first rule, no language had an effect
             choices += f"\0\0{self.tokenizer_version} {self.language} {self.segmentation}"
+        if self.vocabulary:
+            choices += f" {self.vocabulary}"
         return blake2b(choices.encode(), digest_size=16).digest()
 
 
@@ -258,8 +271,10 @@ def check_settings(settings: Settings) -> None:
         raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
-    if settings.segmentation != WHOLE:
-        segmenter_of(settings.segmentation, settings.language)
+    if settings.segmentation == ICU:
+        segmenter_of(ICU, settings.language)
+    if settings.vocabulary is not None and settings.segmentation != VOCABULARY:
+        raise UsageError(f"a vocabulary needs segmentation={VOCABULARY}, not {settings.segmentation}")
     if settings.first_stage_in not in (FILES, DATABASE):
         raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")
     check_first_stage(settings)

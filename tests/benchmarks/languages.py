@@ -53,6 +53,7 @@ from moverank.rerank.evaluation.measures import Judgments, join_run, reciprocal_
 from moverank.rerank.testing.sample_counts import Counted
 from moverank.rerank.words.languages import language_of
 from moverank.rerank.words.segmentation import (
+    VOCABULARY,
     IcuSegmenter,
     Segmenter,
     VocabularySegmenter,
@@ -178,6 +179,9 @@ def main() -> None:
         }
         found = {name: partial(rankings_of, list(documents), texts, queries, way) for name, way in ways.items()}
         found["default"] = partial(default_rankings, documents, queries, Settings(language=language))
+        if without_spaces:
+            own = Settings(language=language, segmentation=VOCABULARY)
+            found["default without ICU"] = partial(default_rankings, documents, queries, own)
         for name, ranked in found.items():
             if options.way and name not in options.way:
                 continue
