@@ -19,7 +19,7 @@ _MANY = 0.2
 """Share of such letters, or of words with capitals, from which a note is printed."""
 
 _FEW_WORDS = 500
-"""Number of words below which a vocabulary of texts is a small one: that of three pages has .90 of Thai's .95."""
+"""Number of words below which a vocabulary of texts is a small one: 700 words have .90 of Thai's .95 (BM25)."""
 
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of Thai, Lao, Burmese, Khmer, kana and Han."""

@@ -21,17 +21,23 @@ def completed_by_texts(settings: Settings, records: Records) -> tuple[Settings, 
         return settings, records
     rest = iter(records)
     first = list(islice(rest, _FIRST))
-    if any(isinstance(record, Document) for record in first):
-        words = frequent_parts(_words(first, settings.language))
-        settings = replace(settings, vocabulary=" ".join(words[:MOST_WORDS]))
+    documents = [record for record in first if isinstance(record, Document)]
+    if documents:
+        texts = (text for one in documents for text in (one.title, *(part.text for part in one.parts)))
+        settings = replace(settings, vocabulary=vocabulary_of_texts(texts, settings.language))
     return settings, chain(first, rest)
 
 
-def _words(records: Records, language: str) -> Iterator[str]:
+def vocabulary_of_texts(texts: Iterable[str], language: str) -> str:
+    """Return the words of a vocabulary of the first characters of some texts, with spaces between them."""
+    return " ".join(frequent_parts(_first_words(texts, language))[:MOST_WORDS])
+
+
+def _first_words(texts: Iterable[str], language: str) -> Iterator[str]:
     """Yield the words of the first texts, folded, in which a run is one word or part of one."""
     tokenizer, left = Tokenizer(language=language), _CHARACTERS
-    for record in records:
-        if isinstance(record, Document):
-            for text in (record.title, *(part.text for part in record.parts)):
-                yield from tokenizer.words(text[:left])
-                left -= len(text[:left])
+    for text in texts:
+        yield from tokenizer.words(text[:left])
+        left -= len(text[:left])
+        if not left:
+            return

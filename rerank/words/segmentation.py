@@ -55,7 +55,7 @@ _LONGEST, _MOST = 32, 500_000
 _MOST_CLUSTERS = 4
 """How long the parts of texts are that serve as words."""
 
-_LEAST_TIMES, _CLUSTERS_PER_TIME = range(3, 11), 6_000
+_LEAST_TIMES, _CLUSTERS_PER_TIME = range(3, 11), 5_000
 """How often they occur: the more often the longer the texts, within these limits."""
 
 MOST_WORDS, FEWEST_WORDS = 20_000, 1_000
@@ -170,7 +170,7 @@ def vocabulary_of(words: Iterable[str], language: str, fewest: int = FEWEST_WORD
 def frequent_parts(texts: Iterable[str]) -> list[str]:
     """Return parts of the runs in `texts`, of up to four clusters, that occur often, most frequent first.
 
-    They occur three times or more, in texts of 18,000 clusters and more once every 6,000 clusters, in long texts ten
+    They occur three times or more, in texts of 15,000 clusters and more once every 5,000 clusters, in long texts ten
     times or more. They are a vocabulary for texts without vectors and without ICU. All runs are held in memory: give a
     sample of the texts, such as half a million characters.
     """
