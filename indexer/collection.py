@@ -26,13 +26,12 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
+from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
-    from moverank.indexer.pgvector.table_upkeep import TableUpkeep
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
@@ -219,7 +218,7 @@ class Collection(Face, StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
-        from moverank.indexer.indexing.language_choice import with_language
+        from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
@@ -233,18 +232,20 @@ class Collection(Face, StoredDocuments):
             self.refresh()
             check_first_stage(self.settings)
             settings, records, self.detected = with_language(self.settings, records)
+            settings, records = with_vocabulary(settings, records)
             counter = WordCounter(settings.tokenizer, self._embedding)
-            salt = settings.tokens_digest()
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:
-                table = TableUpkeep(self.path, settings, self._embedding)
-                callbacks["follow"] = lambda writer: self._follow(writer, settings, table)
-            sync = Sync(self._store, counter, salt, scope=scope, strict=strict, **callbacks)
+                callbacks["follow"] = TableUpkeep(self.path, settings, self._embedding).follow
+            if settings != self.settings:
+                callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
+            sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
             if vectors is not None:
                 records = VectorsByKey.of(vectors).attached(records)
             changes = sync.run(records, prune=prune, confirmed=confirmed, dry_run=dry_run)
             if dry_run:
                 return changes
+            self.settings = settings
             if self.detected:
                 changes = self._follow_language(changes)
             self._states.close()
@@ -262,12 +263,6 @@ class Collection(Face, StoredDocuments):
             return changes
         self._embedding = now.embedding
         return replace(changes, wordless=now.wordless, revision=now.revision)
-
-    def _follow(self, writer: Writer, settings: Settings, table: "TableUpkeep") -> None:
-        """Store the language that the first texts have determined, with these texts, and bring a table up to date."""
-        if self.detected and writer.settings()["language"] != settings.language:
-            writer.set_settings(settings.stored())
-        table.follow(writer)
 
     def upkeep(self, *, progress: Progress = silent) -> Changes:
         """Train word vectors and compact if changes without upkeep require it; see `index`. Raises LockedError."""
@@ -382,7 +377,7 @@ class Collection(Face, StoredDocuments):
 
     def _found_language(self) -> str:
         """Return the language of the first stored texts; UsageError if there is none."""
-        from moverank.indexer.indexing.language_choice import stored_language
+        from moverank.indexer.indexing.first_texts import stored_language
 
         with self._store.reading() as reader:
             self.detected = stored_language(reader)

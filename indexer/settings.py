@@ -1,5 +1,6 @@
 """The settings of a collection, stored in it."""
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import blake2b
 from numbers import Integral
@@ -12,7 +13,7 @@ from moverank.rerank.errors import EncoderError, OptionError
 from moverank.rerank.ranking import AUTO_RANK
 from moverank.rerank.words.detection import check_detection
 from moverank.rerank.words.languages import AUTO_LANGUAGE, DEFAULT, NO_LANGUAGE, language_of
-from moverank.rerank.words.segmentation import AUTO, WHOLE, segmenter_of
+from moverank.rerank.words.segmentation import AUTO, ICU, VOCABULARY, WHOLE, segmenter_of
 from moverank.rerank.words.tokenizer import (
     AUTO_WORDS,
     ENGLISH,
@@ -104,8 +105,11 @@ class Settings:
     tokenizer_version: int = FOLDED
     """The rule by which texts are split into words, one of `VERSIONS`: a collection keeps that of its creation."""
     segmentation: str = AUTO
-    """How scripts without spaces are split: "icu", "characters" or "none"; "auto" becomes one of these by the language,
-    and by what is installed. OptionError for anything else."""
+    """How scripts without spaces are split: "icu", "vocabulary", "characters" or "none"; "auto" becomes one of these by
+    the language, and by what is installed. OptionError for anything else."""
+    vocabulary: Collection[str] | None = None
+    """The words of the segmentation "vocabulary", most frequent first: a list, held as a text with spaces between them.
+    None until they are chosen, from the word vectors, or from the texts of the first run."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
@@ -126,7 +130,7 @@ class Settings:
     def _words_checked(self) -> dict[str, Any]:
         """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
         version, own = _tokenizer_version(self.tokenizer_version), self._known_language
-        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation)
+        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary)
         if self._is_open:
             words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
             return {"tokenizer_version": version, "stop_words": words}
@@ -134,6 +138,7 @@ class Settings:
             "language": tokenizer.language,
             "tokenizer_version": version,
             "segmentation": tokenizer.segmentation,
+            "vocabulary": None if self.vocabulary is None else tokenizer.vocabulary,
             "stop_words": tuple(sorted(tokenizer.stop_words)),
         }
 
@@ -194,7 +199,7 @@ class Settings:
         words: StopWords = self._stop_list if self._stop_list in LISTS else self.stop_words
         if self.stop_words == self._listed:
             words = AUTO_WORDS
-        before = {"stop_words": words, "segmentation": AUTO, "tokenizer_version": FOLDED}
+        before = {"stop_words": words, "segmentation": AUTO, "vocabulary": None, "tokenizer_version": FOLDED}
         return replace(self, language=language, **{**before, **choices})
 
     def derived_key(self) -> dict[str, Any]:
@@ -222,9 +227,15 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
+        version, words = self.tokenizer_version, str(self.vocabulary or "")
         if self._is_open:
-            return tokenizer_of(self.stop_words, NO_LANGUAGE, self.tokenizer_version)
-        return Tokenizer(frozenset(self.stop_words), self.language, self.tokenizer_version, self.segmentation)
+            return tokenizer_of(self.stop_words, NO_LANGUAGE, version)
+        return Tokenizer(frozenset(self.stop_words), self.language, version, self.segmentation, words)
+
+    @property
+    def lacks_vocabulary(self) -> bool:
+        """Return whether the words of the segmentation are still to be chosen."""
+        return not self._is_open and self.segmentation == VOCABULARY and self.vocabulary is None
 
     @property
     def ranking(self) -> "RankingSpec":
@@ -291,6 +302,8 @@ class Settings:
         choices = "\0".join(self.stop_words)
         if self.tokenizer_version != PLAIN:  # by the first rule, no language had an effect
             choices += f"\0\0{self.tokenizer_version} {self.language} {self.segmentation}"
+        if self.vocabulary:
+            choices += f" {self.vocabulary}"
         return blake2b(choices.encode(), digest_size=16).digest()
 
 
@@ -314,8 +327,10 @@ def check_settings(settings: Settings) -> None:
     settings.joined_scorer()
     if settings.language == AUTO_LANGUAGE:
         check_detection()
-    elif settings.segmentation != WHOLE:
-        segmenter_of(settings.segmentation, settings.language)
+    elif settings.segmentation == ICU:
+        segmenter_of(ICU, settings.language)
+    if settings.vocabulary is not None and settings.segmentation != VOCABULARY:
+        raise UsageError(f"a vocabulary needs segmentation={VOCABULARY}, not {settings.segmentation}")
     if settings.first_stage_in not in (FILES, DATABASE):
         raise UsageError(f"the first stage is in {FILES} or the {DATABASE}, not in {settings.first_stage_in!r}")
     check_first_stage(settings)

@@ -114,16 +114,23 @@ def _switch(value: str) -> bool:
 
 
 def _stop_words(value: str) -> str | tuple[str, ...]:
-    from moverank.indexer.reading.inputs.stop_words import read_stop_words
+    from moverank.indexer.reading.inputs.word_list import read_words
     from moverank.rerank.words.tokenizer import LISTS
 
-    return value if value in LISTS else read_stop_words(value)
+    return value if value in LISTS else read_words(value, "the stop words")
+
+
+def _vocabulary(value: str) -> tuple[str, ...]:
+    from moverank.indexer.reading.inputs.word_list import read_words
+
+    return read_words(value, "the words of the vocabulary")
 
 
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "train_options": _options,
     "normalize": _switch,
     "segmentation": str,
+    "vocabulary": _vocabulary,
     "stop_words": _stop_words,
     "title_weight": lambda value: int(value) if value.isascii() and value.isdecimal() else value,
     "weights": str,

@@ -25,6 +25,9 @@ _USUAL = 0.2
 _MANY = 0.2
 """Share of letters without spaces between words from which a note is printed."""
 
+_FEW_WORDS = 500
+"""Number of words below which a vocabulary of texts is a small one: 700 words have .90 of Thai's .95 (BM25)."""
+
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
 
@@ -33,7 +36,7 @@ def language_notes(collection: "Collection", before: int) -> Iterator[str]:
     """Report the language of the texts changed after the revision `before`.
 
     That is the one that the setting "auto" chose, or one that the collection does not have; also scripts without spaces
-    where each run of letters, or each character, counts as one word.
+    where each run of letters counts as one word, or few words split them.
     """
     from moverank.rerank.words.languages import NO_LANGUAGE
 
@@ -48,7 +51,7 @@ def language_notes(collection: "Collection", before: int) -> Iterator[str]:
         elif unspaced:
             yield f"{unspaced}: {_remedy(collection, 'zh')}, or ja, th, km, lo, my"
     if collection.revision and not before:
-        yield from _character_note(collection)
+        yield from _vocabulary_note(collection)
 
 
 def chosen_language_note(found: "Detected", collection: "Collection") -> str:
@@ -136,15 +139,15 @@ def _command(collection: "Collection", code: str) -> str:
     return f"`moverank refit -i {quote(display_name(collection.path))} --language {code}`"
 
 
-def _character_note(collection: "Collection") -> Iterator[str]:
-    """Report that each character counts as a word since ICU is missing."""
-    from moverank.rerank.words.languages import language_of
-    from moverank.rerank.words.segmentation import AUTO, CHARACTERS, segmentation_of
+def _vocabulary_note(collection: "Collection") -> Iterator[str]:
+    """Report that few words split the texts since ICU is missing."""
+    from moverank.rerank.words.segmentation import VOCABULARY
 
     own = collection.settings
-    best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)
-    if own.segmentation == best == CHARACTERS:
+    words = len(str(own.vocabulary or "").split())
+    if own.segmentation == VOCABULARY and words < _FEW_WORDS:
         yield (
-            "each character counts as a word: words of ICU find more, after `python -m pip install "
-            f"'moverank[languages]'` and {_command(collection, own.language)}"
+            f"all texts without spaces are split by the {words} words that occur often in the first ones: "
+            f"{_command(collection, own.language)} finds more once there are more texts, or by the words of ICU after "
+            "`python -m pip install 'moverank[languages]'`"
         )

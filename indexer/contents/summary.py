@@ -50,6 +50,7 @@ def summary(
         "bytes": sum(map(_size, directory.rglob("*"))),
     }
     choices = settings.stored() | {"stop_words": len(settings.tokenizer.stop_words), "ranking": settings.specification}
+    choices["vocabulary"] = len(str(settings.vocabulary or "").split())
     return sizes | choices | in_use
 
 

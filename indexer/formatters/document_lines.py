@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from moverank.indexer.documents import Metadata, Origin, values_by_field
-from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.scope import UNKNOWN_SOURCE
 from moverank.rerank.ranking import Ranking
 
@@ -42,7 +42,7 @@ def entry_line(entry: "Entry", width: int | None) -> str:
         return "\t".join([*cells, about])
     key, title, label = cells
     longest = max(_LEAST_TITLE, 2 * width // 5)
-    shown = (_padded(key, _KEY), _padded(_cut(title, longest), longest), f"[{label}]" if label else "", about)
+    shown = (padded(key, _KEY), padded(_cut(title, longest), longest), f"[{isolated(label)}]" if label else "", about)
     return _cut("  ".join(filter(None, shown)).rstrip(), width)
 
 
@@ -85,11 +85,12 @@ def _cut(text: str, length: int | None) -> str:
     return text if cell_len(text) <= length else f"{set_cell_size(text, length - 1).rstrip()}…"
 
 
-def _padded(text: str, width: int) -> str:
-    """Return a text with spaces up to a width in columns."""
+def padded(text: str, width: int) -> str:
+    """Return a text for a terminal with spaces up to a width in columns."""
     from rich.cells import cell_len
 
-    return text + " " * max(0, width - cell_len(text))
+    shown = isolated(text)
+    return shown + " " * max(0, width - cell_len(shown))
 
 
 _SHOWN = 12  # words of a line; a query may be a whole text

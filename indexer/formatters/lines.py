@@ -14,7 +14,8 @@ from typing import Any
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.files.atomic_write import atomic_file
 from moverank.indexer.formatters.csv_tables import csv_line
-from moverank.indexer.formatters.escaping import printable
+from moverank.indexer.formatters.document_lines import padded
+from moverank.indexer.formatters.escaping import isolated, printable
 from moverank.indexer.options import Progress
 from moverank.indexer.reading.inputs.candidate_lists import CandidateList
 from moverank.indexer.search.pairs import Pairs
@@ -96,11 +97,10 @@ def _some(words: Sequence[str]) -> str:
 
 
 def _line(cells: list[str], *, aligned: bool) -> str:
-    shown = [printable(cell) for cell in cells]
     if not aligned:
-        return "\t".join(shown)
-    *first, last = shown
-    return "  ".join([first[0].rjust(6), *(f"{cell:<{_KEY}}" for cell in first[1:]), last]).rstrip()
+        return "\t".join(map(printable, cells))
+    distance, *keys, last = cells
+    return "  ".join([distance.rjust(6), *(padded(key, _KEY) for key in keys), isolated(last)]).rstrip()
 
 
 def write_lines(path: Path, lines: Iterable[str], total: int, progress: Progress) -> None:

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from moverank.indexer.formatters.document_lines import explanation_words, metadata_line, ranking_words
-from moverank.indexer.formatters.escaping import printable, printable_json
+from moverank.indexer.formatters.escaping import isolated, printable, printable_json, without_isolates
 from moverank.indexer.formatters.json_objects import changes_object
 from moverank.indexer.formatters.sentences import (
     Share,
@@ -51,10 +51,10 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
     lines: list[RenderableType] = []
     for rank, hit in enumerate(ranking.hits, start=1):
         measured, value = ranking_value(hit)
-        name = printable(hit.title or hit.key)
+        name = isolated(hit.title or hit.key)
         head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), (name, "bold"))
         if hit.label:
-            head.append(f"  [{printable(hit.label)}]", "magenta")
+            head.append(f"  [{isolated(hit.label)}]", "magenta")
         lines.append(head)
         if hit.title:
             lines.append(Padding(Text(printable(hit.key), style="dim"), _INDENT, expand=False))
@@ -83,8 +83,8 @@ def _costs(terms: Iterable[Share]) -> str:
 def _short_flows(flows: Sequence[Flow]) -> Text:
     """Return the flows of most mass at least cost; a word that did not move is shown once."""
     heaviest = sorted(flows, key=lambda flow: (-flow.mass / (1 + flow.cost), flow.source))[:_SHORT]
-    words = [flow.source if flow.source == flow.target else f"{flow.source} → {flow.target}" for flow in heaviest]
-    return Text(printable(",  ".join(words)), style="green")
+    pairs = [[isolated(word) for word in dict.fromkeys((flow.source, flow.target))] for flow in heaviest]
+    return Text(",  ".join(map(" → ".join, pairs)), style="green")
 
 
 def _verdict(ranking: Ranking, seconds: float) -> str:
@@ -107,7 +107,7 @@ def flow_table(flows: Sequence[Flow]) -> Table:
     for flow in flows:
         bar = "█" * round(_BAR * flow.share / costliest) or "·"
         numbers = (f"{flow.mass:.4f}", f"{flow.cost:.4f}", f"{100 * flow.share:.1f} %")
-        table.add_row(printable(flow.source), printable(flow.target), *numbers, Text(bar, style="cyan"))
+        table.add_row(isolated(flow.source), isolated(flow.target), *numbers, Text(bar, style="cyan"))
     return table
 
 
@@ -197,6 +197,10 @@ def print_view(view: RenderableType) -> None:
     console = Console(highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=200)
+        with console.capture() as shown:
+            console.print(view)
+        sys.stdout.write(without_isolates(shown.get()))
+        return
     console.print(view)
 
 

@@ -32,6 +32,7 @@ from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.word2vec_training import TrainingMethod, training_options
 from moverank.rerank.words.embedding import Embedding
+from moverank.rerank.words.segmentation import vocabulary_of
 
 TRAINED = ("auto", "train", "lsi")
 """Values of the setting `embedding` for vectors that are trained on the collection's texts."""
@@ -207,5 +208,7 @@ def _imported(
         progress=progress,
     )
     settings = replace(settings, normalize=embedding.unit)
+    if settings.lacks_vocabulary:  # vectors of other scripts have too few words: texts will have more
+        settings = replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
     check_choices(settings, embedding.dim)
     return settings, embedding

@@ -76,7 +76,8 @@ class Sync:
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
     `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
     first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
-    "removed") and its key. `follow` is called at the end of each transaction, and brings derived data up to date.
+    "removed") and its key. `begin` is called at the beginning of the first transaction; `follow` at the end of each, to
+    bring derived data up to date.
     """
 
     def __init__(
@@ -89,9 +90,10 @@ class Sync:
         strict: bool = False,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] = lambda _, __: None,
+        begin: Callable[[Writer], None] = lambda _: None,
         follow: Callable[[Writer], None] = lambda _: None,
     ) -> None:
-        self._follow = follow
+        self._begin, self._follow = begin, follow
         self._store, self._counter, self._salt = store, counter, salt
         self._strict, self._rejected, self._changed = strict, rejected, changed
         self._tally: Counter[str] = Counter()
@@ -115,6 +117,7 @@ class Sync:
         """
         with self._whole_run(prune=prune, dry_run=dry_run) as whole:
             with self._transaction(whole) as writer:
+                self._begin(writer)
                 if self._ownership.rename(writer, dry_run=dry_run):
                     writer.next_revision()
                     self._follow(writer)

@@ -27,6 +27,7 @@ from moverank.indexer.indexing.collection_vectors import (
 )
 from moverank.indexer.indexing.coverage import counted
 from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
 from moverank.indexer.options import Progress
@@ -92,7 +93,7 @@ def change_vectors(
     """
     stored = stored_settings(store)
     before = Settings.restored(stored)
-    settings = _chosen(before.in_language(**words) if words else before, Training.stored(stored), choices)
+    settings = _chosen(_in_language(store, before, words) if words else before, Training.stored(stored), choices)
     check_choices(settings)
     first = _counting(before, settings, progress)
     if settings.embedding in TRAINED:
@@ -123,7 +124,7 @@ def change_language(
     """
     stored = stored_settings(store)
     before = Settings.restored(stored)
-    settings = before.in_language(**words)
+    settings = _in_language(store, before, words)
     check_choices(settings, embedding.dim if embedding else None)
     first = _counting(before, settings, progress)
     if settings == before:
@@ -158,6 +159,12 @@ def follow_language(store: Store, directory: Path, settings: Settings, embedding
 def _relabelled(settings: Settings, folder: Path) -> Make:
     """Return what writes the imported vectors of a folder for texts in the language of `settings`."""
     return lambda path: (settings, rewrite_forms(folder, path, settings.language))
+
+
+def _in_language(store: Store, before: Settings, words: Mapping[str, Any]) -> Settings:
+    """Return the settings of the same collection in another language, with a vocabulary of its texts if necessary."""
+    with store.reading() as reader:
+        return with_stored_vocabulary(before.in_language(**words), reader)
 
 
 def _counting(before: Settings, settings: Settings, progress: Progress) -> Callable[[Writer], None]:

@@ -1,6 +1,7 @@
 """`Reranker`, the second stage of another engine: its candidates, ranked by the code of a search, in memory."""
 
 import time
+from collections.abc import Collection as Words
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,13 +69,13 @@ class Reranker:
     """Ranks the candidates of any other engine by the default ranking of a collection, or by any ranking of a search.
 
     `embedding` holds the word vectors. `language` is the ISO code of the texts' language, as in `Settings`: it has the
-    stop words, and the stems of the default ranking; `tokenizer_version` and `segmentation` are also those of
-    `Settings`. `stop_words` are ignored in all texts: "auto" (the language's), "english", "none", or a list of words.
-    `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the manual's page `ranking` has the grammar. `gamma` is
-    the default sensitivity to the rank of a thread's posts, `weights` are the default weights of words, "tf" or
-    "tfidf", and `title_weight` is how many times the words of a title count. All defaults are as in `Settings`.
-    `frequencies` belong to the candidates' collection, for idf, BM25 and the scorer tfidf; None: the candidates'
-    own.
+    stop words, and the stems of the default ranking; `tokenizer_version`, `segmentation` and `vocabulary` (None: the
+    words of the embedding) are also those of `Settings`. `stop_words` are ignored in all texts: "auto" (the
+    language's), "english", "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the
+    manual's page `ranking` has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts,
+    `weights` are the default weights of words, "tf" or "tfidf", and `title_weight` is how many times the words of a
+    title count. All defaults are as in `Settings`. `frequencies` belong to the candidates' collection, for idf, BM25
+    and the scorer tfidf; None: the candidates' own.
 
     It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
     """
@@ -87,6 +88,7 @@ class Reranker:
         language: str = DEFAULT,
         tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
+        vocabulary: Words[str] | None = None,
         rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
@@ -98,6 +100,7 @@ class Reranker:
             language=language_of(language).code,
             tokenizer_version=tokenizer_version,
             segmentation=segmentation,
+            vocabulary=vocabulary,
             stop_words=stop_words,
             title_weight=title_weight,
             weights=weights,
@@ -107,6 +110,8 @@ class Reranker:
         check_settings(own)
         if not isinstance(embedding, Embedding):
             raise UsageError(f"the word vectors must be an Embedding, see `Embedding.of`, not {shown(embedding)}")
+        if own.lacks_vocabulary:
+            own = replace(own, vocabulary=embedding.words)
         if not isinstance(frequencies, DocumentFrequencies | None):
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
@@ -310,6 +315,7 @@ def stored_options(own: Settings) -> dict[str, Any]:
         "language": own.language,
         "tokenizer_version": own.tokenizer_version,
         "segmentation": own.segmentation,
+        "vocabulary": own.vocabulary,
         "stop_words": own.stop_words,
         "rank": own.specification,
         "gamma": own.gamma,

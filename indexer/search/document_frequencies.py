@@ -1,7 +1,7 @@
 """Document frequencies of a collection, which weight its candidates elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -72,9 +72,10 @@ class DocumentFrequencies:
         language: str = DEFAULT,
         tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
+        vocabulary: Collection[str] | None = None,
     ) -> "DocumentFrequencies":
         """Count the words of `texts`, which are split as by a `Reranker` with the same options."""
-        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation)
+        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation, vocabulary)
         documents, tokens, words = 0, 0, Counter[str]()
         for one in items("texts", texts):
             counts = tokenizer.count(text("a text", one))

@@ -11,7 +11,7 @@ from typing import Any
 from moverank.indexer.collection import Collection
 from moverank.indexer.contents.contents import Contents, Description
 from moverank.indexer.documents import Changes, Document, Rejection
-from moverank.indexer.errors import CollectionError, PruneRefused
+from moverank.indexer.errors import CollectionError, PruneRefused, UsageError
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.creation import create_like
 from moverank.indexer.indexing.removal import ids_of
@@ -37,11 +37,23 @@ class ShardContents:
         return exists(self.directory)
 
     def create(self, settings: Settings, like: str | None, *, trust_pickle: bool) -> None:
-        """Create the collection like the one at `like` if that is on this machine, else by `settings`."""
+        """Create the collection like the one at `like` if that is on this machine, else by `settings`.
+
+        Raises UsageError if it lacks a vocabulary: shards would learn different ones from their texts.
+        """
         if like is not None and exists(collection_directory(like)):
             create_like(collection_directory(like), self.directory)
-        else:
-            Collection.create(self.directory, settings, trust_pickle=trust_pickle).close()
+            return
+        made = Collection.create(self.directory, settings, trust_pickle=trust_pickle)
+        if not made.settings.lacks_vocabulary:
+            made.close()
+            return
+        made.discard()
+        raise UsageError(
+            f"shards need the words by which texts without spaces are split, and {settings.embedding} has too few: "
+            "install ICU (python -m pip install 'moverank[languages]'), or give --setting vocabulary=FILE, or "
+            "segmentation=characters"
+        )
 
     def with_collection(self, work: Callable[..., Any], wait: float, *arguments: Any, **named: Any) -> Any:
         """Return what `work`, a method of `Collection` or a function below, returns for the collection.

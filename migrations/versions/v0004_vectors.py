@@ -56,6 +56,7 @@ def downgrade() -> None:
     choices = "\0".join(settings.get("stop_words", ()))
     if settings.get("tokenizer_version", 1) != 1:  # as `Settings.tokens_digest`
         choices += "\0\0{tokenizer_version} {language} {segmentation}".format_map(settings)
+        choices += f" {words}" if (words := settings.get("vocabulary")) else ""
     salt = blake2b(choices.encode(), digest_size=16).digest()
     with_vector = list(connection.scalars(sa.select(_VECTORS.c.document_id)))
     for id_ in with_vector:

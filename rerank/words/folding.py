@@ -1,7 +1,8 @@
 """The form of a word in which texts are compared, however it is written: version 2 of the tokenizer.
 
-A word is in lower case and in Unicode's composed form. Soft hyphens, Arabic vowel marks and tatweel are dropped, and
-compatibility forms are what they stand for: full-width letters, ligatures, superscripts (NFKC, for letters and digits).
+A word is in lower case and in Unicode's composed form. Soft hyphens, variation selectors (as of emoji), Arabic vowel
+marks and tatweel are dropped, and compatibility forms are what they stand for: full-width letters, ligatures,
+superscripts (NFKC, for letters and digits).
 Joiners (ZWNJ and ZWJ) stay within words. The Turkish pair of dotted and dotless i is one of two languages' rules.
 """
 
@@ -23,6 +24,7 @@ INVISIBLE = _SOFT_HYPHEN + _JOINERS
 _ARABIC_MARKS, _TATWEEL = "\u064b-\u0652\u0670", "\u0640"
 _SOUND_MARKS = "\uff9e\uff9f"  # half-width letters that fold to marks
 _THAI_AND_LAO = range(0x0E00, 0x0F00)  # their letter am is one letter, which NFKC would split
+_VARIANTS = range(0xFE00, 0xFE10)  # invisible marks that choose the shape of the character before, as of emoji
 _KOREAN_LETTERS = "\u1160-\u11ff\u3131-\u318e\ud7b0-\ud7fb\uffa0-\uffdc"  # parts of syllables
 _LAST = 0x1FFFF
 _PIECE = 64  # characters, so that folding each beginning of a piece takes linear time
@@ -54,7 +56,7 @@ def _forms() -> dict[int, str]:
             form = dropped.sub("", unicodedata.normalize("NFKC", chr(code)))
             if form[:1].isalnum() and word_pattern(joined=False).fullmatch(form):
                 forms[code] = form
-    forms |= {ord(mark): unicodedata.normalize("NFKC", mark) for mark in _SOUND_MARKS}
+    forms |= {ord(mark): unicodedata.normalize("NFKC", mark) for mark in _SOUND_MARKS} | dict.fromkeys(_VARIANTS, "")
     # In lower case, the dotted capital would be two characters, and a sigma would depend on the letters around it.
     return forms | {ord("\u0130"): "i", ord("\u03a3"): _SIGMA}
 

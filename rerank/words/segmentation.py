@@ -10,27 +10,35 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from itertools import accumulate, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from moverank.rerank.errors import MissingExtra, OptionError
-from moverank.rerank.words.folding import ended, word_pattern
+from moverank.rerank.words.folding import ended, fold, word_pattern
 
 if TYPE_CHECKING:
     from icu4py.breakers import WordBreaker
 
-_LETTERS = (
-    "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"  # Han
-    "\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # kana
+_HAN = "\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
+_KANA = (
+    "\u3031-\u3035\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
     "\U0001aff0-\U0001affe\U0001b000-\U0001b16f"
-    "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7c6\ud7cb-\ud7fb\uffa0-\uffdc"  # Hangul
-    "\u0e01-\u0e30\u0e32\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0ebd\u0ec0-\u0ec6\u0edc-\u0edf"  # Thai, Lao
-    "\u1780-\u17b3\u17d7\u17dc"  # Khmer
-    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065-\u1066\u106e-\u1070\u1075-\u1081\u108e"  # Burmese
-    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e-\uaa7f"
 )
+_SCRIPTS = {
+    "zh": _HAN,
+    "ja": _HAN + _KANA,
+    "ko": "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7c6\ud7cb-\ud7fb\uffa0-\uffdc",
+    "th": "\u0e01-\u0e30\u0e32\u0e40-\u0e46",
+    "lo": "\u0e81-\u0eb0\u0eb2\u0ebd\u0ec0-\u0ec6\u0edc-\u0edf",
+    "km": "\u1780-\u17b3\u17d7\u17dc",
+    "my": "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065-\u1066\u106e-\u1070\u1075-\u1081\u108e"
+    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e-\uaa7f",
+}
+"""The letters of each language that needs no spaces between words, and of Korean."""
+
+_LETTERS = "".join(_SCRIPTS.values())
 _MARKS = (
     "\u0300-\u036f\ufe00-\ufe0f\U000e0100-\U000e01ef\u302a-\u302f\u3099-\u309a\uff9e-\uff9f"  # any script, kana
     "\u0e31\u0e33-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb3-\u0ebc\u0ec8-\u0ece"  # Thai, Lao: also the letters am
@@ -44,8 +52,15 @@ _STACKERS = "\u1039\u17d2"  # Burmese virama, Khmer coeng: the next consonant is
 _LONGEST, _MOST = 32, 500_000
 """The characters of a word of a vocabulary, since files hold whole sentences as words, and its number of words."""
 
-_MOST_CLUSTERS, _LEAST_TIMES = 4, 10
-"""How long the parts of texts are that serve as words, and how often they occur."""
+_MOST_CLUSTERS = 4
+"""How long the parts of texts are that serve as words."""
+
+_LEAST_TIMES, _CLUSTERS_PER_TIME = range(3, 11), 5_000
+"""How often they occur: the more often the longer the texts, within these limits."""
+
+MOST_WORDS, FEWEST_WORDS = 20_000, 1_000
+"""The words of a vocabulary that a collection keeps (for BM25, 10,000 are enough), and how many word vectors must have,
+since files of other languages have some words of all scripts."""
 
 
 @cache
@@ -108,9 +123,7 @@ class VocabularySegmenter:
     """
 
     def __init__(self, words: Iterable[str]) -> None:
-        is_run = runs().fullmatch
-        usable = (word for word in words if not word.isascii() and len(word) <= _LONGEST and is_run(word))
-        kept = dict.fromkeys(islice(usable, _MOST))
+        kept = dict.fromkeys(islice(filter(_is_word, words), _MOST))
         scale = math.log(len(kept) + 2)  # of the words and the unknown one; ln 1 would be 0
         self._costs = {word: math.log(rank * scale) for rank, word in enumerate(kept, 1)}
         self._unknown = math.log((len(kept) + 1) * scale)
@@ -137,13 +150,33 @@ class VocabularySegmenter:
         return _between(run, path[::-1])
 
 
-def frequent_parts(texts: Iterable[str]) -> list[str]:
-    """Return parts of the runs in `texts`, of up to four clusters, that occur ten times or more, most frequent first.
+def _is_word(word: str) -> bool:
+    """Return whether a word is a run that is no sentence."""
+    return not word.isascii() and len(word) <= _LONGEST and runs().fullmatch(word) is not None
 
-    They are a vocabulary for texts without vectors and without ICU. All runs are held in memory: give a sample of the
-    texts, such as a million characters.
+
+def vocabulary_of(words: Iterable[str], language: str, fewest: int = FEWEST_WORDS) -> str | None:
+    """Return the first 20,000 of the `words` that are runs, folded and joined by spaces; None if there are too few.
+
+    `words` are in the order of their frequency, such as those of word vectors. `language` is a code: a language without
+    spaces has the words of its own script, others of all such scripts.
+    """
+    own = re.compile(f"[{_SCRIPTS.get(language, _LETTERS)}]")
+    folded = (fold(word, language) for word in words if not word.isascii())
+    found = dict.fromkeys(islice((word for word in folded if own.match(word) and _is_word(word)), MOST_WORDS))
+    return None if len(found) < fewest else " ".join(found)
+
+
+def frequent_parts(texts: Iterable[str]) -> list[str]:
+    """Return parts of the runs in `texts`, of up to four clusters, that occur often, most frequent first.
+
+    They occur three times or more, in texts of 15,000 clusters and more once every 5,000 clusters, in long texts ten
+    times or more. They are a vocabulary for texts without vectors and without ICU. All runs are held in memory: give a
+    sample of the texts, such as half a million characters.
     """
     split = [clusters(run) for text in texts for run in runs().findall(text)]
+    often = sum(map(len, split)) // _CLUSTERS_PER_TIME
+    least = min(max(often, _LEAST_TIMES[0]), _LEAST_TIMES[-1])
     found: dict[str, int] = {}
     for size in range(1, _MOST_CLUSTERS + 1):
         counts = Counter(
@@ -152,31 +185,36 @@ def frequent_parts(texts: Iterable[str]) -> list[str]:
             for i in range(len(run) - size + 1)
             if size == 1 or "".join(run[i : i + size - 1]) in found  # no part is more frequent than its beginning
         )
-        found.update((part, times) for part, times in counts.items() if times >= _LEAST_TIMES)
+        found.update((part, times) for part, times in counts.items() if times >= least)
     return sorted(found, key=lambda part: (-found[part], part))
 
 
-AUTO, ICU, CHARACTERS, WHOLE = "auto", "icu", "characters", "none"
-CHOICES = AUTO, ICU, CHARACTERS, WHOLE
-"""Ways to split runs: by ICU, each cluster alone, not at all; "auto" is one of these for a language."""
+AUTO, ICU, VOCABULARY, CHARACTERS, WHOLE = "auto", "icu", "vocabulary", "characters", "none"
+CHOICES = AUTO, ICU, VOCABULARY, CHARACTERS, WHOLE
+"""Ways to split runs: by ICU, by a vocabulary, each cluster alone, not at all; "auto" is one of them for a language."""
 
 
-def segmentation_of(choice: object, *, spaces: bool) -> str:
+def segmentation_of(choice: object, *, spaces: bool, given: bool = False) -> str:
     """Return a way to split runs; for "auto" the best one that is installed, none for a language with `spaces`.
 
-    Raises OptionError for another choice.
+    With "auto", a vocabulary that is `given` is used. Raises OptionError for another choice.
     """
     if not isinstance(choice, str) or choice not in CHOICES:
         raise OptionError(f"the segmentation is one of {', '.join(CHOICES)}, not {repr(choice)[:60]}")
     if choice != AUTO:
         return choice
-    return WHOLE if spaces else ICU if find_spec("icu4py") else CHARACTERS
+    if given:
+        return VOCABULARY
+    return WHOLE if spaces else ICU if find_spec("icu4py") else VOCABULARY
 
 
-@cache
-def segmenter_of(segmentation: str, language: str) -> Segmenter:
-    """Return the segmenter of a way to split runs that is not `WHOLE`; raises MissingExtra without ICU."""
-    return IcuSegmenter(language) if segmentation == ICU else VocabularySegmenter(())
+@lru_cache(maxsize=8)  # 20,000 words take 10 MB
+def segmenter_of(segmentation: str, language: str, vocabulary: str = "") -> Segmenter:
+    """Return the segmenter of a way to split runs that is not `WHOLE`; raises MissingExtra without ICU.
+
+    `vocabulary`: words separated by spaces, most frequent first; without any, each cluster is alone.
+    """
+    return IcuSegmenter(language) if segmentation == ICU else VocabularySegmenter(vocabulary.split())
 
 
 def parts_of(word: str, segmenter: Segmenter) -> Iterator[tuple[int, int, str]]:

@@ -8,13 +8,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from sys import intern
 
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_lengths, folded_words, word_pattern
 from moverank.rerank.words.languages import CODES, DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
-from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of
+from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of, vocabulary_of
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
@@ -37,6 +38,8 @@ class Tokenizer:
     language: str = DEFAULT
     version: int = FOLDED
     segmentation: str = WHOLE
+    vocabulary: str = field(default="", repr=False)
+    """The words of the segmentation by a vocabulary, see `segmenter_of`."""
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in order."""
@@ -80,7 +83,7 @@ class Tokenizer:
         """Return start, end and text of each part of a word."""
         if word.isascii():
             return ((0, len(word), word),)
-        return parts_of(word, segmenter_of(self.segmentation, self.language))
+        return parts_of(word, segmenter_of(self.segmentation, self.language, self.vocabulary))
 
     def _lowered_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         lowered = text.lower()
@@ -118,12 +121,34 @@ def stem_words(words: Sequence[str], language: str) -> list[str]:
 
 
 def tokenizer_of(
-    stop_words_choice: "StopWords", language: str, version: int = FOLDED, segmentation: str = AUTO
+    stop_words_choice: "StopWords",
+    language: str,
+    version: int = FOLDED,
+    segmentation: str = AUTO,
+    vocabulary: Collection[str] | None = None,
 ) -> Tokenizer:
-    """Return the tokenizer of texts in a `language`; see `stop_words` for the choice and the errors."""
+    """Return the tokenizer of texts in a `language`; see `stop_words` for the choice and the errors.
+
+    `vocabulary`: the words of the segmentation by one, most frequent first, or a text with spaces between them. Of a
+    list, the words that can be used are kept, see `vocabulary_of`.
+    """
     known = language_of(language)
-    chosen = segmentation_of(segmentation, spaces=known.spaces or version == PLAIN)
-    return Tokenizer(stop_words(stop_words_choice, known.code, version), known.code, version, chosen)
+    spaces = known.spaces or version == PLAIN
+    chosen = segmentation_of(segmentation, spaces=spaces, given=vocabulary is not None)
+    words = stop_words(stop_words_choice, known.code, version)
+    return Tokenizer(words, known.code, version, chosen, _joined(vocabulary, known.code))
+
+
+def _joined(vocabulary: object, language: str) -> str:
+    """Return the words of a vocabulary with spaces between them; OptionError for anything else."""
+    if vocabulary is None or isinstance(vocabulary, str):
+        return intern(str(vocabulary or ""))  # `segmenter_of` compares it for each word
+    words: list[object] = [vocabulary]
+    with suppress(TypeError):
+        words = list(vocabulary)  # type: ignore[call-overload]  # an object that is no iterable raises an error below
+    if not all(isinstance(word, str) for word in words):
+        raise OptionError(f"a vocabulary is a list of words, most frequent first, not {repr(vocabulary)[:60]}")
+    return intern(vocabulary_of(map(str, words), language, fewest=0) or "")
 
 
 LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"

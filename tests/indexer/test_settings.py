@@ -163,11 +163,13 @@ def test_the_segmentation_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> Non
     )
     monkeypatch.setattr("moverank.rerank.words.segmentation.find_spec", lambda _: None)
     without = Settings(language="zh")
-    assert without.segmentation == "characters"
+    assert without.segmentation == "vocabulary"
     monkeypatch.undo()
     assert Settings.restored(without.stored()) == without == replace(without, gamma=0.0)
     assert without.tokens_digest() != Settings(language="zh").tokens_digest()
-    with pytest.raises(OptionError, match="the segmentation is one of auto, icu, characters, none, not 'jieba'"):
+    with pytest.raises(
+        OptionError, match="the segmentation is one of auto, icu, vocabulary, characters, none, not 'jieba'"
+    ):
         Settings(segmentation="jieba")
 
 

@@ -84,7 +84,7 @@ def test_without_icu_a_note_names_the_package(
         line = ("index", tmp_path / name, "-i", tmp_path / "thai", "--embedding", vectors)
         made = call(*line, *(("--language", "th") if noted else ()))
         assert ("moverank[languages]" in made.err, "a script without spaces" in made.err) == (noted, False)
-    assert call("info", "-i", tmp_path / "thai", "--json").json["segmentation"] == "characters"
+    assert call("info", "-i", tmp_path / "thai", "--json").json["segmentation"] == "vocabulary"
 
 
 def test_texts_without_spaces_are_found_by_their_words(call: Call, vectors: Path, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 import math
+import re
 
 import pytest
 
 from moverank.indexer.documents import Changes
+from moverank.indexer.formatters.escaping import without_isolates
 from moverank.indexer.formatters.sentences import changes_line
 from moverank.indexer.formatters.terminal import (
     explanation_view,
@@ -55,6 +57,24 @@ def test_the_bounds_of_a_document_show_why_it_is_no_hit(kth: float) -> None:
         assert text.count("above") == 4
     else:
         assert "there are fewer hits" in text
+
+
+def test_texts_from_right_to_left_stay_in_their_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """By Unicode's algorithm (UAX 9), what is isolated takes one place in its line, whatever is around it."""
+    flows = (Flow("كتاب", "قلم", 0.5, 1.25, 0.6), Flow("book", "pen", 0.5, 0.5, 0.4))
+    hit = Hit("k", 1.0, "كتاب جديد", "مدرسة", "نص", flows)
+    ranking = Ranking((hit,), certified=True, scope="collection", counts=COUNTS)
+    lines = printed(ranking_view(ranking, 1, flows=True)).splitlines()
+    assert lines[0].rstrip().endswith("\u2068كتاب جديد\u2069  [\u2068مدرسة\u2069]")
+    arabic, latin = lines[-3:-1]
+    assert arabic.split()[:2] == ["\u2068كتاب\u2069", "\u2068قلم\u2069"]
+    columns = [[match.end() for match in re.finditer(r"\d\.\d{4}", without_isolates(line))] for line in (arabic, latin)]
+    assert columns[0] == columns[1]
+    assert "\u2068كتاب\u2069 → \u2068قلم\u2069" in printed(ranking_view(ranking, 1))
+    print_view(ranking_view(ranking, 1, flows=True))  # not to a terminal
+    found = capsys.readouterr().out
+    assert "كتاب جديد" in found
+    assert not {"\u2068", "\u2069"} & {*found}
 
 
 def test_an_empty_ranking_says_why() -> None:

@@ -586,6 +586,33 @@ def test_long_titles_and_keys_are_cut(browser: Browser, tmp_path: Path) -> None:
         assert {one.get_attribute("title") for one in page.locator(".groups a").all()} == {long}
 
 
+def test_each_text_has_the_direction_of_its_script(browser: Browser, tmp_path: Path) -> None:
+    arabic = thread("ar", "القابس plug ساخن", "هذا الْكِتَابُ عن plug.")
+    english = thread("en", "The plug gets hot", "A plug, and كتاب.")
+    direction = "(all) => all.map((one) => getComputedStyle(one).direction)"
+    with pages_server({"forum": make_forum(tmp_path, [arabic, english])}, tmp_path) as server:  # noqa: SIM117
+        with opened(browser, server) as page:
+            page.goto(f"/?q={quote('الكتاب plug')}&rank=wmd%2Bbm25")
+            assert page.locator("#q").evaluate_all(direction) == ["rtl"]
+            for key, expected in (("ar", "rtl"), ("en", "ltr")):
+                hit = page.locator(".hit", has=page.locator(".facts code", has_text=re.compile(f"^{key}$")))
+                assert hit.locator("h3, .snippet").evaluate_all(direction) == [expected] * 2
+                assert hit.locator(".value, .facts").evaluate_all(direction) == ["ltr"] * 2
+            marks = page.locator(".hit .snippet mark").all_inner_texts()
+            assert sorted(marks) == ["plug", "plug", "الْكِتَابُ"]
+            for key, expected in (("ar", "rtl"), ("en", "ltr")):
+                page.goto(f"/collections/forum/view/{key}?q={quote('الكتاب plug')}")
+                assert page.locator("h1, .post .text").evaluate_all(direction) == [expected] * 2
+    hits = tuple(
+        Hit(key, 1.0, title, None, text)
+        for key, title, text in (("ar", "كتاب", "هذا الْكِتَابُ"), ("en", "Book", "A book"))
+    )
+    with browser.new_page() as page:
+        page.set_content(ranking_page([("الكتاب", Ranking(hits, certified=True, scope="collection"))], Tokenizer()))
+        assert page.locator("h1, h3, .snippet").evaluate_all(direction) == ["rtl"] * 3 + ["ltr"] * 2
+        assert page.locator("mark").all_inner_texts() == ["الْكِتَابُ"]
+
+
 @pytest.mark.parametrize("width", [320, 390])
 def test_the_steps_of_a_legend_stay_on_their_lines(browser: Browser, site: PagesServer, width: int) -> None:
     with opened(browser, site) as page:

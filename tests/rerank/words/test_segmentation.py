@@ -18,6 +18,7 @@ from moverank.rerank.words.segmentation import (
     clusters,
     frequent_parts,
     runs,
+    vocabulary_of,
 )
 
 NAMES = (
@@ -217,14 +218,34 @@ def test_frequent_parts_are_those_counted_one_by_one(texts: list[str]) -> None:
                     part = "".join(parts[start:end])
                     counts[part] = counts.get(part, 0) + 1
     found = frequent_parts(texts)
-    assert set(found) == {part for part, times in counts.items() if times >= 10}
+    assert set(found) == {part for part, times in counts.items() if times >= 3}
     assert [counts[part] for part in found] == sorted((counts[part] for part in found), reverse=True)
 
 
 def test_parts_of_texts_are_words() -> None:
-    parts = frequent_parts(["中国人喜欢中国", "中国音乐"] * 5)
-    assert parts[:3] == ["中", "中国", "国"]
+    parts = frequent_parts(["中国人喜欢中国", "中国音乐"])
+    assert parts == ["中", "中国", "国"]
     assert VocabularySegmenter(parts).split("中国音乐人") == ["中国", "音", "乐", "人"]
+
+
+@pytest.mark.parametrize(("clusters_", "least"), [(14_000, 3), (24_000, 4), (26_000, 5), (200_000, 10)])
+def test_parts_of_longer_texts_occur_more_often(clusters_: int, least: int) -> None:
+    few, enough = "甲乙丙", "丁戊己"
+    texts = ["x".join([few] * (least - 1) + [enough] * least), "人" * clusters_]
+    parts = frequent_parts(texts)
+    assert ("甲乙" in parts, "丁戊" in parts) == (False, True)
+
+
+def test_a_vocabulary_has_the_first_words_of_its_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["the", "เธอ", "中国", "ｶﾞ", "ひと", "人", "中国", "漢字か", "中国 人", "人,", "ก" * 33, "国"]
+    assert vocabulary_of(words, "zh", fewest=0) == "中国 人 漢字か 国"
+    assert vocabulary_of(words, "ja", fewest=0) == "中国 ガ ひと 人 漢字か 国"
+    assert vocabulary_of(words, "th", fewest=0) == "เธอ"
+    assert vocabulary_of(words, "en", fewest=7) == "เธอ 中国 ガ ひと 人 漢字か 国"
+    assert vocabulary_of(words, "en", fewest=8) is vocabulary_of(words, "zh") is None
+    assert vocabulary_of(["the"], "km", fewest=0) == ""
+    monkeypatch.setattr(segmentation, "MOST_WORDS", 2)
+    assert vocabulary_of(words, "zh", fewest=0) == "中国 人"
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,66 @@ def test_parts_are_what_is_written(tokenizer: Tokenizer, text: str) -> None:
         assert word == ended(fold(text[start:end], tokenizer.language))
 
 
+# Letters, marks and digits of a language, in which a text need not be a sentence, and words of its vocabulary.
+SCRIPTS = {
+    "en": ("aAeoßſﬁ\uff21\u0301\u0308\u0327éÅ1²", ""),
+    "tr": ("iIİ\u0131\u0307şŞgĞaA", ""),
+    "ar": ("كتاب العربية\u064b\u064e\u0650\u0651\u0670\u0654\u0640ﻛﻻ٣", ""),
+    "none": ("שלום\u05b0\u05b7\u05bc\u05c1יִﭏ", ""),  # Hebrew
+    "hi": ("हिन्दी लिखना\u093c\u0902क़\u0958\u094d१", ""),
+    "ko": ("한국어\u1112\u1161\u11ab\u3131ﾡa", ""),
+    "th": ("ภาษาไทย น้ำ\u0e4d\u0e33\u0e38\u0e48๑a", "ภาษา ไทย น้ำ ษา"),
+    "lo": ("ພາສາລາວ ນ້ຳ\u0ecd\u0eb3\u0eb8\u0ec8ໜ໑", "ພາສາ ລາວ ນ້ຳ"),
+    "km": ("ភាសាខ្មែរ\u17d2ក\u17b6\u17c6១", "ភាសា ខ្មែរ"),
+    "my": ("မြန်မာဘာသာ\u1039က\u1037\u103a\u102f၁", "မြန်မာ ဘာသာ"),
+    "zh": ("我们在北京大学\uf900。豈、A1", "我们 北京 大学 北京大学"),
+    "ja": ("東京に住んでいガｶﾞ\u3099ーァヶ々", "東京 住んで ガ"),
+}
+BETWEEN = " \u00a0.-_'\u200c\u200d\u00ad👨👩\ufe0f"
+WAYS = [
+    Tokenizer(language=code, segmentation=way, vocabulary=words if way == "vocabulary" else "")
+    for code, (_, words) in SCRIPTS.items()
+    for way in (("icu", "vocabulary", "characters", "none") if words else ("none",))
+]
+
+
+@pytest.mark.parametrize("tokenizer", WAYS, ids=lambda one: f"{one.language}-{one.segmentation}")
+@given(data=st.data())
+def test_the_words_of_every_script_are_what_is_written(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    letters, _ = SCRIPTS[tokenizer.language]
+    text = data.draw(st.text(letters + BETWEEN))
+    spans = list(tokenizer.spans(text))
+    assert [word for _, _, word in spans] == tokenizer.words(text)
+    assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
+    for start, end, word in spans:
+        assert word == ended(fold(text[start:end], tokenizer.language))
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "written", "words"),
+    [
+        ("de", "Die Häuser größer", ["Die", "Häuser", "größer"], ["die", "häuser", "größer"]),
+        ("tr", "IŞIK İzmir ışık", ["IŞIK", "İzmir", "ışık"], ["ışık", "izmir", "ışık"]),
+        ("ar", "مَدْرَسَةٌ كـــتاب", ["مَدْرَسَةٌ", "كـــتاب"], ["مدرسة", "كتاب"]),
+        ("en", "o\ufb03ce-\ufb03x co\u00adop", ["o\ufb03ce", "\ufb03x", "co\u00adop"], ["office", "ffix", "coop"]),
+        ("none", "می\u200cخواهم، کتاب\u200cها", ["می\u200cخواهم", "کتاب\u200cها"], ["می\u200cخواهم", "کتاب\u200cها"]),
+        ("en", "ok👍🏽 1\ufe0f\u20e3 👨\u200d👩\u200d👧fine", ["ok", "1\ufe0f", "fine"], ["ok", "1", "fine"]),
+        ("none", "שָׁלוֹם world мир 東京", ["שָׁלוֹם", "world", "мир", "東京"], ["שָׁלוֹם", "world", "мир", "東京"]),
+        ("th", "ราคา100บาท", ["ราคา", "100", "บาท"], ["ราคา", "100", "บาท"]),
+        ("zh", "学习Python3语言", ["学习", "Python3", "语言"], ["学习", "python3", "语言"]),
+        ("ja", "東京TOWERに", ["東京", "TOWER", "に"], ["東京", "tower", "に"]),
+        ("ko", "한국어를 배웁니다", ["한국어를", "배웁니다"], ["한국어를", "배웁니다"]),
+        ("hi", "हिन्दी में क़लम", ["हिन्दी", "में", "क़लम"], ["हिन्दी", "में", "क़लम"]),
+    ],
+)  # fmt: skip
+def test_spans_are_words_as_written(code: str, text: str, written: list[str], words: list[str]) -> None:
+    way = "vocabulary" if code in ("th", "zh", "ja") else "none"
+    tokenizer = Tokenizer(language=code, segmentation=way, vocabulary="ราคา บาท 学习 语言 東京")
+    spans = list(tokenizer.spans(text))
+    assert [text[start:end] for start, end, _ in spans] == written
+    assert [word for _, _, word in spans] == [unicodedata.normalize("NFC", word) for word in words]
+
+
 EACH = pytest.mark.parametrize("tokenizer", [FIRST, PLAIN, TURKISH], ids=["first", "plain", "turkish"])
 
 
