@@ -190,6 +190,22 @@ def test_the_language_of_a_collection_is_found_once(vectors: Path, tmp_path: Pat
     assert check_collection(tmp_path / "auto").sentences() == ()
 
 
+def test_vectors_find_the_forms_of_the_language_that_is_found(tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text("Stecker 1 2\nHEISS 2 1\nwaerme 3 3\n")
+    texts = [Document(key, "", (Part(f"{PROSE['de']} Wärme"),)) for key in "ab"]
+    made = []
+    for language in ("auto", "de"):
+        settings = Settings(str(tmp_path / "vectors.txt"), language=language)
+        with Collection.create(tmp_path / language, settings) as collection:
+            changes = collection.index(texts)
+            info = collection.info()
+            made.append((collection.settings, collection.embedding.fingerprint, info["coverage_by"], changes.wordless))
+            assert changes.revision == collection.revision
+        assert check_collection(tmp_path / language).sentences() == ()
+    assert made[0] == made[1]
+    assert made[0][2]["marks"] > 0
+
+
 def test_a_run_that_fails_determines_no_language(vectors: Path, tmp_path: Path) -> None:
     german = Document("a", "", (Part(PROSE["de"]),))
     settings = Settings(str(vectors), language="auto", stop_words=["Stecker"])

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from moverank import Collection, Document, Part, Settings, UsageError
-from moverank.indexer.indexing import vectors_change
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.rerank.words.tokenizer import PLAIN
 from tests.indexer.maintenance.damage import execute
 from tests.indexer.stored_state import stored_frequencies
@@ -50,7 +50,8 @@ _QUERIES = ("Katzen und Hunde", "finden die Häuser")
 def vectors(tmp_path: Path) -> str:
     """A file of vectors of the words in lower case, some of them, and of English stop words."""
     lines = [
-        f"{word.lower()} {i % 7} {i % 5} {1 + i % 3}\n" for i, word in enumerate([*_NOUNS[:12], "finden", *_OTHERS])
+        f"{word.lower()} {i % 7} {i % 5} {1 + i % 3}\n"
+        for i, word in enumerate([*_NOUNS[:12], "finden", "buecher", *_OTHERS])
     ]
     (tmp_path / "vectors.txt").write_text("".join(lines))
     return str(tmp_path / "vectors.txt")
@@ -97,7 +98,7 @@ def _check_same(changed: Collection, fresh: Collection) -> None:
 @pytest.mark.parametrize("before", ["en", "none", "de, version 1"])
 def test_a_changed_collection_equals_a_new_one(make: Any, vectors: str, kind: str, before: str) -> None:
     embedding = vectors if kind == "file" else kind
-    options = {"train_options": ("dim=4",)} if kind == "lsi" else {}
+    options: dict[str, Any] = {"train_options": ("dim=4",)} if kind == "lsi" else {}
     language, _, old = before.partition(", ")
     former = Settings(embedding, language=language, gamma=0.5, weights="tfidf", **options)
     collection = make(replace(former, stop_words="auto", tokenizer_version=PLAIN) if old else former)
@@ -106,7 +107,8 @@ def test_a_changed_collection_equals_a_new_one(make: Any, vectors: str, kind: st
     collection.refit(language="de")
     fresh = make(Settings(embedding, language="de", gamma=0.5, weights="tfidf", **options))
     assert collection.settings.language == "de"
-    assert "finden" in stored_frequencies(collection)
+    assert {"finden", "bücher"} <= stored_frequencies(collection).keys()  # `buecher` has the vector
+    assert collection.embedding.fingerprint == fresh.embedding.fingerprint
     _check_same(collection, fresh)
 
 
@@ -156,7 +158,7 @@ def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch:
         collection = make(Settings(embedding))
         before, hits = collection.settings, collection.search(_QUERIES[0], k=60).hits
         with monkeypatch.context() as patch:
-            patch.setattr(vectors_change.TableUpkeep, "follow", _interrupted)
+            patch.setattr(TableUpkeep, "follow", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 collection.refit(language="de")
         with Collection.open(collection.path) as opened:
