@@ -222,7 +222,7 @@ class Settings:
     @property
     def letters(self) -> bool:
         """Return whether the default ranking also counts sequences of letters."""
-        return language_of(self.language).letters
+        return language_of(self._known_language).letters
 
     @property
     def tokenizer(self) -> Tokenizer:

@@ -30,7 +30,8 @@ segmentation=vocabulary, whose words are those of the paragraphs.
 | th | .238 | .955 | .957 | .951 | .956 | .826 | .944 | .947 |
 
 The default ranking with BM25 of stems and of sequences of n letters (ngrams), in the places of twice BM25 of stems;
-means of ar, de, el, es, hi, ro, ru and tr, estimated with RWMD in the place of WMD, and the smallest gain of a language:
+means of ar, de, el, es, hi, ro, ru and tr, estimated with RWMD in the place of WMD, and the smallest gain of one of
+them:
 
 | stems, letters | 2, 0 | 0, 2 | 1.5, .5 | 1, 1 | 1.5, 1 | 2, 1 | 1, 2 | 2, 2 | 3, 3 | 1, 2 (n = 5) | 0, 2 (n = 3) |
 |---|---|---|---|---|---|---|---|---|---|---|---|
