@@ -212,6 +212,17 @@ def test_filters_choose_the_same_documents(make: Make, make_collection: MakeColl
     assert found.hits or found.certified
 
 
+def test_letters_of_unknown_words_find_candidates(make: Make) -> None:
+    there = make(rank="wmd+2*bm25:ngrams=2")
+    there.index(documents())
+    found = there.search("bee zox", depth=30, k=5)  # zo of zorp
+    assert [hit.total for hit in found.hits] == sorted(hit.total or 0 for hit in found.hits)
+    assert {name for name, _ in found.hits[0].parts} == {"wmd", "bm25"}
+    assert found.ignored_words == ()
+    assert there.search("bee zzz", depth=30, k=5).ignored_words == ("zzz",)
+    assert snapshots(there) == []
+
+
 def test_a_misspelt_field_is_an_error(make: Make) -> None:
     there = make()
     there.index(documents())

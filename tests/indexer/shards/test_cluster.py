@@ -46,7 +46,6 @@ RANKINGS = (
     "chamfer:weights=tfidf",
     "bm25:stem=english",
     "bm25:gamma=0.5",
-    "wmd+2*bm25:ngrams=2,gamma=0.5",
     "tfidf",
     "bow",
     "pl2",
@@ -54,6 +53,7 @@ RANKINGS = (
     "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25:k1=1.6,stem=english+cosine",
     "wmd+0.3*prior:field=votes",
     "0.7*rwmd+0.2*bm25+0.1*tfidf",
+    "wmd+2*bm25:ngrams=2,gamma=0.5",
 )
 
 
