@@ -67,10 +67,10 @@ class Tokenizer:
     def _folded_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         for found in word_pattern().finditer(text):
             written = found[0].rstrip(INVISIBLE)
-            word = ended(fold(written, self.language))
+            word = fold(written, self.language)
             if self.segmentation == WHOLE or word.isascii():
-                yield found.start(), found.start() + len(written), word
-            else:
+                yield found.start(), found.start() + len(written), ended(word)
+            else:  # the parts are those of the ended word, but it might be shorter than what is written folds to
                 yield from self._part_spans(found.start(), written, word)
 
     def _part_spans(self, first: int, written: str, word: str) -> Iterator[tuple[int, int, str]]:

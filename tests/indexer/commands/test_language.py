@@ -87,6 +87,22 @@ def test_without_icu_a_note_names_the_package(
     assert call("info", "-i", tmp_path / "thai", "--json").json["segmentation"] == "vocabulary"
 
 
+def test_a_file_has_the_words_of_texts_without_spaces(call: Call, vectors: Path, tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("ภาษา\nไทย the\n")
+    (tmp_path / "one.csv").write_text("id,text\na,ภาษาไทย\n")
+    line = ("index", tmp_path / "one.csv", "--embedding", vectors, "--language", "th")
+    given = ("--setting", f"vocabulary={tmp_path / 'words.txt'}")
+    assert call(*line, *given, "-i", tmp_path / "thai").code == 0
+    info = call("info", "-i", tmp_path / "thai", "--json").json
+    assert (info["segmentation"], info["vocabulary"], info["words"]) == ("vocabulary", 2, 2)
+    again = call(*line, "--setting", f"vocabulary={tmp_path / 'one.csv'}", "-i", tmp_path / "thai")
+    assert (again.code, "made with another vocabulary (ภาษา ไทย): leave that option out" in again.err) == (2, True)
+    other = call(*line, *given, "--setting", "segmentation=characters", "-i", tmp_path / "other")
+    assert (other.code, "a vocabulary needs segmentation=vocabulary, not characters" in other.err) == (2, True)
+    missing = call(*line, "--setting", "vocabulary=nowhere.txt", "-i", tmp_path / "other")
+    assert "nowhere.txt: the words of the vocabulary cannot be read: No such file" in missing.err
+
+
 def test_texts_without_spaces_are_found_by_their_words(call: Call, vectors: Path, tmp_path: Path) -> None:
     file = tmp_path / "texts.csv"
     file.write_text("id,text\na,我们在北京大学学习自然语言处理。\nb,他们在上海喝咖啡。\n")

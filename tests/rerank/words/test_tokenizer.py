@@ -156,11 +156,20 @@ WAYS = [
 def test_the_words_of_every_script_are_what_is_written(tokenizer: Tokenizer, data: st.DataObject) -> None:
     letters, _ = SCRIPTS[tokenizer.language]
     text = data.draw(st.text(letters + BETWEEN))
+    check_written(tokenizer, text)
+
+
+def check_written(tokenizer: Tokenizer, text: str) -> None:
     spans = list(tokenizer.spans(text))
     assert [word for _, _, word in spans] == tokenizer.words(text)
     assert all(one[1] <= other[0] for one, other in itertools.pairwise(spans))
     for start, end, word in spans:
         assert word == ended(fold(text[start:end], tokenizer.language))
+
+
+@pytest.mark.parametrize("text", ["ນ\u200c\ufe0f", "ນ\u200c\u064bກ", "北\u200c\u0640", "北Σ\u200c\ufe0f"])
+def test_what_is_dropped_after_a_joiner_belongs_to_no_part(text: str) -> None:
+    check_written(Tokenizer(language="lo", segmentation="characters"), text)
 
 
 @pytest.mark.parametrize(
