@@ -158,7 +158,7 @@ def _put(store: Store, directory: Path, make: Make, choice: str | None) -> Chang
     """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors."""
     with _folder(directory, stored_settings(store), shared=store.shared) as path:
         settings, embedding = make(path)
-        check_choices(settings, embedding.dim)
+        check_choices(settings, embedding)
         with store.writing() as writer:
             wordless, coverage = assign_rows(writer, embedding)
             training = Training(coverage.words, coverage.known, choice)._asdict() if choice else {}
