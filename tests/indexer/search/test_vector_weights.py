@@ -143,7 +143,7 @@ def test_reranker_is_brute_force(factory: CollectionFactory, texts: list[str], q
 @pytest.mark.parametrize("weights", ["tf", "norm"])
 def test_every_home_has_the_same_distances(weights: str, factory: CollectionFactory) -> None:
     """A search, its stored candidates, and a reranker of the collection, of a file and of vectors in memory."""
-    documents, rank = _documents(12), "wmd:weights=norm"
+    documents, rank, raw = _documents(12), "wmd:weights=norm", _raw(factory.vectors)
     with factory.empty(normalize=True, weights=weights) as collection:
         collection.index(documents)
         hits = {hit.key: hit.distance for hit in collection.search("ant bee", k=12, exact=True, rank=rank).hits}
@@ -153,7 +153,7 @@ def test_every_home_has_the_same_distances(weights: str, factory: CollectionFact
         rerankers = [
             Reranker.load(collection.path),
             Reranker.load(factory.vectors, normalize=True),
-            Reranker(Embedding.of(*zip(*_raw(factory.vectors).items(), strict=True), normalize=True)),
+            Reranker(Embedding.of(list(raw), np.array(list(raw.values())), normalize=True)),
         ]
     for reranker in rerankers:
         found = reranker.rank("ant bee", texts, rank=rank)
