@@ -3,7 +3,6 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -193,14 +192,17 @@ def test_a_compound_has_the_mean_length_of_its_parts() -> None:
 # Refusals, and vectors of earlier versions
 
 
+def _imported_by_an_earlier_version(source: str, directory: Path, **options: Any) -> Embedding:
+    return import_vectors(source, directory, **options | {"language": None, "keep_lengths": False})
+
+
 def test_vectors_of_earlier_versions_have_no_lengths(
     factory: CollectionFactory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     documents = _documents(8)
     settings = factory.settings(normalize=True)
     with monkeypatch.context() as patch, Collection.create(tmp_path / "new", settings) as new:
-        earlier = partial(import_vectors, keep_lengths=False)
-        patch.setattr("moverank.indexer.indexing.creation.import_vectors", earlier)
+        patch.setattr("moverank.indexer.indexing.creation.import_vectors", _imported_by_an_earlier_version)
         collection = Collection.create(tmp_path / "old", settings)
         new.index(documents)
         expected = new.search("ant bee", k=3, exact=True, rank="wmd:weights=norm")
