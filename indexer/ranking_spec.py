@@ -22,7 +22,8 @@ from moverank.rerank.scorers import SCORERS, Scorer, choose_scorer, is_scorer, s
 from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
 from moverank.rerank.words.term_rules import NGRAMS, STEM, is_ngrams, option_of, rule_of
 
-Weights = Literal["tf", "tfidf"]
+Weights = Literal["tf", "tfidf", "norm", "model"]
+"""The weights of words: counts, or counts times idf, the length of the vector, or the weight in a static model."""
 
 COSINE, VECTOR, PRIOR = "cosine", "vector", "prior"
 NAMES = (*DISTANCES, COSINE, *SCORERS, *ENCODERS, VECTOR, PRIOR)
@@ -180,7 +181,7 @@ def parse_term(text: str) -> Term:
         tuple(sorted(options.items())),
         tuple(sorted(own.items())),
         _number("gamma", common["gamma"]) if "gamma" in common else None,
-        _weights(common["weights"]) if "weights" in common else None,
+        weights_named(common["weights"]) if "weights" in common else None,
         _number("mu", common.get("mu", "0")),
         _proximity(common["proximity"]) if "proximity" in common else None,
     )
@@ -233,11 +234,13 @@ def _check_own(name: str, own: Mapping[str, str]) -> None:
         raise UsageError(str(error)) from error
 
 
-def _weights(text: str) -> Weights:
-    for weights in get_args(Weights):
+def weights_named(text: str) -> Weights:
+    """Return the weights named `text`; UsageError for an unknown name."""
+    every: tuple[Weights, ...] = get_args(Weights)
+    for weights in every:
         if text == weights:
-            return text  # type: ignore[return-value]  # it is one of the literals
-    raise UsageError(f"weights must be tf or tfidf, not {text!r}")
+            return weights
+    raise UsageError(f"weights must be {', '.join(every[:-1])} or {every[-1]}, not {text!r}")
 
 
 def _proximity(text: str) -> ProximityKind:

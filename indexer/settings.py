@@ -84,7 +84,7 @@ class Settings:
     title_weight: int = TITLE_WEIGHT
     """How many times the words of a title count."""
     weights: "Weights" = "tf"
-    """Weights of words: "tf" or "tfidf"."""
+    """Weights of words: "tf", "tfidf", "norm" or "model"."""
     gamma: float = 0.0
     """Default sensitivity to rank."""
     rank: str = AUTO_RANK
@@ -321,8 +321,9 @@ def _title_weight(value: object) -> int:
 
 def check_settings(settings: Settings) -> None:
     """Raise UsageError for invalid settings, and MissingExtra for words of an extra, before anything is created."""
-    if settings.weights not in ("tf", "tfidf"):
-        raise UsageError(f"weights must be tf or tfidf, not {settings.weights!r}")
+    from moverank.indexer.ranking_spec import weights_named
+
+    weights_named(settings.weights)
     _ = settings.ranking  # raises for an invalid one
     settings.joined_scorer()
     if settings.language == AUTO_LANGUAGE:

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from moverank.indexer.ranking_spec import VECTOR, RankingSpec, Weights, own_rank
 from moverank.indexer.reranking.pool import Costs, PoolQueries, SearchPool
 from moverank.indexer.reranking.texts import Texts
 from moverank.indexer.settings import DEFAULT_K1
+from moverank.indexer.word_factors import usable_weights
 from moverank.rerank.bags.bag import TITLE
 from moverank.rerank.evaluation.knn import folds
 from moverank.rerank.evaluation.measures import Judgments, evaluate_measures, join_run
@@ -152,7 +154,7 @@ GRID: Mapping[str, Sequence[object]] = {
     "vector": (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
     "cover": (0.0, 0.25, 0.5, 1.0, 1.5),
     "mu": (0.0, 5.0, 20.0, 50.0, 100.0),
-    "weights": ("tf", "tfidf"),
+    "weights": get_args(Weights),
     "title_weight": (1, 2, 3, 5),
     "gamma": (0.0, 0.25, 0.5, 0.75, 1.0, 1.5),
     "rule": (None, "ngrams=4"),
@@ -272,7 +274,7 @@ class Tuner:
     def _grid(self, stem: str | None) -> dict[str, Sequence[object]]:
         """Return the values of the coordinates that have an effect on these documents."""
         ranks = self._trial.pool.counts.ranks
-        grid = dict(GRID)
+        grid = {**GRID, "weights": usable_weights(self._trial.pool.vocabulary.factors)}
         if stem:
             grid["rule"] = (*grid["rule"], stem)
         if not np.any(ranks > 0):

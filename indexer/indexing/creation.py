@@ -31,6 +31,7 @@ from moverank.indexer.store import Store, exists, open_store, sqlite_url
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors
 from moverank.indexer.vectors.word2vec_training import TrainingMethod, training_options
+from moverank.indexer.word_factors import check_own_weights, check_trained_weights
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.segmentation import vocabulary_of
 
@@ -38,14 +39,22 @@ TRAINED = ("auto", "train", "lsi")
 """Values of the setting `embedding` for vectors that are trained on the collection's texts."""
 
 
-def check_choices(settings: Settings, dim: int | None = None) -> None:
-    """Raise UsageError for invalid settings; `dim` is the dimension of the word vectors, None if not known yet."""
+def check_choices(settings: Settings, embedding: Embedding | None = None) -> None:
+    """Raise UsageError for invalid settings; `embedding` are the word vectors, None if not known yet."""
     check_settings(settings)
+    if embedding:
+        check_own_weights(settings.ranking, embedding)
+    elif settings.embedding in TRAINED:
+        check_trained_weights(settings.ranking, normalize=settings.normalize is not False)
     check_training(settings.embedding, settings.train_options)
     if settings.faiss not in (AUTO, FLAT):
         space = settings.space(0)
         # The word vectors do not determine the dimension of given ones.
-        check_factory(settings.faiss, None if space else dim, products=space is not None and space.products)
+        check_factory(
+            settings.faiss,
+            None if space or not embedding else embedding.dim,
+            products=space is not None and space.products,
+        )
 
 
 def check_training(embedding: str, options: tuple[str, ...]) -> None:
@@ -210,5 +219,5 @@ def _imported(
     settings = replace(settings, normalize=embedding.unit)
     if settings.lacks_vocabulary:  # vectors of other scripts have too few words: texts will have more
         settings = replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
-    check_choices(settings, embedding.dim)
+    check_choices(settings, embedding)
     return settings, embedding

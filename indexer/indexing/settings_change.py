@@ -41,7 +41,7 @@ def change_settings(
             )
     changed = settings.changed(chosen)
     if changed != settings:
-        check_choices(changed, embedding.dim if embedding else None)
+        check_choices(changed, embedding)
         check_place(changed, shared=store.shared)
         table = TableUpkeep(directory, changed, embedding, progress)
         with store.writing() as writer:

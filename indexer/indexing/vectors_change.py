@@ -125,7 +125,7 @@ def change_language(
     stored = stored_settings(store)
     before = Settings.restored(stored)
     settings = _in_language(store, before, words)
-    check_choices(settings, embedding.dim if embedding else None)
+    check_choices(settings, embedding)
     first = _counting(before, settings, progress)
     if settings == before:
         return settings, embedding
@@ -250,7 +250,7 @@ def _put(
     """
     with _folder(directory, stored_settings(store), shared=store.shared) as path:
         settings, embedding = make(path)
-        check_choices(settings, embedding.dim)
+        check_choices(settings, embedding)
         with store.writing() as writer:
             first(writer)
             wordless, coverage = assign_rows(writer, embedding)

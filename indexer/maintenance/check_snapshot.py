@@ -13,12 +13,12 @@ from moverank.indexer.files.checksums import read_checksummed_json
 from moverank.indexer.files.directory import CACHED
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
-from moverank.indexer.snapshot.encoder_fit import stored_frequencies
+from moverank.indexer.snapshot.encoder_fit import KnownWords, stored_frequencies
 from moverank.indexer.snapshot.segment import assemble, keep_words
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import PartCounts, weigh, with_idf
+from moverank.rerank.bags.weights import PartCounts, weigh, with_factors
 from moverank.rerank.encoders.encoder import Documents
 from moverank.rerank.words.embedding import Embedding
 
@@ -72,7 +72,9 @@ def _compared(reader: Reader, base: Snapshot, settings: Settings, embedding: Emb
     if not np.array_equal(vectors, segment.vectors):
         yield f"{base.path}: its word vectors are not those of the collection"
     yield from _documents(reader, base, gone, settings)
-    yield from _first_stage(reader, base, settings, gone)
+    known = KnownWords(segment.word_ids, segment.vectors, [word.word for word in words])
+    factors = known.factors(settings.weights, embedding, lambda: stored_frequencies(reader))
+    yield from _first_stage(reader, base, settings, gone, factors)
 
 
 def _documents(reader: Reader, base: Snapshot, gone: NDArray[np.int64], settings: Settings) -> Iterator[str]:
@@ -103,10 +105,17 @@ def _has(own: NDArray[np.int64], rows: NDArray[np.int64], ids: NDArray[np.int64]
     return bool(np.all(rows < len(own))) and np.array_equal(own[rows], ids)
 
 
-def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArray[np.int64]) -> Iterator[str]:
+def _first_stage(
+    reader: Reader,
+    base: Snapshot,
+    settings: Settings,
+    gone: NDArray[np.int64],
+    factors: NDArray[np.float64] | None,
+) -> Iterator[str]:
     """Compare the first stage's ids with the documents, and vectors that it stores unchanged with their bags.
 
-    With tf-idf weights and later changes, the idf of that revision is gone: then only ids are compared.
+    `factors` (v,) are those of the segment's words. With tf-idf weights and later changes, the idf
+    of that revision is gone: then only ids are compared.
     """
     segment = base.segment
     ids, vectors = base.first_stage.stored()
@@ -115,10 +124,10 @@ def _first_stage(reader: Reader, base: Snapshot, settings: Settings, gone: NDArr
         return
     if not np.array_equal(np.sort(ids), segment.ids):
         yield f"{base.path}: its first stage has other documents"
-    elif vectors is not None and (settings.weights == "tf" or reader.revision() == base.revision):
+    elif vectors is not None and (settings.weights != "tfidf" or reader.revision() == base.revision):
         bags, counts = base.bags(), segment.counts
-        if settings.weights == "tfidf":
-            bags = with_idf(bags, stored_frequencies(reader).idf(segment.word_ids))
+        if factors is not None:
+            bags = with_factors(bags, factors)
         encoder = base.encoder.restored()
         expected = encoder.encode(
             Documents(bags, counts.lengths(settings.title_weight), segment.word_ids, segment.vectors)

@@ -112,9 +112,15 @@ def _repair_vectors(
             fetch_vectors(reader, folder)
         return
     with atomic_directory(folder) as new:
-        unit = bool(settings.normalize)
-        for language in (settings.tokenizer.language, None):  # earlier releases looked words up only as they are
-            embedding = import_vectors(settings.embedding, new, normalize=unit, language=language, progress=progress)
+        for is_new in (True, False):  # earlier releases looked words up only as they are, and kept no lengths
+            embedding = import_vectors(
+                settings.embedding,
+                new,
+                normalize=bool(settings.normalize),
+                language=settings.tokenizer.language if is_new else None,
+                keep_lengths=is_new,
+                progress=progress,
+            )
             if embedding.fingerprint == stored[FINGERPRINT]:
                 break
         else:

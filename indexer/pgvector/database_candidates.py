@@ -27,6 +27,7 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Segment, Terms
 from moverank.indexer.store import Reader, StoredWord
+from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.weights import inverse_document_frequency
 from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.words.embedding import Embedding
@@ -126,8 +127,9 @@ class DatabaseCandidates:
         terms = Terms.stored(parts, query[query > 0])
         segment = Segment.of(terms, *self._words.known(terms.word_ids))
         own, larger = self._settings, None if gamma is None else self._statistics(terms.word_ids, gamma)
-        part = LiveSegment(segment, _NO_WORDS, self._idf, float(own.title_weight))
-        view = View.of([part], self._documents, self._idf, self._words.texts, self._embedding.dim, larger)
+        factors = WordFactors.by(self._embedding, self._idf, self._words.texts)
+        part = LiveSegment(segment, _NO_WORDS, factors, float(own.title_weight))
+        view = View.of([part], self._documents, factors, self._words.texts, self._embedding.dim, larger)
         about = replace(view, revision=self._revision, gamma=own.gamma, weights=own.weights)
         return replace(about, space=self._fit.space, floor=floor)
 

@@ -23,7 +23,13 @@ from moverank.indexer.pgvector.vector_table import DocumentVectorTable, VectorRo
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
-from moverank.indexer.snapshot.encoder_fit import FittedEncoder, known_vectors, save_encoder
+from moverank.indexer.snapshot.encoder_fit import (
+    FittedEncoder,
+    KnownWords,
+    known_words,
+    save_encoder,
+    stored_frequencies,
+)
 from moverank.indexer.snapshot.segment import assemble, concatenated, documents_of
 from moverank.indexer.snapshot.snapshot_files import made_for
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
@@ -145,23 +151,24 @@ class Fit:
         """Iterate over the rows of the documents changed after a revision, by document id, many at a time."""
         for parts in documents_of(reader.counted_parts(since), _PARTS):
             words = np.unique(np.frombuffer(b"".join(part.words for part in parts), "<i4"))
-            word_ids, vectors = known_vectors(reader.words_of(words.tolist()), embedding)
-            ids, counts = concatenated(list(assemble(parts, word_ids)))
+            known = known_words(reader.words_of(words.tolist()), embedding)
+            ids, counts = concatenated(list(assemble(parts, known.ids)))
             own: dict[int, NDArray[np.float32]] = {}
             if len(ids):
                 bags = weigh(counts, settings.gamma, title_weight=settings.title_weight)
                 lengths = counts.lengths(settings.title_weight)
-                with_one, encoded = self._vectors(reader, word_ids, vectors).of(ids, bags, lengths)
+                with_one, encoded = self._vectors(reader, known, settings, embedding).of(ids, bags, lengths)
                 own = dict(zip(with_one.tolist(), encoded, strict=True))
-            tokens = tokens_by_document(parts, word_ids)
+            tokens = tokens_by_document(parts, known.ids)
             yield [VectorRow(id_, packed, own.get(id_)) for id_, packed in tokens.items()]
 
-    def _vectors(self, reader: Reader, word_ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> DocumentVectors:
-        """Return the vectors of documents over the words `word_ids` (v,), whose vectors are `vectors` (v, d)."""
+    def _vectors(self, reader: Reader, words: KnownWords, settings: Settings, embedding: Embedding) -> DocumentVectors:
+        """Return the vectors of documents over `words`; `settings` and `embedding` are the collection's."""
         if self.encoder is None:
             return GivenVectors(reader, self.space or Space("cosine", 0))
-        idf = self.frequencies.idf(word_ids) if self.frequencies else None
-        return EncodedVectors(self.encoder, word_ids, vectors, idf)
+        frequencies = self.frequencies
+        factors = words.factors(settings.weights, embedding, lambda: frequencies or stored_frequencies(reader))
+        return EncodedVectors(self.encoder, words.ids, words.vectors, factors)
 
     def save(self, directory: Path) -> Path:
         """Write the files that other machines need to a new folder in a collection's directory, and return it."""

@@ -12,7 +12,7 @@ from moverank.indexer.pgvector.requirements import extension_schema, new_table
 from moverank.indexer.pgvector.vector_table import PREFIX, drop_tables
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot import compaction
-from moverank.indexer.snapshot.encoder_fit import fit_encoder, known_vectors, learns, stored_frequencies
+from moverank.indexer.snapshot.encoder_fit import fit_encoder, known_words, learns, stored_frequencies
 from moverank.indexer.snapshot.snapshot_files import made_for
 from moverank.indexer.store import Reader, Store, Writer
 from moverank.indexer.store.stored_files import store_folder
@@ -134,10 +134,11 @@ class TableUpkeep:
 
     def _fitted(self, writer: Writer, embedding: Embedding) -> tuple[Encoder, Frequencies | None]:
         """Fit the encoder to the documents, and return it with the frequencies that its idf is computed from."""
-        word_ids, vectors = known_vectors(writer.all_words(known=True), embedding)
-        frequencies = stored_frequencies(writer) if self._settings.weights == "tfidf" else None
-        idf = frequencies.idf(word_ids) if frequencies else None
-        return fit_encoder(writer, word_ids, vectors, self._settings, idf), frequencies
+        words, weights = known_words(writer.all_words(known=True), embedding), self._settings.weights
+        frequencies = stored_frequencies(writer)
+        factors = words.factors(weights, embedding, lambda: frequencies)
+        encoder = fit_encoder(writer, words, self._settings, factors)
+        return encoder, frequencies if weights == "tfidf" else None
 
     def _catch_up(self, writer: Writer, record: FitRecord, embedding: Embedding) -> FitRecord:
         """Write the vectors of documents changed since a record's revision, and return the record of this revision."""

@@ -16,10 +16,11 @@ from moverank.indexer.search.engine_scores import engine_scores
 from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.sampled_distances import sampled_distances
-from moverank.indexer.search.segments import Idf, LiveSegment, counted_idf
+from moverank.indexer.search.segments import LiveSegment, counted_idf
 from moverank.indexer.search.sum_terms import distance_statistics, known_terms
 from moverank.indexer.search.view import View
 from moverank.indexer.snapshot.segment import Segment, Terms
+from moverank.indexer.word_factors import OfWords, WordFactors
 from moverank.rerank.distance.relaxed import sides_floor
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.scorers import WordVectors
@@ -172,7 +173,7 @@ class SearchPool:
 
     def with_words(self, query: Query, queries: Texts, row: int) -> Query | None:
         """Return `query` with the words of the text at `row` of `queries`; None if none can be used."""
-        words = _counted(queries, row).weighted(query, self.view.idf)
+        words = _counted(queries, row).weighted(query, self.view.factors)
         has_words = words.texts if query.needs_bag else words.all_texts
         return replace(query, words=words) if has_words else None
 
@@ -223,7 +224,8 @@ def _view_of(pool: Texts, ids: NDArray[np.int64], directory: Path | None, outsid
         return [vocabulary.words[id_ - 1] for id_ in of.tolist()]
 
     parts = list[LiveSegment]()
-    idf: Idf = (lambda ids, _: outside.idf(texts(ids))) if outside else counted_idf(parts, pool.documents)
-    parts.append(LiveSegment(segment, np.empty(0, np.int64), idf, float(pool.title_weight)))
-    view = View.of(parts, pool.documents, idf, texts, vocabulary.vectors.shape[1], outside)
+    idf: OfWords = (lambda ids, _: outside.idf(texts(ids))) if outside else counted_idf(parts, pool.documents)
+    factors = WordFactors(idf, lambda weights, ids, _: vocabulary.factors_of(weights)[ids - 1])
+    parts.append(LiveSegment(segment, np.empty(0, np.int64), factors, float(pool.title_weight)))
+    view = View.of(parts, pool.documents, factors, texts, vocabulary.vectors.shape[1], outside)
     return replace(view, directory=directory, sampled_content=pool.sample)

@@ -34,6 +34,7 @@ from moverank.indexer.search.query import Prior, Query, QueryWords
 from moverank.indexer.search.query_parser import ignored_words
 from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings, check_settings
+from moverank.indexer.word_factors import check_own_weights
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.ranking import AUTO_RANK, Ranking
 from moverank.rerank.runtime.parallel import map_ahead
@@ -73,9 +74,9 @@ class Reranker:
     words of the embedding) are also those of `Settings`. `stop_words` are ignored in all texts: "auto" (the
     language's), "english", "none", or a list of words. `rank` is the default ranking, as "wmd" or "wmd+0.5*bm25"; the
     manual's page `ranking` has the grammar. `gamma` is the default sensitivity to the rank of a thread's posts,
-    `weights` are the default weights of words, "tf" or "tfidf", and `title_weight` is how many times the words of a
-    title count. All defaults are as in `Settings`. `frequencies` belong to the candidates' collection, for idf, BM25
-    and the scorer tfidf; None: the candidates' own.
+    `weights` are the default weights of words, "tf", "tfidf", "norm" or "model", and `title_weight` is how many times
+    the words of a title count. All defaults are as in `Settings`. `frequencies` belong to the candidates' collection,
+    for idf, BM25 and the scorer tfidf; None: the candidates' own.
 
     It may be used by several threads at a time, and pickled, and needs no file. Raises UsageError for invalid options.
     """
@@ -116,6 +117,7 @@ class Reranker:
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
         self._tokenizer, self._own = own.tokenizer, own.ranking
+        check_own_weights(self._own, embedding)
 
     @classmethod
     def load(cls, source: str | Path, **options: Any) -> "Reranker":
@@ -187,7 +189,7 @@ class Reranker:
             self._task(counter, query, some, k, None if scores is None else scores[i], spec)
             for i, (query, some) in enumerate(zip(queries, candidates, strict=True))
         ]
-        words = CorpusVocabulary.of(counter.words, self._embedding)
+        words = CorpusVocabulary.of(counter.words, self._embedding, spec.weights)
         with single_threaded_blas():
             if len(tasks) == 1 and len(tasks[0].documents) > _FEW:
                 return [self._answer(words, tasks[0])]

@@ -25,9 +25,9 @@ def pairs_of_texts(
     A file in `directory` lets an interrupted run continue, None: it begins again. Raises UsageError for a ranking
     that is not WMD.
     """
-    check_pair_ranking(ranking)
-    idf = texts.idf if ranking.weights == "tfidf" else None
-    rows, bags = texts.bags_of_all_words(ranking.gamma, idf) if far else texts.bags(ranking.gamma, idf)
+    check_pair_ranking(ranking, far=far)
+    factors = texts.factors(ranking.weights)
+    rows, bags = texts.bags_of_all_words(ranking.gamma, factors) if far else texts.bags(ranking.gamma, factors)
     run = texts.digest + repr((str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode()
     vectors, known = texts.vocabulary.vectors, texts.vocabulary.known if far else None
     found = pairs_of_bags(rows, bags, vectors, within, k, directory, run, progress, known)

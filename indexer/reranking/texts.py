@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from moverank.indexer.documents import Document, Part
 from moverank.indexer.errors import UsageError
 from moverank.indexer.ranked_texts import check_ranks
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.counted_query import RankedCounts, part_counts
 from moverank.indexer.snapshot.content_sample import ContentSample
+from moverank.indexer.word_factors import OF_VECTORS, VectorFactors, WordFactors, factors_of_vectors
 from moverank.rerank.bags.bag import TITLE, Bags
 from moverank.rerank.bags.weights import PartCounts, inverse_document_frequency, ranked_counts, weigh
 from moverank.rerank.words.embedding import Embedding
@@ -73,18 +75,35 @@ def _from_record(record: Mapping[str, Any], name: str, key: str) -> Document:
 class CorpusVocabulary:
     """Words by index: `vectors` (t, d) float32, `known` (t,) whether a word has one; `fingerprint` identifies both.
 
-    `words` are their texts.
+    `words` are their texts, `factors` theirs by weights that vectors determine.
     """
 
     vectors: NDArray[np.float32]
     known: NDArray[np.bool_]
     fingerprint: str
     words: tuple[str, ...] = ()
+    factors: VectorFactors = field(default_factory=dict)
 
     @classmethod
-    def of(cls, words: Sequence[str], embedding: Embedding) -> Self:
-        """Return words, with vectors where words have one, without a fingerprint."""
-        return cls(*embedding.spread(words), "", tuple(words))
+    def of(cls, words: Sequence[str], embedding: Embedding, weights: Weights = "tf") -> Self:
+        """Return words, with vectors where words have one, without a fingerprint, and their factors by `weights`."""
+        own: VectorFactors = {}
+        if weights in OF_VECTORS:
+            own = {weights: factors_of_vectors(weights, words, embedding)}
+        return cls(*embedding.spread(words), "", tuple(words), own)
+
+    def take(self, places: NDArray[np.int64]) -> "CorpusVocabulary":
+        """Return the words at `places` (m,), in that order, without a fingerprint."""
+        names = tuple(self.words[place] for place in places.tolist())
+        own = {name: one if isinstance(one, str) else one[places] for name, one in self.factors.items()}
+        return CorpusVocabulary(self.vectors[places], self.known[places], "", names, own)
+
+    def factors_of(self, weights: Weights) -> NDArray[np.float64]:
+        """Return the factors (t,) of the words by weights that vectors determine; UsageError if these do not."""
+        found = self.factors.get(weights, f"the words have no vectors for weights={weights}")
+        if isinstance(found, str):
+            raise UsageError(found)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +141,11 @@ class Texts:
         """Return the row of each key."""
         return {key: row for row, key in enumerate(self.keys)}
 
+    def factors(self, weights: Weights) -> NDArray[np.float64] | None:
+        """Return the factors (t,) of every word by `weights`, idf among these texts; None: all are 1."""
+        factors = WordFactors(lambda *_: self.idf, lambda own, *_: self.vocabulary.factors_of(own))
+        return factors.of(weights, np.arange(len(self.vocabulary.known)))
+
     @cached_property
     def idf(self) -> NDArray[np.float64]:
         """Return the idf (t,) of every word among these texts."""
@@ -131,16 +155,16 @@ class Texts:
         frequencies = np.bincount(self.counts.words[first], minlength=len(self.vocabulary.known)).astype(np.int64)
         return inverse_document_frequency(frequencies, self.documents)
 
-    def bags(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
+    def bags(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Return the rows (m,) of the texts that have a known word, and their bags; see `weigh`."""
         known = _keep_words(self.counts, self.vocabulary.known)
         rows = np.flatnonzero(np.diff(known.starts))
-        return rows, weigh(known.take(rows), gamma, idf, self.title_weight)
+        return rows, weigh(known.take(rows), gamma, factors, self.title_weight)
 
-    def bags_of_all_words(self, gamma: float, idf: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
+    def bags_of_all_words(self, gamma: float, factors: NDArray[np.float64] | None) -> tuple[NDArray[np.int64], Bags]:
         """Like `bags`, but of all texts that have a word, and with words without a vector."""
         rows = np.flatnonzero(np.diff(self.counts.starts))
-        return rows, weigh(self.counts.take(rows), gamma, idf, self.title_weight)
+        return rows, weigh(self.counts.take(rows), gamma, factors, self.title_weight)
 
     def unknown_words(self, row: int) -> list[str]:
         """Return the words of a text that have no vector."""
@@ -185,8 +209,7 @@ def query_and_candidates(
     chosen, places = _in_order_of_occurrence(numbers, len(vocabulary.words))
     counts = part_counts(texts, places)
     if not np.array_equal(chosen, np.arange(len(places))):  # other queries have more words
-        names = tuple(vocabulary.words[number] for number in chosen.tolist())
-        vocabulary = CorpusVocabulary(vocabulary.vectors[chosen], vocabulary.known[chosen], "", names)
+        vocabulary = vocabulary.take(chosen)
     keys = tuple(map(str, range(len(candidates))))
     own = Texts(("",), counts.take(np.array([0])), vocabulary, title_weight=title_weight)
     return own, Texts(keys, counts.take(np.arange(1, len(texts))), vocabulary, title_weight=title_weight)

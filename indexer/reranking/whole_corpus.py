@@ -92,7 +92,7 @@ def _counted(parts: Sequence[CountedDocuments], words: Sequence[str]) -> Portion
 
 def _vocabulary(words: Sequence[str], vectors: VectorsOfWords) -> CorpusVocabulary:
     digest = hashlib.sha256("\0".join([vectors.fingerprint, *words]).encode(errors="surrogatepass")).hexdigest()
-    return CorpusVocabulary(vectors.vectors, vectors.known, digest, tuple(words))
+    return CorpusVocabulary(vectors.vectors, vectors.known, digest, tuple(words), vectors.factors)
 
 
 def _numbers(parts: Sequence[CountedDocuments], field: str) -> Prior:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from moverank.indexer.ranked_texts import QueryText, query_document, ranked_texts
 from moverank.indexer.search.query import Query, QueryTerms, QueryWords
-from moverank.indexer.search.segments import Idf
 from moverank.indexer.snapshot.segment import packed_rows
+from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.weights import PartCounts, ranked_counts, weigh
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -68,13 +68,13 @@ class CountedQuery:
     counts: PartCounts  # one row, of indices into these words
     title_weight: float  # how many times the words of a title count
 
-    def weighted(self, query: Query, idf: Idf) -> QueryWords:
-        """Return the words, weighted as documents are for the ranking of `query`; `idf` is the documents' idf."""
+    def weighted(self, query: Query, factors: WordFactors) -> QueryWords:
+        """Return the words, weighted as documents are for the ranking of `query`; `factors` are the documents'."""
         terms = {gamma: self._terms(gamma) for gamma in query.gammas_of_scorers} if self.texts else {}
         known = self._known()
         if not len(known.words):
             return replace(QueryWords.none(self.vectors.vectors.shape[1]), all_texts=self.texts, terms=terms)
-        own = idf(self.ids, self.texts) if query.ranking.weights == "tfidf" else None
+        own = factors.of(query.ranking.weights, self.ids, self.texts)
         bag = weigh(known, query.ranking.gamma, own, self.title_weight)[0]
         names = tuple(self.texts[word] for word in bag.words.tolist())
         length = float(known.lengths(self.title_weight)[0])

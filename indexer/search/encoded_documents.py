@@ -82,8 +82,9 @@ def _centroid_lengths(part: LiveSegment, ranking: RankingSpec) -> NDArray[np.flo
         rows = np.arange(len(part.live))
         return centroid_lengths(part.bags_of_most(rows, gamma, weights), part.segment.vectors)
 
-    idf = checksum(part.idf_of_words) if weights == "tfidf" else ""
-    name, of = f"lengths-{weights}-{gamma:g}", f"{gamma!r} {part.title_weight!r} {idf}"
+    factors = part.factors_of_words(weights)
+    own = "" if factors is None else checksum(factors)
+    name, of = f"lengths-{weights}-{gamma:g}", f"{gamma!r} {part.title_weight!r} {own}"
     return part.kept_sums(name, compute, len(part.live), np.float64, of)
 
 

@@ -20,8 +20,9 @@ from moverank.indexer.search.phases import Search, answer_many
 from moverank.indexer.search.query import Query
 from moverank.indexer.search.view import View
 from moverank.indexer.store import Reader
+from moverank.indexer.word_factors import OF_VECTORS
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
+from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
 from moverank.rerank.ranking import StageCounts
 
@@ -105,10 +106,17 @@ class Pairs:
         return {key: tuple(sorted(own)) for key, own in words.items()}
 
 
-def check_pair_ranking(ranking: RankingSpec) -> None:
-    """Raise UsageError for a ranking that is not the same from both sides, or not exact."""
+def check_pair_ranking(ranking: RankingSpec, *, far: bool) -> None:
+    """Raise UsageError for a ranking that is not the same from both sides, or not exact.
+
+    `far`: words without a vector are far from all others, so they need weights.
+    """
     if not is_wmd(ranking):
         raise UsageError(f"such pairs are compared by wmd or pwmd, not by {ranking}: both sides count alike there")
+    if far and ranking.weights in OF_VECTORS:
+        raise UsageError(
+            f"words without a vector have no weight by weights={ranking.weights}: ignore them, or choose tf or tfidf"
+        )
 
 
 def is_wmd(ranking: RankingSpec) -> bool:
@@ -283,10 +291,10 @@ def _all_words(
     counts, statistics = view.scores.every_document(ranking.gamma)
     if counts.word_vectors is None or not len(view.scores.ids):
         return np.empty(0, np.int64), Bags.of([]), np.empty((0, view.dim), np.float32), np.empty(0, bool)
-    idf = np.ones(len(statistics.document_frequencies))
+    factors = np.ones(len(statistics.document_frequencies))
     if ranking.weights == "tfidf":
-        idf = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
-    bags = with_idf(Bags(counts.starts, counts.terms, counts.counts.astype(np.float64)), idf)
+        factors = inverse_document_frequency(statistics.document_frequencies, statistics.documents)
+    bags = with_factors(Bags(counts.starts, counts.terms, counts.counts.astype(np.float64)), factors)
     rows = np.argsort(view.scores.ids)
     return view.scores.ids[rows], bags.take(rows), counts.word_vectors.vectors, counts.word_vectors.known
 

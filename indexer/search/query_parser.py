@@ -27,6 +27,7 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.document_vectors import stored_vectors
 from moverank.indexer.store import Reader
+from moverank.indexer.word_factors import check_weights
 from moverank.rerank.errors import NoKnownWords
 from moverank.rerank.scorers import WordVectors
 from moverank.rerank.words.embedding import Embedding
@@ -76,13 +77,14 @@ class QueryParser:
         for term in ranking.scorers:
             if term.scorer and term.scorer.rule:
                 self.view.scores.derived(term.scorer.rule)
+        check_weights(ranking.weights, self._embedding)
         own, allowed = self._settings, self._matching(options.where) if options.where else None
         return Query(
             QueryWords.none(self._embedding.dim),
             k=options.k,
             depth=self._depth(options, scorer),
             ranking=ranking,
-            bounded=ranking.weights == own.weights == "tf" and ranking.gamma == own.gamma,
+            bounded=ranking.weights == own.weights != "tfidf" and ranking.gamma == own.gamma,
             prove=options.exact,
             allowed=allowed,
             within=inf if options.max_distance is None else options.max_distance,
@@ -191,7 +193,7 @@ class QueryParser:
         ids = np.array([stored.get(name, 0) for name in texts], np.int64)
         counts = part_counts(counted, counter.places(texts))
         words = CountedQuery(tuple(texts), ids, vectors, counts, float(self._settings.title_weight))
-        weighted = words.weighted(query, self.view.idf)
+        weighted = words.weighted(query, self.view.factors)
         has_vector = {word for word, known in zip(texts, vectors.known.tolist(), strict=True) if known}
         unknown = tuple(word for word in texts if word not in has_vector)
         occurring = {word.word for word in found if word.frequency}

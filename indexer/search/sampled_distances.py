@@ -43,17 +43,17 @@ class _Documents:
     digests: _Ids
 
     @classmethod
-    def of(cls, part: LiveSegment, gamma: float) -> "_Documents":
+    def of(cls, part: LiveSegment, gamma: float, weights: Weights) -> "_Documents":
         """Identify words and documents independently of the segment; digests leave idf out, which changes often."""
         word_ids, digests = _word_ids(part.segment.vectors), np.zeros(len(part.live), np.int64)
-        bags = part.bags(np.arange(len(part.live)), gamma, "tf")
+        bags = part.bags(np.arange(len(part.live)), gamma, "tf" if weights == "tfidf" else weights)
         for row in np.flatnonzero(part.live).tolist():
             entries = slice(bags.starts[row], bags.starts[row + 1])
             words = word_ids[bags.words[entries]]
             order = np.argsort(words, kind="stable")
             # Sums over words in another order differ in the last digits, so the weights are rounded.
-            weights = np.rint(bags.weights[entries][order] * 2.0**44).astype("<i8")
-            digests[row] = np.uint64(short_checksum(words[order].tobytes() + weights.tobytes())).astype(np.int64)
+            rounded = np.rint(bags.weights[entries][order] * 2.0**44).astype("<i8")
+            digests[row] = np.uint64(short_checksum(words[order].tobytes() + rounded.tobytes())).astype(np.int64)
         return cls(part, word_ids, digests)
 
     def rows_of(self, digests: _Ids) -> tuple[_Ids, _Ids]:
@@ -126,7 +126,7 @@ def sampled_distances(view: View, gamma: float, weights: Weights, progress: Prog
 
 
 def _sampled(view: View, gamma: float, weights: Weights, progress: Progress) -> SampledDistances:
-    documents = tuple(_Documents.of(part, gamma) for part in view.segments)
+    documents = tuple(_Documents.of(part, gamma, weights) for part in view.segments)
     live = sum(int(part.live.sum()) for part in view.segments)
     path = view.directory / f"sample-{weights}-{gamma:g}" if view.directory else None
     stored = read_sample(path)

@@ -214,7 +214,7 @@ class Searcher:
         view = self.view
         _, query = self._resolved(options)
         if is_wmd(query.ranking) or far:
-            check_pair_ranking(query.ranking)
+            check_pair_ranking(query.ranking, far=far)
             found = find_pairs(view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
         else:
             found = self._pairs_by_searches(query, within, k, progress)

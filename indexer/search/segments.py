@@ -15,15 +15,13 @@ from moverank.indexer.snapshot.caches import PostingsCache, SumsCache, SumType
 from moverank.indexer.snapshot.document_vectors import GivenRows
 from moverank.indexer.snapshot.faiss_index import FirstStage
 from moverank.indexer.snapshot.segment import Segment
+from moverank.indexer.word_factors import OfWords, WordFactors
 from moverank.rerank.bags.bag import Bags, lookup
-from moverank.rerank.bags.weights import ENTRIES, Frequencies, IdfBags, ranked_counts, weigh, with_idf
-from moverank.rerank.distance.bounds import idf_bags
+from moverank.rerank.bags.weights import ENTRIES, FactorBags, Frequencies, ranked_counts, weigh, with_factors
+from moverank.rerank.distance.bounds import factor_bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.encoder import Documents, Encoder
 from moverank.rerank.scorers import TermCounts, WordVectors
-
-Idf = Callable[[NDArray[np.int64], Sequence[str] | None], NDArray[np.float64]]
-"""Returns the idf (n,) of words by id (0: in no document of the collection); words of a query also have texts (n,)."""
 
 
 @dataclass(eq=False)
@@ -35,23 +33,26 @@ class LiveSegment:
 
     segment: Segment
     gone: NDArray[np.int64]
-    idf: Idf  # the view's
+    factors: WordFactors  # the view's
     title_weight: float  # the collection's
     given: GivenRows | None = None  # given vectors for the first stage
     first_stage: FirstStage | None = None
     stored_gamma: float | None = None  # the gamma of the stored bags
-    stored_bags: Callable[[], Bags] | None = None  # bags without idf
+    stored_bags: Callable[[], Bags] | None = None  # bags without factors
     directory: Path | None = None  # the collection's, in which results for all rows are cached
     _bags: dict[tuple[float, Weights], Bags] = field(default_factory=dict)
     _encoded: NDArray[np.float32] | None = None
-    _idf_bags: IdfBags | None = None
+    _factors: dict[Weights, NDArray[np.float64] | None] = field(default_factory=dict)
+    _factor_bags: dict[Weights, FactorBags] = field(default_factory=dict)
 
-    def with_idf(self, idf: Idf) -> "LiveSegment":
-        """Return the same rows, weighted by another idf of words; cached results that do not depend on idf stay."""
+    def with_idf(self, factors: WordFactors) -> "LiveSegment":
+        """Return the same rows by factors with another idf; cached results that do not depend on idf stay."""
+        bags = {key: bags for key, bags in self._bags.items() if key[1] != "tfidf"}
+        others, weighted = ({**kept} for kept in (self._factors, self._factor_bags))
+        others.pop("tfidf", None)
+        weighted.pop("tfidf", None)
         changed = copy(self)
-        vars(changed).pop("idf_of_words", None)
-        bags = {key: bags for key, bags in self._bags.items() if key[1] == "tf"}
-        vars(changed).update(idf=idf, _bags=bags, _idf_bags=None)
+        vars(changed).update(factors=factors, _bags=bags, _factors=others, _factor_bags=weighted)
         return changed
 
     @cached_property
@@ -69,10 +70,11 @@ class LiveSegment:
         """Return the number of tokens with a vector (n,) of each document, tokens of titles counted once."""
         return self.kept_sums("tokens", lambda: self.segment.counts.lengths(1.0), len(self.live), np.float64)
 
-    @cached_property
-    def idf_of_words(self) -> NDArray[np.float64]:
-        """Return the idf (v,) of the words of the segment."""
-        return self.idf(self.segment.word_ids, None)
+    def factors_of_words(self, weights: Weights) -> NDArray[np.float64] | None:
+        """Return the factor (v,) of each word of the segment; None: all are 1."""
+        if weights not in self._factors:
+            self._factors[weights] = self.factors.of(weights, self.segment.word_ids)
+        return self._factors[weights]
 
     def frequencies_of_words(self) -> NDArray[np.int64]:
         """Return in how many live rows each word (v,) of the segment occurs."""
@@ -130,14 +132,18 @@ class LiveSegment:
             self._bags = {key: bags}
         return bags if len(rows) == len(bags) else bags.take(rows)
 
-    def bags_of_most(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags | IdfBags:
-        """Return the bags of `rows` (m,) for a search that prunes most of them: idf is applied only where needed."""
-        stored = self.stored_bags if weights == "tfidf" and gamma == self.stored_gamma else None
+    def bags_of_most(self, rows: NDArray[np.int64], gamma: float, weights: Weights) -> Bags | FactorBags:
+        """Return the bags of `rows` (m,) for a search that prunes most of them: factors are applied where needed."""
+        stored = self.stored_bags if gamma == self.stored_gamma else None
         if stored is None or self._are_few(rows) or len(stored().words) < ENTRIES:
             return self.bags(rows, gamma, weights)
-        if self._idf_bags is None:
-            self._idf_bags = idf_bags(stored(), self.idf_of_words)
-        return self._idf_bags if len(rows) == len(self._idf_bags) else self._idf_bags.only(rows)
+        factors = self.factors_of_words(weights)
+        if factors is None:
+            return self.bags(rows, gamma, weights)
+        if weights not in self._factor_bags:
+            self._factor_bags[weights] = factor_bags(stored(), factors)
+        every = self._factor_bags[weights]
+        return every if len(rows) == len(every) else every.only(rows)
 
     def _are_few(self, rows: NDArray[np.int64]) -> bool:
         """Return whether weighting only `rows` (m,) takes less time than weighting all rows once."""
@@ -145,12 +151,12 @@ class LiveSegment:
 
     def _weighted(self, gamma: float, weights: Weights, rows: NDArray[np.int64] | None = None) -> Bags:
         """Return the bags of `rows` (m,), or of all rows, from the stored ones if these have the same `gamma`."""
-        idf = self.idf_of_words if weights == "tfidf" else None
+        factors = self.factors_of_words(weights)
         if self.stored_bags is None or gamma != self.stored_gamma:
             counts = self.segment.counts
-            return weigh(counts if rows is None else counts.take(rows), gamma, idf, self.title_weight)
+            return weigh(counts if rows is None else counts.take(rows), gamma, factors, self.title_weight)
         bags = self.stored_bags() if rows is None else self.stored_bags().take(rows)
-        return bags if idf is None else with_idf(bags, idf)
+        return bags if factors is None else with_factors(bags, factors)
 
     @cached_property
     def term_rows(self) -> NDArray[np.int64]:
@@ -188,7 +194,7 @@ class LiveSegment:
         return PostingsCache.of(self.directory, f"{rule or 'words'}-{gamma:g}", key)
 
 
-def counted_idf(parts: Sequence[LiveSegment], documents: int) -> Idf:
+def counted_idf(parts: Sequence[LiveSegment], documents: int) -> OfWords:
     """Return the idf of words in `parts`, with `documents` documents in all; it is counted on first use, for tf-idf."""
 
     @cache

@@ -113,7 +113,8 @@ def with_statistics(view: View, shared: SharedStatistics) -> View:
     def idf(word_ids: NDArray[np.int64], texts: Sequence[str] | None) -> NDArray[np.float64]:
         return own.idf(word_ids) if texts is None else shared.idf(texts)  # this shard may lack words of a query
 
-    segments = tuple(part.with_idf(idf) for part in view.segments)
+    factors = replace(view.factors, idf=idf)
+    segments = tuple(part.with_idf(factors) for part in view.segments)
     scores = view.scores.within(shared)
     scores.prepare(shared.tables)
-    return replace(view, segments=segments, idf=idf, scores=scores, computed=view.computed.emptied())
+    return replace(view, segments=segments, factors=factors, scores=scores, computed=view.computed.emptied())

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from moverank.indexer.given_vectors import Space
 from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.search.segment_words import WordTexts
-from moverank.indexer.search.segments import Idf, LiveSegment
+from moverank.indexer.search.segments import LiveSegment
 from moverank.indexer.search.sized_cache import SizedCache
 from moverank.indexer.search.term_scores import LargerCollection, TermScores
 from moverank.indexer.snapshot.content_sample import SAMPLE, ContentSample
 from moverank.indexer.snapshot.encoder_fit import FittedEncoder
+from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.encoders.centroid import Centroid
@@ -56,7 +57,7 @@ class View:
     """
 
     segments: tuple[LiveSegment, ...]
-    idf: Idf  # of words in all documents
+    factors: WordFactors  # of words in all documents
     scores: TermScores  # ranks by word counts
     dim: int  # of the word vectors
     revision: int = 0
@@ -75,7 +76,7 @@ class View:
         cls,
         parts: Sequence[LiveSegment],
         documents: int,
-        idf: Idf,
+        factors: WordFactors,
         texts: WordTexts,
         dim: int,
         larger: LargerCollection | None = None,
@@ -85,7 +86,7 @@ class View:
         Its scorers take their statistics from a `larger` collection, if there is one. Other fields have defaults.
         """
         with_bags = tuple(part for part in parts if part.first_stage is not None or len(part.segment.ids))
-        return cls(with_bags, idf, TermScores(parts, documents, texts, larger), dim)
+        return cls(with_bags, factors, TermScores(parts, documents, texts, larger), dim)
 
     @cached_property
     def sample(self) -> NDArray[np.int64]:

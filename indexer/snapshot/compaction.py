@@ -15,7 +15,7 @@ from moverank.indexer.options import Progress
 from moverank.indexer.settings import DATABASE, Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import DocumentVectors, EncodedVectors, GivenVectors
-from moverank.indexer.snapshot.encoder_fit import FittedEncoder, fit_encoder, known_vectors, stored_frequencies
+from moverank.indexer.snapshot.encoder_fit import FittedEncoder, fit_encoder, known_words, stored_frequencies
 from moverank.indexer.snapshot.segment import Portion, assemble
 from moverank.indexer.snapshot.snapshot_files import made_for, newest_snapshot
 from moverank.indexer.snapshot.snapshot_layout import PREFIX
@@ -96,19 +96,21 @@ def _write(
     progress: Progress,
 ) -> Path:
     """Write the snapshot of the reader's state; with `encoder` None, fit one first if the first stage uses one."""
-    word_ids, vectors = known_vectors(reader.all_words(known=True), embedding)
-    idf = stored_frequencies(reader).idf(word_ids) if settings.weights == "tfidf" else None
+    words = known_words(reader.all_words(known=True), embedding)
+    factors = words.factors(settings.weights, embedding, lambda: stored_frequencies(reader))
     space = settings.space(reader.vector_dim())
     if space:
         own: DocumentVectors = GivenVectors(reader, space)
     else:
-        own = EncodedVectors(encoder or fit_encoder(reader, word_ids, vectors, settings, idf), word_ids, vectors, idf)
+        own = EncodedVectors(
+            encoder or fit_encoder(reader, words, settings, factors), words.ids, words.vectors, factors
+        )
     all_ids = np.array(reader.word_ids(), np.int64)
     portions = _counted(assemble(reader.counted_parts(), all_ids), reader.document_count(), progress)
     token = reader.token(revision) or ""
     made = made_for(settings, embedding)
     sample = ContentSample.stored(reader)
-    content = SnapshotContent(revision, token, made, portions, all_ids, word_ids, vectors, own, sample)
+    content = SnapshotContent(revision, token, made, portions, all_ids, words.ids, words.vectors, own, sample)
     return write_snapshot(directory, content)
 
 

@@ -13,7 +13,7 @@ from moverank.indexer.given_vectors import Space, unpacked
 from moverank.indexer.snapshot.encoder_fit import save_encoder
 from moverank.indexer.snapshot.snapshot_layout import ENCODER
 from moverank.rerank.bags.bag import Bags, lookup
-from moverank.rerank.bags.weights import with_idf
+from moverank.rerank.bags.weights import with_factors
 from moverank.rerank.encoders.encoder import Documents, Encoder, encode
 
 if TYPE_CHECKING:  # it would load SQLAlchemy
@@ -54,12 +54,12 @@ class DocumentVectors(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EncodedVectors:
-    """Vectors by an `encoder`; `word_ids` (v,), `vectors` (v, d) and `idf` (v,) or None belong to the words."""
+    """Vectors by an `encoder`; `word_ids` (v,), `vectors` (v, d) and `factors` (v,) or None belong to the words."""
 
     encoder: Encoder
     word_ids: NDArray[np.int64]
     vectors: NDArray[np.float32]
-    idf: NDArray[np.float64] | None
+    factors: NDArray[np.float64] | None
     products: bool = False
     kept: bool = False
 
@@ -70,7 +70,7 @@ class EncodedVectors:
 
     def of(self, ids: NDArray[np.int64], bags: Bags, lengths: NDArray[np.float64]) -> _Rows:
         """See `DocumentVectors.of`."""
-        weighed = bags if self.idf is None else with_idf(bags, self.idf)
+        weighed = bags if self.factors is None else with_factors(bags, self.factors)
         return ids, encode(self.encoder, Documents(weighed, lengths, self.word_ids, self.vectors))
 
     def save(self, directory: Path) -> None:

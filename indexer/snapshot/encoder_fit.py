@@ -4,9 +4,10 @@ Words with their vectors, and the document frequencies for the weights of bags, 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile
 from moverank.indexer.files.atomic_write import OpenFile, durable_file
 from moverank.indexer.files.checksums import FileChecksum
+from moverank.indexer.ranking_spec import Weights
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.segment import Portion, assemble, concatenated
 from moverank.indexer.store import Reader, StoredWord
+from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import Frequencies, weigh
 from moverank.rerank.encoders.centroid import Centroid
@@ -36,11 +39,27 @@ def learns(settings: Settings) -> bool:
     return settings.encoder != Centroid.name or Centroid.learns(settings.encoder_options())
 
 
-def known_vectors(words: Iterable[StoredWord], embedding: Embedding) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the ids (v,) of the words among `words`, ordered by id, that have a vector, and the vectors (v, d)."""
+class KnownWords(NamedTuple):
+    """Words that have a vector."""
+
+    ids: NDArray[np.int64]  # (v,)
+    vectors: NDArray[np.float32]  # (v, d)
+    texts: Sequence[str]  # (v,)
+
+    def factors(
+        self, weights: Weights, embedding: Embedding, frequencies: Callable[[], Frequencies]
+    ) -> NDArray[np.float64] | None:
+        """Return the factors (v,) of the words, whose vectors are in `embedding`; see `WordFactors.of`."""
+        factors = WordFactors.by(embedding, lambda ids, _: frequencies().idf(ids), lambda _: self.texts)
+        return factors.of(weights, self.ids)
+
+
+def known_words(words: Iterable[StoredWord], embedding: Embedding) -> KnownWords:
+    """Return the words among `words`, ordered by id, that have a vector."""
     known = [word for word in words if word.row != UNKNOWN]
-    vectors = embedding.gather([word.word for word in known], np.array([word.row for word in known], np.int64))
-    return np.array([word.id for word in known], np.int64), vectors
+    texts = [word.word for word in known]
+    vectors = embedding.gather(texts, np.array([word.row for word in known], np.int64))
+    return KnownWords(np.array([word.id for word in known], np.int64), vectors, texts)
 
 
 def stored_frequencies(reader: Reader) -> Frequencies:
@@ -49,24 +68,18 @@ def stored_frequencies(reader: Reader) -> Frequencies:
     return Frequencies(pairs[:, 0], pairs[:, 1], reader.document_count())
 
 
-def fit_encoder(
-    reader: Reader,
-    word_ids: NDArray[np.int64],
-    vectors: NDArray[np.float32],
-    settings: Settings,
-    idf: NDArray[np.float64] | None,
-) -> Encoder:
-    """Fit the encoder that the settings name to a sample of documents."""
+def fit_encoder(reader: Reader, words: KnownWords, settings: Settings, factors: NDArray[np.float64] | None) -> Encoder:
+    """Fit the encoder that the settings name to a sample of documents; `factors` (v,) are those of the `words`."""
     stride, first = max(1, reader.document_count() // FIT_SAMPLE), 0
     sample: list[Portion] = []
     if learns(settings):
-        for ids, counts in assemble(reader.counted_parts(), word_ids):
+        for ids, counts in assemble(reader.counted_parts(), words.ids):
             rows = np.arange(-first % stride, len(ids), stride)
             sample.append((ids[rows], counts.take(rows)))
             first += len(ids)
     _, counts = concatenated(sample)
-    bags = weigh(counts, settings.gamma, idf, settings.title_weight)
-    documents = Documents(bags, counts.lengths(settings.title_weight), word_ids, vectors)
+    bags = weigh(counts, settings.gamma, factors, settings.title_weight)
+    documents = Documents(bags, counts.lengths(settings.title_weight), words.ids, words.vectors)
     return choose_encoder(settings.encoder, settings.encoder_options()).fit(documents, settings.encoder_options())
 
 

@@ -56,9 +56,9 @@ _LARGEST = float(np.finfo(np.float32).max)
 class Snapshot:
     """A segment mapped from files, its bags at the collection's own gamma, and the first stage over their vectors.
 
-    The bags are weighted without idf, which changes with every added document. A first stage has either an `encoder` or
-    `given` vectors. A snapshot of an earlier version has no `sample`. The first use of any file may raise DamagedFile.
-    `segment.state` identifies the content of all files.
+    The bags are weighted without factors of words: idf changes with every added document. A first stage has either an
+    `encoder` or `given` vectors. A snapshot of an earlier version has no `sample`. The first use of any file may raise
+    DamagedFile. `segment.state` identifies the content of all files.
     """
 
     revision: int
@@ -230,7 +230,7 @@ class _Arrays:
         return self._counts[prefix]
 
     def bags(self) -> Bags:
-        """Return the bags, without idf."""
+        """Return the bags, without factors of words."""
         if self._bags is None:
             starts, words = (name if name in self._maps else SAME_AS[name] for name in ("bag_starts", "bag_words"))
             self._require_rows(starts, words, "word_ids", "ids")

@@ -57,7 +57,7 @@ class SnapshotContent:
 def write_snapshot(directory: Path, content: SnapshotContent) -> Path:
     """Write a snapshot into a collection's directory, portion by portion, and return its path.
 
-    Bags are weighted by the collection's own gamma and title weight, and for the encoder also by idf.
+    Bags are weighted by the collection's own gamma and title weight, and for the encoder also by the factors of words.
     """
     target = directory / f"{PREFIX}{content.revision}"
     with atomic_directory(target) as path:

@@ -16,10 +16,11 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.content_sample import ContentSample
 from moverank.indexer.snapshot.document_vectors import GivenRows, stored_vectors
-from moverank.indexer.snapshot.encoder_fit import known_vectors
+from moverank.indexer.snapshot.encoder_fit import known_words
 from moverank.indexer.snapshot.segment import Segment, Terms
 from moverank.indexer.snapshot.snapshot_files import Snapshot, newest_snapshot
 from moverank.indexer.store import Reader
+from moverank.indexer.word_factors import WordFactors
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.words.embedding import Embedding
 
@@ -49,16 +50,17 @@ def open_view(
     space = settings.space(reader.vector_dim())
     documents, weight = reader.document_count(), float(settings.title_weight)
     parts, gone = list[LiveSegment](), _NO_IDS
-    idf = counted_idf(parts, documents)
+    texts = _word_texts(reader)
+    factors = WordFactors.by(embedding, counted_idf(parts, documents), texts)
     if base:
         gone = np.array(reader.changed_ids(since) + reader.removed_ids(since), np.int64)
         stored = base.first_stage, settings.gamma, base.bags, directory
-        parts.append(LiveSegment(base.segment, gone, idf, weight, base.given, *stored))
+        parts.append(LiveSegment(base.segment, gone, factors, weight, base.given, *stored))
     if len(tail.terms.ids):
         given = _read_given(reader, tail.ids, space) if space and len(tail.ids) else None
-        parts.append(LiveSegment(tail, _NO_IDS, idf, weight, given))
+        parts.append(LiveSegment(tail, _NO_IDS, factors, weight, given))
     return replace(
-        View.of(parts, documents, idf, _word_texts(reader), embedding.dim),
+        View.of(parts, documents, factors, texts, embedding.dim),
         revision=revision,
         gamma=settings.gamma,
         weights=settings.weights,
@@ -86,7 +88,7 @@ def _word_vectors(
     own = base.segment.word_ids if base else np.empty(0, np.int64)
     places, stored = lookup(words, own)
     new = words[~stored if base is None else ~stored & ~np.isin(words, base.segment.terms.word_ids)]
-    new_ids, read = known_vectors(reader.words_of(new.tolist()), embedding)
+    new_ids, read, _ = known_words(reader.words_of(new.tolist()), embedding)
     ids = np.append(words[stored], new_ids)
     order = np.argsort(ids)
     return ids[order], np.concatenate([base.segment.vectors[places[stored]], read])[order] if base else read[order]

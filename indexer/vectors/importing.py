@@ -24,6 +24,7 @@ def import_vectors(
     *,
     normalize: bool | None = None,
     language: str | None = None,
+    keep_lengths: bool = True,
     trust_pickle: bool = False,
     progress: Progress = silent,
 ) -> Embedding:
@@ -38,8 +39,8 @@ def import_vectors(
     `source` is a path, `gensim:NAME` or `hf:NAME`; `directory` is created or replaced. `normalize` scales vectors to
     unit length, None: those of a static embedding model alone; zero vectors stay zero. With the `language` of the
     texts, a code, words are also found in another case, without marks, or as compounds (`Forms`), but for a model,
-    which composes every word as it was trained to. `trust_pickle` allows
-    pickles, which can run any code. `progress` is called after each chunk.
+    which composes every word as it was trained to. `keep_lengths` stores the lengths of vectors that are scaled.
+    `trust_pickle` allows pickles, which can run any code. `progress` is called after each chunk.
     """
     named = is_download(source)
     path = download(source, progress) if named else Path(source).absolute()
@@ -52,7 +53,15 @@ def import_vectors(
             table = read_vector_rows(files.first, temporary, progress)
         unit = table.unit if normalize is None else normalize
         forms = None if files.model else language
-        sizes = write_vectors(temporary, table, str(path), normalize=unit, language=forms, progress=progress)
+        sizes = write_vectors(
+            temporary,
+            table,
+            str(path),
+            normalize=unit,
+            language=forms,
+            keep_lengths=keep_lengths,
+            progress=progress,
+        )
         recorded = source if named else str(path)
         origin = {"source": recorded, "bytes": files.size, "mtime_ns": files.modified, "sha256": files.digest()}
         write_manifest(temporary, {**sizes, **origin})

@@ -16,6 +16,7 @@ VERSION = 2
 MANIFEST = "embedding.json"
 MATRICES = ("vectors.npy", "subwords.npy")
 TOKENIZER = "tokenizer.json"
+LENGTHS = "lengths.npy"
 
 
 FINGERPRINT = "fingerprint"

@@ -7,6 +7,8 @@ form-hashes.npy        hashes of the other forms of words (m,) uint64, increasin
 form-rows.npy          the row of each (m,) int32
 subwords.npy           the vectors of subwords (b, d) float32, if there are any: fastText's n-grams, or pieces of
 tokenizer.json         this tokenizer, of a static embedding model
+lengths.npy            the lengths (v,) float32 of vectors before they were scaled to length 1; missing for other
+                       vectors, and in directories written by earlier versions
 vectors-sums.npy       checksums of the blocks of vectors.npy (n,) uint64; subwords-sums.npy likewise
 embedding.json         the manifest: the source, the sizes, the fingerprint, and the checksums of the other files
 
@@ -16,6 +18,7 @@ take longer than the search.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import DamagedFile, VectorsError
 from moverank.indexer.files.arrays import are_starts, is_within, map_array
 from moverank.indexer.files.checksums import FileChecksum, check_data, check_names, short_checksum
-from moverank.indexer.vectors.manifest import MANIFEST, REPAIR_HINT, TOKENIZER, read_manifest
+from moverank.indexer.vectors.manifest import LENGTHS, MANIFEST, REPAIR_HINT, TOKENIZER, read_manifest
 from moverank.rerank.errors import EmbeddingError, OptionError
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.forms import Forms
@@ -105,7 +108,8 @@ def open_vectors(directory: Path) -> Embedding:
         vectors, checker = _matrix(directory / "vectors.npy", v, d, checksums)
         unit, fingerprint = bool(manifest["normalized"]), str(manifest["fingerprint"])
         forms = _forms(directory, manifest["forms"], v, checksums) if HASHES in checksums else None
-        return Embedding(words, vectors, fingerprint, subwords, unit, checker.check, forms)
+        lengths = _checked_array(directory / LENGTHS, "<f4", v, checksums) if manifest.get("lengths") else None
+        return Embedding(words, vectors, fingerprint, subwords, unit, checker.check, forms, lengths)
     except VectorsError:
         raise
     except DamagedFile as error:
@@ -123,8 +127,7 @@ def verify_vectors(directory: Path) -> None:
         stored.before(np.arange(len(stored.vectors)))
     if stored.subwords and stored.subwords.before:
         stored.subwords.before(np.arange(len(stored.subwords.buckets)))
-    read = Embedding(stored.words, stored.vectors, "", stored.subwords, stored.unit, forms=stored.forms)
-    if read.fingerprint != stored.fingerprint:
+    if replace(stored, fingerprint="").fingerprint != stored.fingerprint:
         raise VectorsError(f"{directory} is damaged: its content does not match its fingerprint; {REPAIR_HINT}")
 
 

@@ -4,19 +4,21 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moverank.indexer.errors import IndexerError, VectorsError
 from moverank.indexer.files.arrays import array_file, write_array, write_checksums
 from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
-from moverank.indexer.vectors.manifest import MANIFEST, MATRICES, TOKENIZER, VERSION, read_manifest
+from moverank.indexer.vectors.manifest import LENGTHS, MANIFEST, MATRICES, TOKENIZER, VERSION, read_manifest
 from moverank.indexer.vectors.open_vectors import HASHES, ROWS, block_checksums, checksums_name, open_vectors
-from moverank.rerank.words.embedding import Embedding, fingerprint, unit_rows, unusable_rows
+from moverank.rerank.words.embedding import Embedding, fingerprint, row_lengths, unit_rows, unusable_rows
 from moverank.rerank.words.forms import Forms
 from moverank.rerank.words.subwords import NGrams, Pieces, Subwords
 from moverank.rerank.words.vocabulary import Vocabulary
@@ -47,6 +49,7 @@ def write_vectors(
     *,
     normalize: bool = False,
     language: str | None = None,
+    keep_lengths: bool = True,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write the words and vectors of `table` to `directory`, and return their sizes for `write_manifest`.
@@ -55,9 +58,11 @@ def write_vectors(
     many words that are not UTF-8. Memory: the words and one chunk.
 
     `source` names the rows' origin in errors; `normalize` scales vectors to unit length; `language` is the code of the
-    texts whose words are also found in other forms, None: as they are; `progress` is called after each chunk.
+    texts whose words are also found in other forms, None: as they are; `keep_lengths` writes the lengths that scaled
+    vectors had; `progress` is called after each chunk.
     """
     words: list[bytes] = []
+    lengths = [np.empty(0)]
     undecodable: list[int] = []
     digest = hashlib.sha256()
     with array_file(directory / "vectors.npy", "<f4", (table.dim,)) as file:
@@ -67,6 +72,8 @@ def write_vectors(
             undecodable += [len(words) + row for row in bad]
             words += utf8
             digest.update(file.write(unit_rows(chunk[1]) if normalize else chunk[1]))
+            if normalize:
+                lengths.append(row_lengths(chunk[1]))
             progress("Importing vectors", len(words), table.count, "words")
     if len(undecodable) > max(len(words) // _UNDECODABLE_IN, 1):
         raise VectorsError(
@@ -76,6 +83,9 @@ def write_vectors(
     vocabulary = _write_words(directory, words, source, table)
     forms = _write_forms(directory, vocabulary, language) if language else None
     digests = [digest.digest(), table.subwords_digest] if table.subwords else [digest.digest()]
+    has_lengths = normalize and keep_lengths
+    if has_lengths:
+        digests.append(_write_lengths(directory, np.concatenate(lengths)))
     return {
         "format": table.format,
         "words": len(vocabulary),
@@ -83,6 +93,7 @@ def write_vectors(
         "word_bytes": len(vocabulary.blob),
         "undecodable": len(undecodable),
         "normalized": normalize,
+        "lengths": has_lengths,
         "subwords": _stored_subwords(directory, table.subwords),
         "fingerprint": fingerprint(vocabulary, digests, table.subwords, forms, unit=normalize),
     } | ({"forms": {"language": forms.language, "count": len(forms.rows)}} if forms else {})
@@ -99,7 +110,7 @@ def rewrite_forms(source: Path, target: Path, language: str) -> Embedding:
         for name in manifest.pop("files").keys() - renewed:
             shutil.copyfile(source / name, temporary / name)
         forms = _write_forms(temporary, Vocabulary.of(one.words), language)
-        same = Embedding(one.words, one.vectors, "", one.subwords, one.unit, one.before, forms)
+        same = replace(one, fingerprint="", forms=forms)
         stored = {"language": language, "count": len(forms.rows)}
         write_manifest(temporary, manifest | {"fingerprint": same.fingerprint, "forms": stored})
     return open_vectors(target)
@@ -165,6 +176,13 @@ def _write_forms(directory: Path, words: Vocabulary, language: str) -> Forms:
     write_array(directory / HASHES, "<u8", forms.hashes)
     write_array(directory / ROWS, "<i4", forms.rows)
     return forms
+
+
+def _write_lengths(directory: Path, lengths: NDArray[np.float64]) -> bytes:
+    """Write the lengths (v,) of vectors, and return their SHA-256."""
+    stored = lengths.astype("<f4")
+    write_array(directory / LENGTHS, "<f4", stored)
+    return hashlib.sha256(stored.tobytes()).digest()
 
 
 def _stored_subwords(directory: Path, subwords: Subwords | None) -> dict[str, Any] | None:

@@ -92,7 +92,7 @@ class Bags:
         return max(1, entries * len(rows) // max(1, int(np.sum(self.starts[rows + 1] - self.starts[rows]))))
 
     def weighted(self) -> "Bags":
-        """Return self: these bags are weighted already (`IdfBags` computes its weights here)."""
+        """Return self: these bags are weighted already (`FactorBags` applies its factors here)."""
         return self
 
     @classmethod

@@ -1,6 +1,7 @@
 """Word counts of titles and ranked parts, document frequencies of words, and the weights computed from both.
 
-Weights by idf are computed only where a search needs them: most documents are pruned by a mean of their words.
+A factor of each word, such as its idf or the length of its vector, is applied only where a search needs it: most
+documents are pruned by a mean of their words.
 """
 
 from collections.abc import Iterable
@@ -92,17 +93,17 @@ class Frequencies:
 
 
 def weigh(
-    counts: PartCounts, gamma: float = 0.0, idf: NDArray[np.float64] | None = None, title_weight: float = 1.0
+    counts: PartCounts, gamma: float = 0.0, factors: NDArray[np.float64] | None = None, title_weight: float = 1.0
 ) -> Bags:
-    """Return bags: `w_i ~ idf_i * sum_p b_p c_pi` with b_p = (1 / (1 + r_p))^gamma (Trapp et al. 2017, eq. 3 and 4).
+    """Return bags: `w_i ~ f_i * sum_p b_p c_pi` with b_p = (1 / (1 + r_p))^gamma (Trapp et al. 2017, eq. 3 and 4).
 
-    `counts` are the c_pi with their ranks r_p. `gamma` >= 0 is the sensitivity to rank: 0 gives the plain WMD. `idf`
-    (v,) is indexed by word id. `title_weight` > 0 is the b_p of a title. Ranks are taken relative to the best rank of
-    the document: the result is the same, and a large gamma does not underflow. Raises BagError for an empty row and
-    for an invalid `gamma`.
+    `counts` are the c_pi with their ranks r_p. `gamma` >= 0 is the sensitivity to rank: 0 gives the plain WMD.
+    `factors` (v,) > 0 are the f_i of words by id, such as idf; None: all 1. `title_weight` > 0 is the b_p of a title.
+    Ranks are taken relative to the best rank of the document: the result is the same, and a large gamma does not
+    underflow. Raises BagError for an empty row and for an invalid `gamma`.
     """
     bags = _normalised(Bags(*ranked_counts(counts, gamma, title_weight)))
-    return bags if idf is None else with_idf(bags, idf)
+    return bags if factors is None else with_factors(bags, factors)
 
 
 def ranked_counts(
@@ -128,20 +129,20 @@ def ranked_counts(
     return ranked.starts, ranked.words, ranked.weights
 
 
-def with_idf(bags: Bags, idf: NDArray[np.float64]) -> Bags:
-    """Multiply the weights of bags by the idf (v,) of their words, and scale each bag to a sum of 1."""
-    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(_products(bags, idf), bags.starts)))
+def with_factors(bags: Bags, factors: NDArray[np.float64]) -> Bags:
+    """Multiply the weights of bags by the factors (v,) of their words, and scale each bag to a sum of 1."""
+    return _drop_weightless(Bags(bags.starts, bags.words, _scaled(_products(bags, factors), bags.starts)))
 
 
-def _products(bags: Bags, idf: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of bags times the idf (v,) of their words."""
+def _products(bags: Bags, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights of bags times the factors (v,) of their words."""
     if len(bags.words) < _MANY:
-        products: NDArray[np.float64] = bags.weights * idf[bags.words]
+        products: NDArray[np.float64] = bags.weights * factors[bags.words]
         return products
     from moverank.rerank.kernels.sums import multiply
 
     out = np.empty(len(bags.words))
-    inputs = bags.words, bags.weights, idf
+    inputs = bags.words, bags.weights, factors
     parallel_for(lambda first, last: multiply(first, last, *inputs, out), len(out), most=_PORTION)
     return out
 
@@ -201,15 +202,15 @@ ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IdfBags:
-    """Bags that are weighted by idf only when they are taken; the result is the same as with `with_idf`."""
+class FactorBags:
+    """Bags that are multiplied by factors of words only when they are taken, with the result of `with_factors`."""
 
     without: Bags
-    """(n,) The bags without idf."""
-    idf: NDArray[np.float64]
-    """(v,) The idf of their words."""
+    """(n,) The bags without factors."""
+    factors: NDArray[np.float64]
+    """(v,) The factors of their words."""
     sums: NDArray[np.float64]
-    """(n,) The sum of each bag's weights times idf."""
+    """(n,) The sum of each bag's weights times factors."""
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -229,12 +230,12 @@ class IdfBags:
 
     def take(self, rows: NDArray[np.int64]) -> Bags:
         """Return only the bags `rows` (m,), in that order, weighted."""
-        return with_idf(self.without.take(rows), self.idf)
+        return with_factors(self.without.take(rows), self.factors)
 
-    def only(self, rows: NDArray[np.int64]) -> "IdfBags":
+    def only(self, rows: NDArray[np.int64]) -> "FactorBags":
         """Return only the bags `rows` (m,), in that order, not yet weighted."""
-        return IdfBags(self.without.take(rows), self.idf, self.sums[rows])
+        return FactorBags(self.without.take(rows), self.factors, self.sums[rows])
 
     def weighted(self) -> Bags:
         """Return all bags, weighted."""
-        return with_idf(self.without, self.idf)
+        return with_factors(self.without, self.factors)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.cell_limit import reserved_cells
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_error, squared_slack, vector_norms
 from moverank.rerank.distance.quantised_cost import QuantisedCost
@@ -42,7 +42,7 @@ DUAL_MARGIN = 1 - 2.0**-22
 QUANTISED_MARGIN = 1 - 2.0**-21
 ABSOLUTE_MARGIN = 1e-10
 
-_WEIGHTED = 1 << 16  # bags that are weighted by idf together
+_WEIGHTED = 1 << 16  # bags that are multiplied by factors together
 
 # The work of a kernel between two checks of the time: some hundredths of a second.
 _ENTRIES = 1 << 23  # entries of bags, or numbers of vectors, that the kernel reads
@@ -134,17 +134,17 @@ def inner_products(vectors: NDArray[np.float32], one: NDArray[np.float64]) -> ND
     return out
 
 
-def idf_bags(bags: Bags, idf: NDArray[np.float64]) -> IdfBags:
-    """Return `bags` to be weighted by the `idf` (v,) of their words."""
-    return IdfBags(bags, idf, bag_means(bags, idf))
+def factor_bags(bags: Bags, factors: NDArray[np.float64]) -> FactorBags:
+    """Return `bags` to be multiplied by the `factors` (v,) of their words."""
+    return FactorBags(bags, factors, bag_means(bags, factors))
 
 
-def bag_means(bags: Bags | IdfBags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def bag_means(bags: Bags | FactorBags, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Return the mean (n,) of the `values` (v,) of each bag's words, weighted as in the bag."""
     from moverank.rerank.kernels.costs import document_sides
 
-    if isinstance(bags, IdfBags):
-        return bag_means(bags.without, bags.idf * values) / bags.sums
+    if isinstance(bags, FactorBags):
+        return bag_means(bags.without, bags.factors * values) / bags.sums
     means = np.empty(len(bags))
     packed = (bags.starts, bags.words, bags.weights)
     most = bags.portion(_ENTRIES)
@@ -152,11 +152,11 @@ def bag_means(bags: Bags | IdfBags, values: NDArray[np.floating[Any]]) -> NDArra
     return means
 
 
-def centroid_lengths(bags: Bags | IdfBags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+def centroid_lengths(bags: Bags | FactorBags, vectors: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return the lengths (n,) of the centroids of `bags` over word `vectors` (v, d), summed in float64."""
     from moverank.rerank.kernels.sums import weighted_sums
 
-    if isinstance(bags, IdfBags):
+    if isinstance(bags, FactorBags):
         rows = np.arange(len(bags))
         blocks = (rows[start : start + _WEIGHTED] for start in range(0, len(rows), _WEIGHTED))
         return np.concatenate([np.empty(0), *(centroid_lengths(bags.take(block), vectors) for block in blocks)])
@@ -171,7 +171,7 @@ def centroid_lengths(bags: Bags | IdfBags, vectors: NDArray[np.float32]) -> NDAr
     return lengths
 
 
-def document_side(bags: Bags | IdfBags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
+def document_side(bags: Bags | FactorBags, nearest: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return RWMD's document side (n,): every word moves to the nearest query word, at a cost of `nearest` (v,)."""
     bound = bag_means(bags, nearest)
     bound *= SUM_MARGIN
@@ -194,7 +194,7 @@ def query_side(bags: Bags, cost: NDArray[np.float32], query: Bag, rows: NDArray[
 
 
 def quantised_dual(
-    cost: QuantisedCost, query: Bag, bags: Bags | IdfBags, rows: NDArray[np.int64], threshold: Threshold = np.inf
+    cost: QuantisedCost, query: Bag, bags: Bags | FactorBags, rows: NDArray[np.int64], threshold: Threshold = np.inf
 ) -> NDArray[np.float64]:
     """Return `one_pass_dual` (m,) of `query` and the documents `rows` (m,) of `bags`, from the quantised `cost`.
 
@@ -202,7 +202,7 @@ def quantised_dual(
     """
     from moverank.rerank.kernels.duals import quantised_duals
 
-    if isinstance(bags, IdfBags):
+    if isinstance(bags, FactorBags):
         bags, rows = bags.take(rows), np.arange(len(rows))
     bound = np.empty(len(rows))
     packed = (bags.starts, bags.words, bags.weights, rows)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags, ResidualMass
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import LateProblems, RowIndices, best_first, unsolved_bounds
 from moverank.rerank.distance.bounds import Problem
@@ -59,7 +59,7 @@ class Cascade:
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags | IdfBags,
+        bags: Bags | FactorBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         k: int,

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.bounds import SUM_MARGIN, Problem, query_side
 from moverank.rerank.distance.ground_cost import cost_ceiling, cost_floor, squared_slack, vector_norms
 from moverank.rerank.distance.query_bag import QueryBag
@@ -53,7 +53,7 @@ class CostCache:
         cost, query_index = self._cost[: len(self._words)], self._query_index[self._words]
         return Problem(self._query.bag, numbered, cost, query_index, slack, largest)
 
-    def query_side(self, bags: Bags | IdfBags, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def query_side(self, bags: Bags | FactorBags, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return RWMD's query side (m,) of `rows` (m,) of `bags`, block by block of their words."""
         side, start = np.empty(len(rows)), 0
         for block in word_blocks(bags, rows, self._max_words):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.cascade import FEW_DOCUMENTS, Cascade
 from moverank.rerank.distance.ground_cost import vector_norms
 from moverank.rerank.distance.partial_order import PartialOrder, Places
@@ -45,7 +45,7 @@ class _Finished:
 
 
 def nearest(
-    query: QueryBag, bags: Bags | IdfBags, vectors: NDArray[np.float32], k: int, *options: Any, **named: Any
+    query: QueryBag, bags: Bags | FactorBags, vectors: NDArray[np.float32], k: int, *options: Any, **named: Any
 ) -> Nearest:
     """Return the exact `k` nearest of `bags` (n,) to `query`; see `nearest_search`, whose parameters it has."""
     return nearest_search(query, bags, vectors, k, *options, **named).answer()
@@ -53,7 +53,7 @@ def nearest(
 
 def nearest_search(
     query: QueryBag,
-    bags: Bags | IdfBags,
+    bags: Bags | FactorBags,
     vectors: NDArray[np.float32],
     k: int,
     distance: Distance = "wmd",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.best_first import RowIndices, best_first
 from moverank.rerank.distance.cascade import SINKHORN, SOLVED, Cascade
 from moverank.rerank.distance.query_bag import QueryBag
@@ -42,7 +42,7 @@ class PartialOrder(Cascade):
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags | IdfBags,
+        bags: Bags | FactorBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         cutoff: int,

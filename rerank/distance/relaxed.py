@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance import bounds
 from moverank.rerank.distance.best_first import LateProblems, RowIndices, best_first, unsolved_bounds
 from moverank.rerank.distance.cost_cache import CostCache
@@ -22,7 +22,7 @@ _FIRST_PORTION = 128  # documents whose query side is computed before the limit 
 
 def nearest_by_sides(
     query: QueryBag,
-    bags: Bags | IdfBags,
+    bags: Bags | FactorBags,
     vectors: NDArray[np.float32],
     norms: NDArray[np.float32],
     k: int,
@@ -42,7 +42,7 @@ class _BySides:
     def __init__(
         self,
         query: QueryBag,
-        bags: Bags | IdfBags,
+        bags: Bags | FactorBags,
         vectors: NDArray[np.float32],
         norms: NDArray[np.float32],
         k: int,

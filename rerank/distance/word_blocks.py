@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import IdfBags
+from moverank.rerank.bags.weights import FactorBags
 from moverank.rerank.distance.cell_limit import most_cells
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.runtime.deadline import check_time
@@ -24,7 +24,7 @@ def max_words(query: QueryBag) -> int:
     return max(1, min(MATRIX_BYTES // (4 * longest), most_cells() // len(query.bag)))
 
 
-def word_blocks(bags: Bags | IdfBags, rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
+def word_blocks(bags: Bags | FactorBags, rows: NDArray[np.int64], limit: int) -> Iterator[NDArray[np.int64]]:
     """Split `rows` (m,) of `bags` into consecutive blocks of at most `limit` entries; a longer row is its own block.
 
     Raises OutOfTime if the time is used up before the last block.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import Frequencies, with_idf
+from moverank.rerank.bags.weights import Frequencies, with_factors
 from moverank.rerank.encoders.encoder import Documents, EncoderState, Metric, part
 from moverank.rerank.errors import EncoderError
 from moverank.rerank.options import Option, Switch, check_options
@@ -77,7 +77,7 @@ class Centroid:
             )
         if self.frequencies is None:
             return centroids(documents.bags, documents.vectors)
-        weighted = with_idf(documents.bags, self.frequencies.idf(documents.word_ids))
+        weighted = with_factors(documents.bags, self.frequencies.idf(documents.word_ids))
         return centroids(weighted, documents.vectors)
 
     def state(self) -> dict[str, NDArray[Any]]:

@@ -30,6 +30,13 @@ def unit_rows(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     return unit
 
 
+def row_lengths(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return the Euclidean lengths (n,) of rows (n, d) of numbers up to `LONGEST`; each depends on its row alone."""
+    wide = np.ascontiguousarray(rows, np.float64)
+    lengths: NDArray[np.float64] = np.sqrt((wide * wide).sum(axis=1))
+    return lengths
+
+
 LONGEST = 1e15
 """The largest magnitude of a vector component: sums of squares must fit into float32."""
 
@@ -45,8 +52,9 @@ class Embedding:
     fingerprints mean equal distances. `subwords` compose vectors for words without a row. `unit` states that the
     vectors have length 1; composed ones are then scaled to length 1, too. `forms` find words that have a row in another
     form, and compounds, before subwords do. `before` is called with the rows (n,) that
-    `gather` is about to read, so that the owner of a memory-mapped file can verify them. Raises EmbeddingError for
-    inconsistent types and shapes; the values are checked by `Embedding.of` only, since they may be gigabytes.
+    `gather` is about to read, so that the owner of a memory-mapped file can verify them. `lengths` (v,) float32 are
+    those of `unit` vectors before they were scaled, None: not known. Raises EmbeddingError for inconsistent types and
+    shapes; the values are checked by `Embedding.of` only, since they may be gigabytes.
     """
 
     words: Sequence[str]
@@ -56,6 +64,7 @@ class Embedding:
     unit: bool = False
     before: Callable[[NDArray[np.integer[Any]]], None] | None = None
     forms: Forms | None = None
+    lengths: NDArray[np.float32] | None = None
     _vocabulary: Vocabulary = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -68,23 +77,27 @@ class Embedding:
             raise EmbeddingError("an embedding needs at least one word and one dimension")
         if self.subwords and self.subwords.buckets.shape[1] != self.dim:
             raise EmbeddingError(f"subwords have {self.subwords.buckets.shape[1]} dimensions, words {self.dim}")
+        if self.lengths is not None and not (self.unit and self.lengths.shape == (len(self.words),)):
+            raise EmbeddingError("each vector of length 1, and no other, has a length from before it was scaled")
         vocabulary = self.words if isinstance(self.words, Vocabulary) else Vocabulary.of(self.words)
         object.__setattr__(self, "_vocabulary", vocabulary)
         object.__setattr__(self, "words", vocabulary)
         if not self.fingerprint:
-            matrices = [self.vectors, self.subwords.buckets] if self.subwords else [self.vectors]
-            digests = [hashlib.sha256(_contiguous(matrix)).digest() for matrix in matrices]
+            arrays = [self.vectors, self.subwords.buckets if self.subwords else None, self.lengths]
+            digests = [hashlib.sha256(_contiguous(array)).digest() for array in arrays if array is not None]
             value = fingerprint(vocabulary, digests, self.subwords, self.forms, unit=self.unit)
             object.__setattr__(self, "fingerprint", value)
 
     @classmethod
-    def of(cls, words: Iterable[str], vectors: ArrayLike, language: str | None = None) -> "Embedding":
+    def of(
+        cls, words: Iterable[str], vectors: ArrayLike, language: str | None = None, *, normalize: bool = False
+    ) -> "Embedding":
         """Return an embedding of distinct `words` and `vectors` (v, d) in memory, which are converted to float32.
 
         For gensim's vectors: `Embedding.of(kv.index_to_key, kv.vectors)`. With a `language`, the code of the texts',
-        words are also found in another case, without marks, or as compounds: see `forms`. Raises EmbeddingError for a
-        repeated word, for a number that is not finite or beyond `LONGEST`, and for inconsistent shapes; OptionError for
-        an unknown language.
+        words are also found in another case, without marks, or as compounds: see `forms`. `normalize` scales vectors
+        to length 1, and keeps their lengths. Raises EmbeddingError for a repeated word, for a number that is not finite
+        or beyond `LONGEST`, and for inconsistent shapes; OptionError for an unknown language.
         """
         vocabulary = Vocabulary.of(words)
         try:
@@ -102,6 +115,9 @@ class Embedding:
             raise EmbeddingError(
                 f"the vector of {vocabulary[bad[0]]!r} (row {bad[0]}) has a number that is not finite, or beyond 1e15"
             )
+        if normalize:
+            unit, lengths = unit_rows(matrix).astype(np.float32), row_lengths(matrix).astype(np.float32)
+            return cls(vocabulary, unit, unit=True, forms=forms, lengths=lengths)
         return embedding
 
     def in_memory(self) -> "Embedding":
@@ -111,12 +127,14 @@ class Embedding:
         words = Vocabulary(*self._vocabulary.__reduce__()[1])
         subwords = self.subwords.in_memory() if self.subwords else None
         forms = Forms(*self.forms.__reduce__()[1]) if self.forms else None
-        return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit, forms=forms)
+        lengths = None if self.lengths is None else np.array(self.lengths)
+        return Embedding(words, np.array(self.vectors), self.fingerprint, subwords, self.unit, None, forms, lengths)
 
     def __reduce__(self) -> tuple[type["Embedding"], tuple[Any, ...]]:
         """Pickle the arrays in memory, without the file."""
         one = self.in_memory()
-        return Embedding, (one.words, one.vectors, one.fingerprint, one.subwords, one.unit, None, one.forms)
+        own = one.words, one.vectors, one.fingerprint, one.subwords, one.unit, None, one.forms, one.lengths
+        return Embedding, own
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> "Embedding":
         # Not copied with an estimator's parameters: it is immutable, and may have gigabytes.
@@ -206,6 +224,27 @@ class Embedding:
             vectors[~is_compound] = self.subwords.compose(others)
         return vectors
 
+    def lengths_of(self, words: Sequence[str], *, summed: bool = False) -> NDArray[np.float64]:
+        """Return how long the vectors of `words` (n,) were before they were scaled to length 1, 0 for unknown words.
+
+        A compound has the mean length of its parts. A word without a row has the mean of its subwords' vectors, or with
+        `summed` their sum. A static embedding model averages over the pieces of a text. So its vector of a text is, up
+        to its length, the sum over the words of count times summed length times unit vector, where each word has the
+        pieces that it has alone: the summed length is the weight by which the model counts a word, and contains the
+        weights of the pieces. Raises EmbeddingError if lengths are not known.
+        """
+        if self.lengths is None:
+            raise EmbeddingError("the lengths that the word vectors had before they were scaled are not known")
+        rows = self.find(words)
+        lengths = np.where(rows >= 0, self.lengths[np.maximum(rows, 0)], 0.0).astype(np.float64)
+        for i in np.flatnonzero(rows == COMPOSED).tolist():
+            pair = self._compound(words[i])
+            if pair:
+                lengths[i] = np.mean(self.lengths[list(pair)], dtype=np.float64)
+            elif self.subwords:
+                lengths[i] = self.subwords.lengths([words[i]], summed=summed)[0]
+        return lengths
+
 
 def unusable_rows(vectors: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return the rows of vectors (n, d) with a number that is not finite or whose magnitude exceeds `LONGEST`."""
@@ -218,8 +257,8 @@ def fingerprint(
 ) -> str:
     """Return a SHA-256 that identifies the content of an embedding.
 
-    It covers the `words`, the `digests` of the matrices (SHA-256 of vectors and buckets), how `subwords` are split,
-    the language of the `forms`, and `unit`.
+    It covers the `words`, the `digests` of the arrays (SHA-256 of vectors, buckets and lengths, those that there are),
+    how `subwords` are split, the language of the `forms`, and `unit`.
     """
     content = len(words), subwords.split.key if subwords else (), unit
     total = hashlib.sha256(repr((*content, forms.language) if forms else content).encode())

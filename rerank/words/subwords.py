@@ -195,3 +195,9 @@ class Subwords:
         for i, own in enumerate(rows):
             composed[i] = self.buckets[own].mean(axis=0, dtype=np.float32)
         return composed
+
+    def lengths(self, words: Sequence[str], *, summed: bool) -> NDArray[np.float64]:
+        """Return the length (n,) of the mean of the vectors of each word's subwords, or of their sum; see `compose`."""
+        means = self.compose(words).astype(np.float64)
+        lengths: NDArray[np.float64] = np.sqrt((means * means).sum(axis=1))
+        return lengths * [len(self.rows(word)) for word in words] if summed else lengths

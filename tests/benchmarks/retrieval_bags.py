@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from moverank import Embedding
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.weights import inverse_document_frequency, with_idf
+from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.encoders.encoder import Documents, Encoder
@@ -53,7 +53,7 @@ class RetrievalBags:
         frequencies = np.bincount(bags.words, minlength=len(self.documents.word_ids)).astype(np.int64)
         idf = inverse_document_frequency(frequencies, len(bags))
         documents, queries = (
-            replace(texts, bags=with_idf(texts.bags, idf)) for texts in (self.documents, self.queries)
+            replace(texts, bags=with_factors(texts.bags, idf)) for texts in (self.documents, self.queries)
         )
         return RetrievalBags(self.keys, documents, self.query_ids, queries)
 

@@ -105,7 +105,7 @@ def test_a_scorer_is_its_name_and_its_options() -> None:
         ("wmd:ngrams=4", "wmd has no option 'ngrams'"),
         ("interpolation:stem=english", "compares words by their vectors"),
         ("wmd:gamma=0.5", "wmd weighs all parts alike"),
-        ("wmd:weights=idf", "weights must be tf or tfidf"),
+        ("wmd:weights=idf", "weights must be tf, tfidf, norm or model, not 'idf'"),
         ("wmd:mu=-1", "mu must be a number of 0 or more"),
         ("wmd:nu=1", "wmd has no option 'nu': choose gamma, weights, mu"),
         ("wmd+pwmd", "only one of wmd and pwmd"),

@@ -70,7 +70,7 @@ def test_a_long_value_is_shortened_in_the_message() -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"weights": "bm25"}, "weights must be tf or tfidf, not 'bm25'"),
+        ({"weights": "bm25"}, "weights must be tf, tfidf, norm or model, not 'bm25'"),
         ({"title_weight": 0}, "the title weight must be a whole number from 1 to 100, not 0"),
         ({"title_weight": 2.5}, "the title weight must be a whole number from 1 to 100, not 2.5"),
         ({"tokenizer_version": 3}, "the tokenizer has the versions 1 and 2, not 3"),

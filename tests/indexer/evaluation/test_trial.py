@@ -84,6 +84,17 @@ def test_the_order_is_that_of_a_search(indexed: Collection, rank: str) -> None:
                 assert [pool.keys[row] for row in rows.tolist()] == [hit.key for hit in found]
 
 
+@pytest.mark.parametrize(
+    "rank", ["wmd", "chamfer", "wmd:mu=5+0.5*cover+1.5*bm25", "cosine", "wmd:proximity=gaussian", "lsi:dim=3"]
+)
+def test_the_order_by_the_lengths_of_vectors_is_that_of_a_search(
+    make_collection: MakeCollection, documents: list[Document], rank: str
+) -> None:
+    collection = make_collection(normalize=True, weights="norm")
+    collection.index(documents)
+    test_the_order_is_that_of_a_search(collection, rank)
+
+
 @pytest.mark.parametrize("rank", RANKINGS)
 def test_relevant_documents_have_their_exact_positions(
     indexed: Collection, rank: str, monkeypatch: pytest.MonkeyPatch

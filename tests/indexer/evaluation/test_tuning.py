@@ -5,14 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moverank import Collection, UsageError
+from moverank import Collection, Document, UsageError
 from moverank.indexer.evaluation.corpus import corpus_of
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.tuned_ranking import tune_ranking
-from moverank.indexer.evaluation.tuner import TriedRanking, Weighting, components_of
+from moverank.indexer.evaluation.tuner import Figures, TriedRanking, Tuner, Weighting, components_of
 from moverank.indexer.files.arrays import is_intact
 from moverank.indexer.options import silent
 from moverank.indexer.reranking.pool import PoolQueries, SearchPool
+from tests.indexer.world import MakeCollection
 
 
 @pytest.mark.parametrize("weighting", [Weighting(0.0, "tf", 1, None), Weighting(0.5, "tfidf", 3, "english")])
@@ -67,6 +68,26 @@ def test_the_best_setting_is_found_and_stored_if_it_is_better(indexed: Collectio
     with Collection.open(indexed.path) as reopened:
         assert reopened.settings.rank == (table.facts["rank"] if table.facts["saved"] else "bm25")
         assert reopened.search("ant bee").hits
+
+
+def test_weights_by_the_lengths_of_vectors_are_tried_where_there_are_any(
+    make_collection: MakeCollection, documents: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: set[str] = set()
+    estimated = Tuner.estimated
+
+    def recorded(tuner: Tuner, setting: TriedRanking) -> Figures:
+        tried.add(setting.weights)
+        return estimated(tuner, setting)
+
+    monkeypatch.setattr(Tuner, "estimated", recorded)
+    judged = {f"d{i}": {f"d{(i + 3) % 12}": 1} for i in range(12)}
+    for normalize, expected in ((False, {"tf", "tfidf"}), (True, {"tf", "tfidf", "norm"})):
+        collection = make_collection(normalize=normalize)
+        collection.index(documents)
+        tried.clear()
+        tune_ranking(collection.path, judged, folds=3)
+        assert tried == expected
 
 
 def test_a_ranking_that_is_no_better_is_not_stored(indexed: Collection) -> None:

@@ -92,7 +92,10 @@ def snapshots(collection: Collection) -> list[str]:
     return sorted(path.name for path in collection.path.glob("snapshot-*"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"weights": "tfidf", "gamma": 0.5, "title_weight": 3}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"weights": "tfidf", "gamma": 0.5, "title_weight": 3}, {"weights": "norm", "gamma": 0.5, "normalize": True}],
+)
 @pytest.mark.usefixtures("always_compact")
 def test_answers_are_those_of_files(make: Make, make_collection: MakeCollection, settings: dict[str, Any]) -> None:
     there, here = make(**settings), make_collection(**settings)

@@ -128,6 +128,27 @@ def test_rankings_are_those_of_one_collection(rank: str, both: tuple[Cluster, Co
         _check_same(cluster.similar(key, rank=rank, k=5), one.similar(key, rank=rank, k=5))
 
 
+@pytest.mark.parametrize("weights", ["tf", "norm"])
+def test_weights_by_the_lengths_of_vectors_are_those_of_one_collection(
+    weights: str, make_collection: MakeCollection, make_cluster: MakeCluster
+) -> None:
+    documents = _documents(40)
+    cluster, one = make_cluster(documents, normalize=True, weights=weights), make_collection(normalize=True)
+    one.index(documents)
+    for rank in ("wmd:weights=norm", "chamfer:weights=norm,gamma=0.5", "pwmd:weights=norm+0.4*bm25+cosine"):
+        _check_same(cluster.search("elk fox zorp", rank=rank), one.search("elk fox zorp", rank=rank))
+        _check_same(cluster.similar("d17", rank=rank, k=5), one.similar("d17", rank=rank, k=5))
+    rank = "wmd:weights=norm"
+    first, second = cluster.explain("elk fox", "d3", rank=rank), one.explain("elk fox", "d3", rank=rank)
+    assert first.flows == second.flows
+    pairs = [[pair.keys for pair in each.pairs(k=5, rank=rank).pairs] for each in (cluster, one)]
+    assert pairs[0] == pairs[1]
+    with pytest.raises(UsageError, match="static embedding model"):
+        cluster.search("elk", rank="wmd:weights=model")
+    with pytest.raises(UsageError, match="length 1"):
+        make_cluster([], weights="norm")
+
+
 def test_what_is_kept_of_a_shard_follows_changes_of_the_others(
     make_collection: MakeCollection, make_cluster: MakeCluster, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

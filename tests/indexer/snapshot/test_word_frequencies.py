@@ -37,4 +37,4 @@ def test_a_view_counts_the_frequencies_that_the_database_has(
         view = open_view(reader, collection.path, collection.settings, collection.embedding)
         ids = np.arange(2 * len(WORDS))
         assert len(view.segments) == 2
-        np.testing.assert_array_equal(view.idf(ids, None), stored.idf(ids))
+        np.testing.assert_array_equal(view.factors.idf(ids, None), stored.idf(ids))

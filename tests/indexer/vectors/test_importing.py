@@ -212,7 +212,7 @@ def test_the_manifest_describes_the_source(tmp_path: Path, keyed: Any) -> None:
     assert (manifest["format"], manifest["words"], manifest["dim"]) == ("word2vec binary", 5, 4)
     assert manifest["normalized"] is True
     assert manifest["fingerprint"] == embedding.fingerprint
-    in_memory = Embedding(list(embedding.words), np.array(embedding.vectors), unit=True)
+    in_memory = Embedding.of(keyed.index_to_key, keyed.vectors, normalize=True)
     assert in_memory.fingerprint == embedding.fingerprint
 
 

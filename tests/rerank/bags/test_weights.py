@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moverank.rerank.bags.bag import TITLE, Bags
-from moverank.rerank.bags.weights import PartCounts, check_gamma, inverse_document_frequency, weigh, with_idf
+from moverank.rerank.bags.weights import PartCounts, check_gamma, inverse_document_frequency, weigh, with_factors
 from moverank.rerank.errors import BagError
 from tests import naive
 
@@ -151,7 +151,7 @@ def test_a_document_without_words_is_rejected(row: int) -> None:
 @given(CORPORA, IDF)
 def test_idf_can_be_applied_afterwards(corpus: Corpus, idf: list[float]) -> None:
     plain, once = weigh(corpus.packed, 0.75), weigh(corpus.packed, 0.75, np.array(idf))
-    for bag, other in zip(with_idf(plain, np.array(idf)), once, strict=True):
+    for bag, other in zip(with_factors(plain, np.array(idf)), once, strict=True):
         assert bag.words.tolist() == other.words.tolist()
         assert bag.weights.tolist() == pytest.approx(other.weights.tolist(), rel=1e-9)
 
@@ -165,8 +165,8 @@ def test_weights_of_many_bags_are_those_of_few_bit_by_bit(monkeypatch: pytest.Mo
     starts = np.cumsum([0, *rng.integers(1, 40, 300)], dtype=np.int64)
     words = rng.integers(0, 900, starts[-1]).astype(np.int32)
     bags, idf = Bags(starts, words, rng.random(starts[-1])), rng.random(900) * 9
-    few = with_idf(bags, idf)
+    few = with_factors(bags, idf)
     monkeypatch.setattr("moverank.rerank.bags.weights._MANY", 1)
-    many = with_idf(bags, idf)
+    many = with_factors(bags, idf)
     assert many.weights.tobytes() == few.weights.tobytes()
     assert np.add.reduceat(many.weights, starts[:-1]) == pytest.approx(np.ones(300))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from moverank import BagError, StageCounts
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.bags.weights import with_idf
+from moverank.rerank.bags.weights import with_factors
 from moverank.rerank.distance import cascade, word_blocks
-from moverank.rerank.distance.bounds import idf_bags
+from moverank.rerank.distance.bounds import factor_bags
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
 from moverank.rerank.ranking import DISTANCES, Distance, Nearest
@@ -135,8 +135,8 @@ def test_bags_weighted_by_idf_during_the_search_are_those_weighted_before(
     monkeypatch.setattr(cascade, "QUANTISED_BYTES", quantised_bytes)
     problem = _random(5, 60, 30, 120, 25)
     idf = np.random.default_rng(5).uniform(1, 9, 60)
-    weighted = replace(problem, bags=list(with_idf(problem.packed, idf)))
-    found = nearest(problem.query, idf_bags(problem.packed, idf), problem.vectors, 10, distance)
+    weighted = replace(problem, bags=list(with_factors(problem.packed, idf)))
+    found = nearest(problem.query, factor_bags(problem.packed, idf), problem.vectors, 10, distance)
     expected = _brute_force(weighted, distance)
     assert found.rows.tolist() == naive.top_k(expected, 10)
     assert found.distances.tolist() == pytest.approx([expected[row] for row in found.rows], rel=1e-9)

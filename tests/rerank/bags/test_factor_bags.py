@@ -1,19 +1,19 @@
-"""Bags that are weighted by idf when they are taken are those that were weighted before."""
+"""Bags that are multiplied by factors when they are taken are those that were multiplied before."""
 
 import numpy as np
 import pytest
 
 from moverank.rerank.bags.bag import Bags
-from moverank.rerank.bags.weights import with_idf
-from moverank.rerank.distance.bounds import bag_means, centroid_lengths, document_side, idf_bags
+from moverank.rerank.bags.weights import with_factors
+from moverank.rerank.distance.bounds import bag_means, centroid_lengths, document_side, factor_bags
 from tests.rerank.problems import make_bag, make_vectors
 
 
 def test_every_use_of_them_is_that_of_weighted_bags() -> None:
     rng = np.random.default_rng(3)
     plain = Bags.of([make_bag(rng, 40, "normal", 12) for _ in range(30)])
-    idf, values = rng.uniform(1, 9, 40), rng.uniform(0, 2, 40)
-    expected, bags = with_idf(plain, idf), idf_bags(plain, idf)
+    factors, values = rng.uniform(1, 9, 40), rng.uniform(0, 2, 40)
+    expected, bags = with_factors(plain, factors), factor_bags(plain, factors)
     rows = np.array([7, 0, 29])
     several = [
         (bags.take(rows), expected.take(rows)),
