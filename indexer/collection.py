@@ -218,6 +218,7 @@ class Collection(Face, StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
+        from moverank.indexer.indexing.creation import with_vocabulary_of
         from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
@@ -232,7 +233,7 @@ class Collection(Face, StoredDocuments):
             self.refresh()
             check_first_stage(self.settings)
             settings, records, self.detected = with_language(self.settings, records)
-            settings, records = with_vocabulary(settings, records)
+            settings, records = with_vocabulary(with_vocabulary_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:
@@ -492,7 +493,7 @@ class Collection(Face, StoredDocuments):
     def info(self) -> dict[str, Any]:
         """Return sizes, revision and settings by name."""
         from moverank.indexer.contents.summary import summary
-        from moverank.indexer.indexing.coverage import coverage_by_step
+        from moverank.indexer.indexing.coverage import coverage
         from moverank.indexer.pgvector.fits import FitRecord
 
         with self._store.reading() as reader:
@@ -503,5 +504,5 @@ class Collection(Face, StoredDocuments):
                 "database_stage": str(record) if record else None,
             }
             vectors = (len(embedding.words), embedding.dim) if embedding else (0, 0)
-            covered = coverage_by_step(reader, self.path, settings, embedding)
+            covered = coverage(reader, self.path, settings, embedding)
             return summary(reader, self.path, settings, vectors, covered, in_use)

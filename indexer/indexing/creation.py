@@ -217,7 +217,16 @@ def _imported(
         progress=progress,
     )
     settings = replace(settings, normalize=embedding.unit)
-    if settings.lacks_vocabulary:  # vectors of other scripts have too few words: texts will have more
-        settings = replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
+    settings = with_vocabulary_of(embedding, settings)
     check_choices(settings, embedding)
     return settings, embedding
+
+
+def with_vocabulary_of(embedding: Embedding | None, settings: Settings) -> Settings:
+    """Return the settings with the words of imported vectors as their vocabulary, if they lack one.
+
+    Vectors of other scripts have too few words: texts will have more.
+    """
+    if embedding is None or settings.embedding in TRAINED or not settings.lacks_vocabulary:
+        return settings
+    return replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))

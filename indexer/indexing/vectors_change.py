@@ -25,8 +25,8 @@ from moverank.indexer.indexing.collection_vectors import (
     stored_settings,
     vectors_folder,
 )
-from moverank.indexer.indexing.coverage import counted
-from moverank.indexer.indexing.creation import TRAINED, check_choices
+from moverank.indexer.indexing.coverage import counted, word_steps
+from moverank.indexer.indexing.creation import TRAINED, check_choices, with_vocabulary_of
 from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
@@ -38,7 +38,6 @@ from moverank.indexer.store import CountedPart, Store, Writer
 from moverank.indexer.vectors.importing import import_vectors, is_model
 from moverank.indexer.vectors.vectors_writer import rewrite_forms
 from moverank.rerank.words.embedding import Embedding
-from moverank.rerank.words.vocabulary import UNKNOWN
 
 TRAINING = "training"
 """Name of the setting that stores the last `Training`; empty for imported vectors."""
@@ -124,7 +123,7 @@ def change_language(
     """
     stored = stored_settings(store)
     before = Settings.restored(stored)
-    settings = _in_language(store, before, words)
+    settings = _in_language(store, before, words, embedding)
     check_choices(settings, embedding)
     first = _counting(before, settings, progress)
     if settings == before:
@@ -161,10 +160,15 @@ def _relabelled(settings: Settings, folder: Path) -> Make:
     return lambda path: (settings, rewrite_forms(folder, path, settings.language))
 
 
-def _in_language(store: Store, before: Settings, words: Mapping[str, Any]) -> Settings:
-    """Return the settings of the same collection in another language, with a vocabulary of its texts if necessary."""
+def _in_language(
+    store: Store, before: Settings, words: Mapping[str, Any], embedding: Embedding | None = None
+) -> Settings:
+    """Return the settings of the same collection in another language.
+
+    A vocabulary, if it needs one, is that of its imported vectors, the `embedding`, or of its texts.
+    """
     with store.reading() as reader:
-        return with_stored_vocabulary(before.in_language(**words), reader)
+        return with_stored_vocabulary(with_vocabulary_of(embedding, before.in_language(**words)), reader)
 
 
 def _counting(before: Settings, settings: Settings, progress: Progress) -> Callable[[Writer], None]:
@@ -199,10 +203,10 @@ def assign_rows(writer: Writer, embedding: Embedding) -> tuple[int, Coverage]:
     words = list(writer.all_words())
     rows = embedding.find([word.word for word in words])
     writer.set_word_rows({word.id: row for word, row in zip(words, rows.tolist(), strict=True) if row != word.row})
-    known = np.zeros(max((word.id for word in words), default=0) + 1, bool)
-    known[[word.id for word, row in zip(words, rows.tolist(), strict=True) if row != UNKNOWN]] = True
+    renewed = (word._replace(row=row) for word, row in zip(words, rows.tolist(), strict=True))
+    steps = word_steps(renewed, embedding, max((word.id for word in words), default=0) + 1)
     with_known_word: set[int] = set()
-    covered = counted(_noting(writer.counted_parts(), known, with_known_word), known)
+    covered = counted(_noting(writer.counted_parts(), steps > 0, with_known_word), steps)
     return writer.mark_wordless(sorted(with_known_word), writer.next_revision()), covered
 
 

@@ -24,6 +24,12 @@ class Coverage(NamedTuple):
     steps: dict[str, int] | None = None
     """The running words by the step of the look-up that found their vectors; None: not counted."""
 
+    def added(self, other: "Coverage") -> "Coverage":
+        """Return the coverage of the words of both; both know the steps."""
+        own, others = self.steps or {}, other.steps or {}
+        steps = {step: count + others[step] for step, count in own.items()}
+        return Coverage(self.words + other.words, self.known + other.known, steps)
+
     @property
     def shares(self) -> dict[str, float]:
         """Return the share of running words by step, without steps that found none."""

@@ -151,7 +151,7 @@ class Embedding:
         COMPOSED is that of a word of known parts or subwords alone, UNKNOWN that of any other word without a row.
         """
         rows = self._vocabulary.find(words)
-        if self.subwords or self.forms:
+        if self.has_steps:
             for i in np.flatnonzero(rows == UNKNOWN).tolist():
                 rows[i] = self._find_otherwise(words[i])
         return rows
@@ -165,6 +165,11 @@ class Embedding:
 
     def _compound(self, word: str) -> tuple[int, int] | None:
         return self.forms.compound(word, self._vocabulary) if self.forms else None
+
+    @property
+    def has_steps(self) -> bool:
+        """Return whether words can be found otherwise than as they are."""
+        return self.forms is not None or self.subwords is not None
 
     def step(self, word: str, row: int) -> str:
         """Return which of `STEPS` of the look-up gave a word the `row` that `find` returned."""
