@@ -21,7 +21,7 @@ segmentation=vocabulary, whose words are those of the paragraphs.
 |---|---|---|---|---|---|---|---|---|---|---|---|---|
 | before | .855 | .896 | .904 | .945 | .937 | .931 | .895 | .853 | .238 | .867 | .940 | .108 |
 | own | .917 | .916 | .933 | .945 | .938 | .940 | .945 | .935 | .955 | .918 | .936 | .936 |
-| default | .937 | .942 | .937 | .957 | .947 | .940 | .951 | .949 | .957 | .935 | .936 | .941 |
+| default | .937 | .942 | .937 | .957 | .947 | .940 | .961 | .949 | .957 | .935 | .936 | .941 |
 | default without ICU | | | | | | | | | .954 | | | .942 |
 
 | | words | ICU | ICU + pairs | parts | parts + pairs | characters | characters + pairs | pairs |
