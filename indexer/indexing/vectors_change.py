@@ -126,7 +126,7 @@ def change_language(
     settings = _in_language(store, before, words, embedding)
     check_choices(settings, embedding)
     first = _counting(before, settings, progress)
-    if settings == before:
+    if settings == before and not _finds_other_forms(embedding, settings):
         return settings, embedding
     if settings.embedding in TRAINED:
         training = Training.stored(stored)
@@ -150,9 +150,14 @@ def change_language(
 
 def follow_language(store: Store, directory: Path, settings: Settings, embedding: Embedding) -> ChangedVectors | None:
     """Let imported vectors find the forms of words of the collection's language; None if they do, or find no forms."""
-    if not embedding.forms or embedding.forms.language == settings.language:
+    if not _finds_other_forms(embedding, settings):
         return None
     return _put(store, directory, _relabelled(settings, vectors_folder(directory, stored_settings(store))), None)
+
+
+def _finds_other_forms(embedding: Embedding | None, settings: Settings) -> bool:
+    """Return whether vectors find the forms of words of another language than that of the texts."""
+    return embedding is not None and embedding.forms is not None and embedding.forms.language != settings.language
 
 
 def _relabelled(settings: Settings, folder: Path) -> Make:

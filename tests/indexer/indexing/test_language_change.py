@@ -153,6 +153,18 @@ def test_the_language_is_found_from_the_texts(make: Any, vectors: str) -> None:
     assert empty.settings == replace(collection.settings)
 
 
+def test_vectors_that_were_not_renewed_are_so_by_the_same_language(
+    make: Any, vectors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a process was killed after the first run had stored the language."""
+    with monkeypatch.context() as killed:
+        killed.setattr(Collection, "_follow_language", lambda _, changes: changes)
+        collection = make(Settings(vectors, language="auto"))
+    assert (collection.settings.language, collection.embedding.forms.language) == ("de", "none")
+    collection.refit(language="de")
+    _check_same(collection, make(Settings(vectors, language="de")))
+
+
 def test_a_failure_leaves_the_former_words(make: Any, vectors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for embedding in (vectors, "lsi"):
         collection = make(Settings(embedding))
