@@ -368,13 +368,13 @@ class Collection(Face, StoredDocuments):
             self.detected = None
             if language == AUTO_LANGUAGE:
                 words["language"] = self._found_language()
-            state = self._store, self.path
+            state, before = (self._store, self.path), self._embedding
             if changed:
                 now = change_vectors(*state, choices, words, trust_pickle=trust_pickle, progress=progress)
                 self.settings, self._embedding = now.settings, now.embedding
             elif words:
                 self.settings, self._embedding = change_language(*state, words, self._embedding, progress)
-            self._compact(progress, refit=True, table_is_new=changed or bool(words))
+            self._compact(progress, refit=True, table_is_new=changed or self._embedding is not before)
 
     def _found_language(self) -> str:
         """Return the language of the first stored texts; UsageError if there is none."""

@@ -308,10 +308,12 @@ class RankingSpec:
     def fits(self) -> frozenset[tuple[object, ...]]:
         """Return a key of each term that is fitted to all documents first: encoders, scorers and mutual proximity.
 
-        Only scorers that compare vectors, and scorers of other packages, are fitted.
+        Only scorers that compare vectors, and scorers of other packages, are fitted. Counts of n-grams take as much
+        memory and time.
         """
+        letters = {(rule, self.gamma) for rule in self.rules if is_ngrams(rule)}
         fitted = (term for term in self.terms if term.is_fitted or (term.scorer and term.name not in SCORERS))
-        return frozenset(
+        return frozenset(letters).union(
             (term.name, term.proximity, term.own, *((term.gamma,) if term.scorer else (self.gamma, self.weights)))
             for term in fitted
         )

@@ -133,7 +133,8 @@ class Settings:
         tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary)
         if self._is_open:
             words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
-            return {"tokenizer_version": version, "stop_words": words}
+            chosen = None if self.vocabulary is None else tokenizer.vocabulary
+            return {"tokenizer_version": version, "stop_words": words, "vocabulary": chosen}
         return {
             "language": tokenizer.language,
             "tokenizer_version": version,

@@ -114,8 +114,9 @@ def refit(
     ):
         collection.refit(progress=bars, **settings)
         info = collection.info()
-    for sentence in refit_notes(collection, info["coverage"], language=language is not None, vectors=changed):
-        note(sentence)
+        if "shards" not in info:
+            for sentence in refit_notes(collection, info["coverage"], language=language is not None, vectors=changed):
+                note(sentence)
     if as_json:
         print_object(info)
         return

@@ -125,6 +125,9 @@ def refit_lines(info: Mapping[str, Any], seconds: float, *, language: bool, vect
 
     `language`, `vectors`: what was changed.
     """
+    if "shards" in info:  # whose refit changes the language alone
+        yield f"language {info['language']} in {len(info['shards'])} shards ({seconds:.2f} s)"
+        return
     if language:
         yield f"language {info['language']}: {info['words']:,} words without {info['stop_words']:,} stop words"
     if language or vectors:

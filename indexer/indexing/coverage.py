@@ -38,7 +38,7 @@ def coverage(reader: Reader, directory: Path, settings: Settings, embedding: Emb
     if record:
         return record.coverage
     found = read_coverage(reader, directory, embedding.fingerprint)
-    if found is None:
+    if found is None or found.steps is None:  # earlier releases counted no steps
         found = _counted(reader, newest_snapshot(reader, directory, settings, embedding), directory, embedding)
         write_coverage(reader, directory, embedding.fingerprint, found)
     return found

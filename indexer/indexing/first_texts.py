@@ -1,6 +1,6 @@
 """Determines settings of a collection by its first texts: its language, and the words of scripts without spaces."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -13,7 +13,7 @@ from moverank.rerank.words.segmentation import MOST_WORDS, frequent_parts
 from moverank.rerank.words.tokenizer import Tokenizer
 
 _MOST_TEXTS, _CHARACTERS = 2_000, 500_000
-"""How many texts and characters are read for a vocabulary: half a million take 3 seconds and 100 MB."""
+"""How many texts are read for a vocabulary, and characters for it or the language: these take 3 seconds and 100 MB."""
 
 Records = Iterable[Document | Rejection]
 
@@ -52,36 +52,22 @@ def with_stored_vocabulary(settings: Settings, reader: Reader) -> Settings:
 
 
 def _with_vocabulary(settings: Settings, texts: Iterable[str]) -> Settings:
-    words = frequent_parts(_words(texts, settings.language))[:MOST_WORDS]
-    return replace(settings, vocabulary=" ".join(words))
-
-
-def _words(texts: Iterable[str], language: str) -> Iterator[str]:
-    """Yield the words of the first texts, folded, in which a run is one word or part of one."""
-    tokenizer, left = Tokenizer(language=language), _CHARACTERS
-    for text in texts:
-        yield from tokenizer.words(text[:left])
-        left -= len(text[:left])
-        if not left:
-            return
+    tokenizer = Tokenizer(language=settings.language)  # words are folded; a run is one word or part of one
+    words = frequent_parts(word for text in texts for word in tokenizer.words(text))
+    return replace(settings, vocabulary=" ".join(words[:MOST_WORDS]))
 
 
 def _first_texts(records: Records, most: int) -> tuple[list[str], Records]:
-    """Return the texts of at most the first `most` documents, and all records."""
-    rest = iter(records)
-    first = list(_until_enough(rest, most))
-    texts = [_text(record) for record in first if isinstance(record, Document)]
+    """Return the texts of at most the first `most` documents, with about `_CHARACTERS`, and all records."""
+    rest, first, texts, left = iter(records), list[Document | Rejection](), list[str](), _CHARACTERS
+    for record in rest:
+        first.append(record)
+        if isinstance(record, Document):
+            texts.append(_text(record)[:left])
+            left -= len(texts[-1])
+        if len(texts) == most or not left:
+            break
     return texts, chain(first, rest)
-
-
-def _until_enough(records: Iterator[Document | Rejection], most: int) -> Iterator[Document | Rejection]:
-    """Yield records up to the document number `most`."""
-    documents = 0
-    for record in records:
-        yield record
-        documents += isinstance(record, Document)
-        if documents == most:
-            return
 
 
 def _text(document: Document) -> str:
@@ -90,4 +76,10 @@ def _text(document: Document) -> str:
 
 
 def _stored_texts(reader: Reader, most: int) -> list[str]:
-    return ["\n".join(texts) for texts in islice(reader.all_texts(), most)]
+    texts, left = list[str](), _CHARACTERS
+    for own in islice(reader.all_texts(), most):
+        texts.append("\n".join(own)[:left])
+        left -= len(texts[-1])
+        if not left:
+            break
+    return texts

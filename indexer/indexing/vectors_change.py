@@ -92,11 +92,11 @@ def change_vectors(
     """
     stored = stored_settings(store)
     before = Settings.restored(stored)
-    settings = _chosen(_in_language(store, before, words) if words else before, Training.stored(stored), choices)
+    settings = _chosen(before.in_language(**words) if words else before, Training.stored(stored), choices)
     check_choices(settings)
-    first = _counting(before, settings, progress)
+    first = _counting(before, progress)
     if settings.embedding in TRAINED:
-        return train_again(store, directory, settings, progress, first)
+        return train_again(store, directory, _with_vocabulary(store, settings), progress, first)
 
     def make(path: Path) -> tuple[Settings, Embedding]:
         imported = import_vectors(
@@ -107,7 +107,7 @@ def change_vectors(
             trust_pickle=trust_pickle,
             progress=progress,
         )
-        return replace(settings, normalize=imported.unit), imported
+        return _with_vocabulary(store, replace(settings, normalize=imported.unit), imported), imported
 
     return _put(store, directory, make, None, first)
 
@@ -123,9 +123,9 @@ def change_language(
     """
     stored = stored_settings(store)
     before = Settings.restored(stored)
-    settings = _in_language(store, before, words, embedding)
+    settings = _with_vocabulary(store, before.in_language(**words), embedding)
     check_choices(settings, embedding)
-    first = _counting(before, settings, progress)
+    first = _counting(before, progress)
     if settings == before and not _finds_other_forms(embedding, settings):
         return settings, embedding
     if settings.embedding in TRAINED:
@@ -138,7 +138,7 @@ def change_language(
         now = _put(store, directory, _relabelled(settings, vectors_folder(directory, stored)), None, first)
         return now.settings, now.embedding
     with store.writing() as writer:
-        first(writer)
+        first(writer, settings)
         if embedding:
             assign_rows(writer, embedding)
         else:
@@ -165,22 +165,22 @@ def _relabelled(settings: Settings, folder: Path) -> Make:
     return lambda path: (settings, rewrite_forms(folder, path, settings.language))
 
 
-def _in_language(
-    store: Store, before: Settings, words: Mapping[str, Any], embedding: Embedding | None = None
-) -> Settings:
-    """Return the settings of the same collection in another language.
-
-    A vocabulary, if it needs one, is that of its imported vectors, the `embedding`, or of its texts.
-    """
+def _with_vocabulary(store: Store, settings: Settings, embedding: Embedding | None = None) -> Settings:
+    """Return the settings with a vocabulary if they lack one: that of imported vectors, or that of the texts."""
     with store.reading() as reader:
-        return with_stored_vocabulary(with_vocabulary_of(embedding, before.in_language(**words)), reader)
+        return with_stored_vocabulary(with_vocabulary_of(embedding, settings), reader)
 
 
-def _counting(before: Settings, settings: Settings, progress: Progress) -> Callable[[Writer], None]:
-    """Return what counts the words of all texts again, if changed settings split them otherwise; else a no-op."""
-    if before.tokens_digest() == settings.tokens_digest():
-        return lambda _: None
-    return lambda writer: count_again(writer, settings, progress)
+Recount = Callable[[Writer, Settings], None]
+"""Counts the words of all texts again, by new settings, if these split them otherwise."""
+
+
+def _counting(before: Settings, progress: Progress) -> Recount:
+    def count(writer: Writer, settings: Settings) -> None:
+        if before.tokens_digest() != settings.tokens_digest():
+            count_again(writer, settings, progress)
+
+    return count
 
 
 def train_again(
@@ -188,7 +188,7 @@ def train_again(
     directory: Path,
     settings: Settings,
     progress: Progress,
-    first: Callable[[Writer], None] = lambda _: None,
+    first: Recount = lambda *_: None,
 ) -> ChangedVectors:
     """Train vectors on all texts of a collection by the method that `settings` name, and use them; see `train`.
 
@@ -251,7 +251,7 @@ def _put(
     directory: Path,
     make: Make,
     choice: str | None,
-    first: Callable[[Writer], None] = lambda _: None,
+    first: Recount = lambda *_: None,
 ) -> ChangedVectors:
     """Make vectors, and use them from now on; `choice`: see `Training`, None for imported vectors.
 
@@ -261,7 +261,7 @@ def _put(
         settings, embedding = make(path)
         check_choices(settings, embedding)
         with store.writing() as writer:
-            first(writer)
+            first(writer, settings)
             wordless, coverage = assign_rows(writer, embedding)
             training = Training(coverage.words, coverage.known, choice)._asdict() if choice else {}
             own = {FINGERPRINT: embedding.fingerprint, FOLDER: path.name, TRAINING: training}

@@ -25,7 +25,7 @@ from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace
 from moverank.indexer.shards.cluster_searcher import ClusterSearcher
 from moverank.indexer.shards.coordinator import Coordinator, ShardLost
 from moverank.indexer.shards.messages import ShardState
-from moverank.indexer.shards.shard_contents import described, known, listed
+from moverank.indexer.shards.shard_contents import described, known, listed, no_common_words
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.words.languages import AUTO_LANGUAGE
@@ -209,7 +209,12 @@ class Cluster(Face):
                 "refit changes only the language of shards, which has to be named (--language de): their word vectors "
                 "stay, and each fits its first stage itself"
             )
-        self._change_each(Collection.refit, {"language": language, **words})
+        given = {name: value for name, value in words.items() if value is not None}
+        settings = self.settings.in_language(language or "", **given)
+        if settings.lacks_vocabulary:
+            raise no_common_words()
+        # Resolved here: shards may be on machines with ICU and without it.
+        self._change_each(Collection.refit, {"language": language, **words, "segmentation": settings.segmentation})
 
     def _change_each(self, change: Callable[..., None], choices: Mapping[str, Any]) -> None:
         with self._changing():
@@ -269,7 +274,7 @@ class Cluster(Face):
         }
         summed = ("documents", "parts", "wordless", "given_vectors", "bytes")
         total = {name: sum(own[name] for own in infos.values()) for name in summed}
-        common = ("dim", "vectors", "embedding", "normalize", "weights", "gamma", "rank")
+        common = ("dim", "vectors", "embedding", "normalize", "language", "weights", "gamma", "rank")
         first = next(iter(infos.values()))
         own = {name: first[name] for name in common}
         return total | own | {"ranking": str(self.settings.ranking), "shards": shards}

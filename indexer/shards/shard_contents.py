@@ -25,6 +25,14 @@ _WAITING = 4  # batches
 _PATIENCE = 600.0  # seconds without a batch, after which the sender must have died
 
 
+def no_common_words(reason: str = "", choice: str = "") -> UsageError:
+    """Return the error of shards that would learn different vocabularies from their texts."""
+    return UsageError(
+        f"shards need the words by which texts without spaces are split{reason}: install ICU (python -m pip install "
+        f"'moverank[languages]'), or give --setting{choice} segmentation=characters"
+    )
+
+
 class ShardContents:
     """The documents of the collection in `directory`, which need not exist yet."""
 
@@ -49,11 +57,7 @@ class ShardContents:
             made.close()
             return
         made.discard()
-        raise UsageError(
-            f"shards need the words by which texts without spaces are split, and {settings.embedding} has too few: "
-            "install ICU (python -m pip install 'moverank[languages]'), or give --setting vocabulary=FILE, or "
-            "segmentation=characters"
-        )
+        raise no_common_words(f", and {settings.embedding} has too few", " vocabulary=FILE, or")
 
     def with_collection(self, work: Callable[..., Any], wait: float, *arguments: Any, **named: Any) -> Any:
         """Return what `work`, a method of `Collection` or a function below, returns for the collection.

@@ -17,7 +17,14 @@ from moverank.indexer.files.atomic_write import atomic_directory, durable_file
 from moverank.indexer.options import Progress, silent
 from moverank.indexer.vectors.formats.word2vec import MAX_WORD, Chunk, VectorTable
 from moverank.indexer.vectors.manifest import LENGTHS, MANIFEST, MATRICES, TOKENIZER, VERSION, read_manifest
-from moverank.indexer.vectors.open_vectors import HASHES, ROWS, block_checksums, checksums_name, open_vectors
+from moverank.indexer.vectors.open_vectors import (
+    HASHES,
+    ROWS,
+    block_checksums,
+    checksums_name,
+    open_vectors,
+    verify_vectors,
+)
 from moverank.rerank.words.embedding import Embedding, fingerprint, row_lengths, unit_rows, unusable_rows
 from moverank.rerank.words.forms import Forms
 from moverank.rerank.words.subwords import NGrams, Pieces, Subwords
@@ -104,6 +111,7 @@ def rewrite_forms(source: Path, target: Path, language: str) -> Embedding:
 
     All files but those of the other forms of words are copied. Raises VectorsError for damaged files.
     """
+    verify_vectors(source)  # else damaged numbers would get new checksums
     one, manifest = open_vectors(source), read_manifest(source)
     renewed = {HASHES, ROWS, *map(checksums_name, MATRICES)}
     with vectors_directory(target) as temporary:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from moverank.rerank.errors import MissingExtra
+from moverank.rerank.errors import MissingExtra, OptionError
 from moverank.rerank.words.languages import CODES, NO_LANGUAGE
 
 if TYPE_CHECKING:
@@ -57,9 +57,15 @@ class Detected:
 def detect_language(texts: Iterable[str]) -> str:
     """Return the ISO code of the language of most of the first 200 `texts`, "none" if there is no such language.
 
-    It is one of those that `Settings` and `Reranker` take. Raises MissingExtra without the package `py3langid`.
+    It is one of those that `Settings` and `Reranker` take. Raises OptionError for anything but texts, and MissingExtra
+    without the package `py3langid`.
     """
-    return detected(texts).code
+    first: list[object] = [None]
+    if isinstance(texts, Iterable) and not isinstance(texts, str):
+        first = list(islice(texts, FIRST_TEXTS))
+    if not all(isinstance(one, str) for one in first):
+        raise OptionError(f"the language is found in a list of texts, not in {repr(texts)[:60]}")
+    return detected(map(str, first)).code
 
 
 def detected(texts: Iterable[str]) -> Detected:

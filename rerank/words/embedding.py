@@ -242,12 +242,13 @@ class Embedding:
             raise EmbeddingError("the lengths that the word vectors had before they were scaled are not known")
         rows = self.find(words)
         lengths = np.where(rows >= 0, self.lengths[np.maximum(rows, 0)], 0.0).astype(np.float64)
-        for i in np.flatnonzero(rows == COMPOSED).tolist():
-            pair = self._compound(words[i])
+        pairs = {i: self._compound(words[i]) for i in np.flatnonzero(rows == COMPOSED).tolist()}
+        for i, pair in pairs.items():
             if pair:
                 lengths[i] = np.mean(self.lengths[list(pair)], dtype=np.float64)
-            elif self.subwords:
-                lengths[i] = self.subwords.lengths([words[i]], summed=summed)[0]
+        others = [i for i, pair in pairs.items() if not pair]
+        if others and self.subwords:
+            lengths[others] = self.subwords.lengths([words[i] for i in others], summed=summed)
         return lengths
 
 

@@ -70,6 +70,10 @@ _SHORTEST = 4
 """The letters that a part of a compound has at least: with shorter ones, names fall apart (`mat` and `lin`)."""
 
 
+_LONGEST = 64
+"""The letters that a compound has at most: a longer run of letters is no word, and all its cuts would take long."""
+
+
 def compared(word: str, language: str) -> str:
     """Return an entry of a file as it would be counted in a text."""
     return word if word.isascii() and word.islower() else ended(fold(word, language))
@@ -89,7 +93,7 @@ def _without_mark(letter: str, language: str) -> str:
     if letters is None or letter in letters or letter == "й":
         return letter
     plain = "".join(part for part in unicodedata.normalize("NFD", letter) if part not in _MARKS)
-    return unicodedata.normalize("NFC", plain) or letter
+    return unicodedata.normalize("NFC", plain)
 
 
 def _hash(word: str) -> int:
@@ -147,7 +151,7 @@ class Forms:
     def compound(self, word: str, vocabulary: Vocabulary) -> tuple[int, int] | None:
         """Return the rows of the two parts of a compound, or None."""
         best: tuple[int, int] | None = None
-        links = _LINKS.get(self.language, ()) if word.isalpha() else ()
+        links = _LINKS.get(self.language, ()) if len(word) <= _LONGEST and word.isalpha() else ()
         for cut in range(_SHORTEST, len(word) - _SHORTEST + 1) if links else ():
             last = self._known(word[cut:], vocabulary)
             if last == UNKNOWN:

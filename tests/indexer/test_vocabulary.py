@@ -192,6 +192,41 @@ def test_shards_have_equal_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert {hit.key for hit in found} == {one.key for one in thai(20) if "แมว" in one.title + one.parts[0].text}
 
 
+def test_shards_keep_equal_words_in_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_local(monkeypatch)
+    file = ClusterFile(tmp_path / "thai.toml", new_shards(tmp_path / "thai.toml", 2, []))
+    vectors = vectors_of(["the", *WORDS], tmp_path / "vectors.txt")
+    with Cluster.create(file, Settings(vectors, segmentation="none")) as cluster:
+        cluster.index(thai(20))
+        with pytest.raises(UsageError, match="shards need the words by which texts without spaces are split: install"):
+            cluster.refit(language="th")
+        cluster.refit(language="th", segmentation="characters")
+        assert cluster.settings.segmentation == "characters"
+        assert cluster.search(WORDS[0], k=3, rank="bm25").hits
+
+
+@pytest.mark.parametrize("way", ["language", "embedding"])
+def test_another_language_finds_the_words_of_a_new_collection(tmp_path: Path, way: str) -> None:
+    vectors = vectors_of(["the", *many(1000)], tmp_path / "vectors.txt")
+    with Collection.create(tmp_path / "fresh", Settings(vectors, language="th")) as fresh:
+        fresh.index(thai(20))
+        with Collection.create(tmp_path / "changed", Settings("lsi" if way == "embedding" else vectors)) as changed:
+            changed.index(thai(20))
+            changed.refit(language="th", embedding=vectors if way == "embedding" else None)
+            assert changed.settings == fresh.settings
+            assert scores(changed, WORDS[0]) == scores(fresh, WORDS[0])
+
+
+def test_another_language_finds_the_words_of_the_texts(tmp_path: Path, collection: Collection) -> None:
+    collection.index(thai(40))
+    with Collection.create(
+        tmp_path / "changed", replace(collection.settings, language="en", segmentation="none", vocabulary=None)
+    ) as changed:
+        changed.index(thai(40))
+        changed.refit(language="th")
+        assert changed.settings.vocabulary == collection.settings.vocabulary
+
+
 def test_given_words_are_kept(tmp_path: Path) -> None:
     settings = Settings(language="th", vocabulary=["the", "แมว", "บ้าน", "แมว"])
     assert (settings.segmentation, settings.vocabulary) == ("vocabulary", "แมว บ้าน")

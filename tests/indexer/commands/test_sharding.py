@@ -48,6 +48,14 @@ def test_commands_take_the_file_as_they_take_a_collection(
     assert call("info", "-i", indexed, "--json").json["documents"] == 9
 
 
+def test_the_language_of_shards_is_changed(call: Call, indexed: Path) -> None:
+    changed = call("refit", "-i", indexed, "--language", "none")
+    assert (changed.code, changed.err) == (0, "")
+    assert changed.out.startswith("language none in 2 shards (")
+    assert call("refit", "-i", indexed, "--language", "de", "--json").json["language"] == "de"
+    assert call("search", "cat", "-i", indexed, "--json").json["hits"]
+
+
 def test_shards_are_listed_added_dropped_and_balanced(call: Call, indexed: Path, tmp_path: Path) -> None:
     listed = call("shards", "info", "-i", indexed, "--json").json
     assert [shard["place"] for shard in listed["shards"].values()] == ["forum.shards/s1.index", "forum.shards/s2.index"]

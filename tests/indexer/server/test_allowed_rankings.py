@@ -21,6 +21,7 @@ FITTED = [
     "translation",
     "bow+interpolation",
     "pwmd:proximity=gamma",
+    "bm25:ngrams=4",
 ]
 FREE = [
     "wmd",
@@ -29,7 +30,6 @@ FREE = [
     "wcd",
     "chamfer+cover",
     "bm25:stem=german",
-    "bm25:ngrams=4",
     "pl2",
     "tfidf",
     "bow+cosine",

@@ -13,6 +13,7 @@ from moverank.indexer.errors import VectorsError
 from moverank.indexer.files.checksums import checksummed_json
 from moverank.indexer.vectors.importing import import_vectors
 from moverank.indexer.vectors.open_vectors import open_vectors, verify_vectors
+from moverank.indexer.vectors.vectors_writer import rewrite_forms
 
 FORMS = ["form-hashes.npy", "form-rows.npy"]
 FILES = ["vectors.npy", "vectors-sums.npy", "words.npy", "ends.npy", "order.npy", *FORMS, "embedding.json"]
@@ -113,6 +114,20 @@ def test_damage_to_any_byte_is_detected(stored: Path, name: str) -> None:
             verify_vectors(stored)
     (stored / name).write_bytes(intact)
     verify_vectors(stored)
+
+
+def test_damaged_vectors_are_not_written_again(stored: Path, tmp_path: Path) -> None:
+    assert rewrite_forms(stored, tmp_path / "same", "de").fingerprint == open_vectors(stored).fingerprint
+    verify_vectors(tmp_path / "same")
+    other = rewrite_forms(stored, tmp_path / "other", "en")
+    assert other.forms is not None
+    assert (other.forms.language, list(other.words)) == ("en", list(open_vectors(stored).words))
+    data = bytearray((stored / "vectors.npy").read_bytes())
+    data[-1] ^= 1
+    (stored / "vectors.npy").write_bytes(data)
+    with pytest.raises(VectorsError, match=r"vectors\.npy is damaged"):
+        rewrite_forms(stored, tmp_path / "damaged", "en")
+    assert not (tmp_path / "damaged").exists()
 
 
 def test_an_unexpected_file_is_reported(stored: Path) -> None:

@@ -35,6 +35,12 @@ def test_texts_of_a_translated_set_have_their_language(shared: Path, code: str) 
         assert found.share(code) >= 0.99
 
 
+@pytest.mark.parametrize("texts", ["one text", 5, None, ["a text", 5]])
+def test_anything_but_texts_is_refused(texts: object) -> None:
+    with pytest.raises(OptionError, match="the language is found in a list of texts, not in"):
+        detect_language(texts)  # type: ignore[arg-type]
+
+
 def test_one_sentence_suffices() -> None:
     for code, sentence in SENTENCES.items():
         assert detected([sentence]).main == code

@@ -34,6 +34,7 @@ ENTRIES = (
         "أحمد",
         "ﬁne",
         "new_york",
+        "берлин",
     ),
 )
 
@@ -64,6 +65,7 @@ def _embedding(language: str, words: Sequence[str] = ENTRIES) -> Embedding:
         ("ru", "мой", None, UNFOUND),
         ("none", "мой", None, UNFOUND),
         ("ru", "елка", "ёлка", MARKS),
+        ("ru", "бе\u0301рлин", "берлин", MARKS),  # no letter has this mark
         ("sv", "ar", "ar", EXACT),
         ("ar", "احمد", "أحمد", MARKS),
         ("en", "fine", "ﬁne", CASE),
@@ -91,6 +93,11 @@ def test_a_compound_has_the_mean_of_its_parts(word: str) -> None:
     assert embedding.gather([word], rows)[0] == pytest.approx(expected)
     scaled = Embedding(embedding.words, embedding.vectors, unit=True, forms=embedding.forms)
     assert np.linalg.norm(scaled.gather([word], rows)) == pytest.approx(1)
+
+
+def test_long_runs_of_letters_are_no_compounds() -> None:
+    embedding = _embedding("de")
+    assert embedding.find(["apfel" + "x" * 50 + "kuchen", "a" * 1_000_000, "ä" * 1_000_000]).tolist() == [UNKNOWN] * 3
 
 
 def test_only_languages_that_write_compounds_as_one_word_have_them() -> None:
