@@ -187,7 +187,7 @@ class Settings:
                 remedy = "make a new collection"
                 if name in ("language", "stop_words", "segmentation"):
                     more = "" if name == "language" else f" --setting {name}=VALUE"
-                    remedy = f"change it by `moverank refit --language {changed.language}{more}`"
+                    remedy = f"change it by `moverank refit -i INDEX --language {changed.language}{more}`"
                 raise SettingsError(f"the collection was made with {other}: leave that option out, or {remedy}")
         return changed
 

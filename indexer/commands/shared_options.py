@@ -121,9 +121,13 @@ def _stop_words(value: str) -> str | tuple[str, ...]:
 
 
 def _vocabulary(value: str) -> tuple[str, ...]:
+    from moverank.indexer.errors import UsageError
     from moverank.indexer.reading.inputs.word_list import read_words
 
-    return read_words(value, "the words of the vocabulary")
+    words = read_words(value, "the words of the vocabulary")
+    if not words:
+        raise UsageError(f"{value} has no word: a vocabulary has one a line, the most frequent first")
+    return words
 
 
 SETTINGS: dict[str, Callable[[str], Any]] = {

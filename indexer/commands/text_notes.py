@@ -32,8 +32,8 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 """Letters of Thai, Lao, Burmese, Khmer, kana and Han."""
 
 
-def language_notes(collection: "Collection", before: int) -> Iterator[str]:
-    """Report the language of the texts changed after the revision `before`.
+def language_notes(collection: "Collection", revision: int, last: int) -> Iterator[str]:
+    """Report the language of the documents with larger ids than `last` that were changed after a `revision`.
 
     That is the one that the setting "auto" chose, or one that the collection does not have; also scripts without spaces
     where each run of letters counts as one word, or few words split them.
@@ -43,20 +43,21 @@ def language_notes(collection: "Collection", before: int) -> Iterator[str]:
     own = collection.settings
     if collection.detected:
         yield chosen_language_note(collection.detected, collection)
-    elif texts := _sample(collection, before):
+    elif texts := _sample(collection, revision, last):
         other = None if own.language == NO_LANGUAGE else _other_language(texts, own)
         unspaced = _unspaced_note(texts, own)
         if other is not None:
-            yield f"{_other_note(other, own)}{f', and {unspaced}' if unspaced else ''}: {_remedy(collection, other)}"
+            also = f", and {unspaced}" if unspaced else ""
+            yield f"{_other_note(other, own)}{also}: {_remedy(collection, other, last)}"
         elif unspaced:
-            yield f"{unspaced}: {_remedy(collection, 'zh')}, or ja, th, km, lo, my"
-    if collection.revision and not before:
+            yield f"{unspaced}: {_remedy(collection, 'zh', 0)}, or ja, th, km, lo, my"
+    if collection.revision and not last:
         yield from _vocabulary_note(collection)
 
 
 def chosen_language_note(found: "Detected", collection: "Collection") -> str:
     """Return the language chosen, what it is based on, and how to choose another."""
-    first = f"the first {found.texts:,} texts" if found.texts > 1 else "the first text"
+    first = f"{found.texts:,} texts" if found.texts > 1 else "one text"
     reason = f"from {first}"
     if not found.main:
         reason = f"{first} {'have' if found.texts > 1 else 'has'} no main language that can be told"
@@ -65,10 +66,10 @@ def chosen_language_note(found: "Detected", collection: "Collection") -> str:
     return f"language: {found.code} ({reason}); {_command(collection, 'CODE')} chooses another"
 
 
-def _sample(collection: "Collection", before: int) -> list[str]:
-    """Return the beginnings of some texts that were changed after the revision `before`, evenly spread."""
+def _sample(collection: "Collection", revision: int, last: int) -> list[str]:
+    """Return the beginnings of some new texts, evenly spread; training changes all documents, also older ones."""
     with collection.reading() as reader:
-        ids = reader.changed_ids(before)
+        ids = [id_ for id_ in reader.changed_ids(revision) if id_ > last]
         chosen = ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE]
         texts = reader.texts(chosen, _BEGINNING)
     return ["\n".join(parts)[:_BEGINNING] for parts in texts.values()]
@@ -83,7 +84,10 @@ def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
 
     if _has_stop_words(texts, own) or not can_detect():
         return None
-    found = detected(texts)
+    try:
+        found = detected(texts)
+    except OSError:  # the package unpacks its model to a temporary file
+        return None
     plain = found.share(found.main) >= _PLAIN and found.share(own.language) <= _HARDLY
     return found.main if found.main and plain and found.blocks.total() >= _LEAST_BLOCKS else None
 
@@ -125,10 +129,16 @@ def _unspaced_note(texts: Sequence[str], own: "Settings") -> str:
     )
 
 
-def _remedy(collection: "Collection", other: str) -> str:
-    """Return how to give the collection the language `other`, "none" if there is no such setting."""
+def _remedy(collection: "Collection", other: str, last: int) -> str:
+    """Return how to give the collection the language `other`, "none" if there is no such setting.
+
+    Documents up to the id `last` are of its own language: new ones belong to another collection.
+    """
     from moverank.rerank.words.languages import CODES, NO_LANGUAGE
 
+    if last:
+        several = f"{_command(collection, NO_LANGUAGE)} for texts of several languages"
+        return f"a collection of their own finds more, or {several}"
     code = other if other in CODES else NO_LANGUAGE
     return f"{_command(collection, code)} changes the language"
 
@@ -141,13 +151,16 @@ def _command(collection: "Collection", code: str) -> str:
 
 def _vocabulary_note(collection: "Collection") -> Iterator[str]:
     """Report that few words split the texts since ICU is missing."""
-    from moverank.rerank.words.segmentation import VOCABULARY
+    from moverank.rerank.words.languages import language_of
+    from moverank.rerank.words.segmentation import AUTO, VOCABULARY, segmentation_of
 
     own = collection.settings
     words = len(str(own.vocabulary or "").split())
-    if own.segmentation == VOCABULARY and words < _FEW_WORDS:
+    best = segmentation_of(AUTO, spaces=language_of(own.language).spaces)
+    if own.segmentation == best == VOCABULARY and words < _FEW_WORDS:
+        parts = f"the {words} words that occur often in the first ones" if words else "characters"
         yield (
-            f"all texts without spaces are split by the {words} words that occur often in the first ones: "
+            f"all texts without spaces are split by {parts}: "
             f"{_command(collection, own.language)} finds more once there are more texts, or by the words of ICU after "
             "`python -m pip install 'moverank[languages]'`"
         )

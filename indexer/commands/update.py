@@ -128,9 +128,11 @@ def _notes_after(collection: Collection) -> Callable[[Changes, Iterable[str]], I
     source, factory = collection.settings.embedding, _index_factory(collection)
     words = len(collection.embedding.words) if collection.has_vectors else 0
     revision = collection.revision
+    with collection.reading() as reader:
+        last = reader.last_document_id()
 
     def notes(changes: Changes, given: Iterable[str]) -> Iterator[str]:
-        yield from language_notes(collection, revision)
+        yield from language_notes(collection, revision, last)
         yield from notes_of_run(collection, source, words, changes)
         yield from given
         yield from given_vectors_notes(collection)

@@ -28,8 +28,8 @@ def notes_of_run(collection: "Collection", source: str, words: int, changes: "Ch
         yield "there are too few words yet to train word vectors on: index more text before you search"
     elif 2 * changes.wordless > changes.documents > 1:
         yield (
-            f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector and cannot be "
-            f"found: {_cased_words(collection)}"
+            f"{changes.wordless:,} of these {changes.documents:,} documents have no word with a vector, so that no "
+            f"distance ranks them: {_cased_words(collection)}"
             f"{_remedy(collection, trained_now=changes.trained_seconds is not None)}"
         )
     elif changes.documents:
@@ -61,7 +61,7 @@ def coverage_notes(collection: "Collection", coverage: float | None, *, trained_
         return
     own, weak = collection.settings, "train"
     cautious = ""
-    if own.rank == AUTO_RANK and own.embedding != weak:
+    if own.rank == AUTO_RANK and own.embedding != weak and not own.letters:
         rank = default_rank(own.gamma, stem=own.stem, letters=own.letters, embedding=weak)
         cautious = f"; until then --rank {quote(rank)} relies on words more"
     yield (

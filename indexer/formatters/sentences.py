@@ -113,7 +113,7 @@ def changes_line(changes: Changes, seconds: float) -> str:
     """Return the changes made by a run, which took `seconds`, in one line."""
     names = ("added", "updated", "removed", "unchanged", "rejected", "kept")
     counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
-    wordless = f"; {changes.wordless:,} without any known word, never ranked" if changes.wordless else ""
+    wordless = f"; {changes.wordless:,} without any known word, never ranked by a distance" if changes.wordless else ""
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
     covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"
     figures = f"{seconds:.2f} s{rate}; revision {changes.revision}{covered}"

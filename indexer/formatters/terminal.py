@@ -185,7 +185,7 @@ def _fact(name: str, value: object) -> str:
         return decimal(value) if name == "bytes" else f"{value:,}"
     if isinstance(value, float) and name == "coverage":
         return f"{percentage(value)} of the running words have a vector"
-    if isinstance(value, dict):  # shares by the step of the look-up
+    if isinstance(value, dict) and name == "coverage_by":
         return ", ".join(f"{step} {percentage(share)}" for step, share in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))

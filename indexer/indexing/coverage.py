@@ -74,13 +74,14 @@ def _steps_of_snapshot(reader: Reader, base: Snapshot, directory: Path, embeddin
     word_ids = base.segment.word_ids
 
     def steps() -> NDArray[np.int64]:
-        found = word_steps(reader.all_words(known=True), embedding, int(word_ids[-1]) + 1)
-        return found[word_ids]
+        size = max(int(word_ids[-1]), reader.last_word_id()) + 1
+        return word_steps(reader.all_words(known=True), embedding, size)[word_ids]
 
     if not (len(word_ids) and embedding.has_steps):
         return np.full(len(word_ids), STEPS.index(EXACT))
     cache = SumsCache(directory, base.segment.state)
-    return cache.sums("steps", steps, len(word_ids), np.int64, embedding.fingerprint)
+    kept = cache.sums("steps", steps, len(word_ids), np.int64, embedding.fingerprint)
+    return np.clip(kept, 0, len(STEPS) - 1)  # others can be forged
 
 
 def word_steps(words: Iterable[StoredWord], embedding: Embedding | None, size: int) -> NDArray[np.int64]:

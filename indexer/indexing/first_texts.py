@@ -12,6 +12,9 @@ from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.segmentation import MOST_WORDS, frequent_parts
 from moverank.rerank.words.tokenizer import Tokenizer
 
+_BEGINNING = 1_000
+"""The characters of a part that are read for the language."""
+
 _MOST_TEXTS, _CHARACTERS = 2_000, 500_000
 """How many texts are read for a vocabulary, and characters for it or the language: these take 3 seconds and 100 MB."""
 
@@ -33,8 +36,10 @@ def with_language(settings: Settings, records: Records) -> tuple[Settings, Recor
 
 
 def stored_language(reader: Reader) -> Detected:
-    """Return the languages of the first stored texts."""
-    return detected(_stored_texts(reader, FIRST_TEXTS))
+    """Return the languages of stored texts, evenly spread."""
+    ids = list(reader.ids())
+    chosen = ids[:: max(1, len(ids) // FIRST_TEXTS)][:FIRST_TEXTS]
+    return detected("\n".join(texts) for texts in reader.texts(chosen, _BEGINNING).values())
 
 
 def with_vocabulary(settings: Settings, records: Records) -> tuple[Settings, Records]:

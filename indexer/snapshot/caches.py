@@ -144,8 +144,8 @@ class DerivedTable:
     def is_valid(self, words: int) -> bool:
         """Return whether each of so many `words` has terms, and each term a text."""
         own = self.of_words
-        known = is_within(own.terms, 0, len(self)) and len(own) == words
-        known &= own.starts is None or are_starts(own.starts, words, len(own.terms))
+        ends = np.arange(len(own.terms) + 1) if own.starts is None else own.starts
+        known = is_within(own.terms, 0, len(self)) and are_starts(ends, words, len(own.terms))
         return known and are_starts(np.append(0, self.ends), len(self), len(self.text)) and _is_utf8(self.text)
 
     def term(self, number: int) -> str:

@@ -173,7 +173,7 @@ class Forms:
 
     def _known(self, word: str, vocabulary: Vocabulary) -> int:
         row = int(vocabulary.find([word])[0])
-        return row if row != UNKNOWN else self._same_case(word, vocabulary)
+        return row if row != UNKNOWN else self.find(word, vocabulary)
 
     def _same_case(self, word: str, vocabulary: Vocabulary) -> int:
         plain = without_marks(word, self.language)

@@ -111,6 +111,8 @@ def main() -> None:
             file = files[sample % len(files)].relative_to(base)
             if not _is_cached(file):
                 remove_cached(copy)  # else the files that it was computed from are not read
+            elif file.name != f"{CACHED}coverage.json":
+                (copy / f"{CACHED}coverage.json").unlink()  # it is computed from another cache
             damage(copy / file, sample // len(files), rng)
             flags = run_in_child(lambda copy=copy, file=file: examine(copy, expected, copy / file))  # type: ignore[misc]  # mypy infers no type
             if flags.startswith(FAILED):

@@ -28,7 +28,7 @@ INVALID_CALLS: list[tuple[str, int, str]] = [
     ),
     ("index {docs} -i {new} --gamma inf", 2, "gamma must be a number of 0 or more, not inf"),
     ("index {docs} -i {new} --gamma -1", 2, "invalid value for '--gamma'"),
-    ("index {docs} -i {new} --setting weights=bm25", 2, "weights must be tf or tfidf, not 'bm25'"),
+    ("index {docs} -i {new} --setting weights=bm25", 2, "weights must be tf, tfidf, norm or model, not 'bm25'"),
     ("index {docs} -i {new} --setting stop_words=nowhere.txt", 1, "nowhere.txt: the stop words cannot be read"),
     ("index {docs} -i {docs}", 1, "cannot be made: File exists"),
     ("index {docs} -i {full}", 1, "holds mine.txt and no collection: choose another place"),

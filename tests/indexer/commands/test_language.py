@@ -164,7 +164,7 @@ def test_the_first_texts_determine_the_language(call: Call, vectors: Path, tmp_p
     line = ("index", file, "-i", path, "--embedding", vectors, "--language", "auto")
     made = call(*line)
     command = f"`moverank refit -i {quote(display_name(path))} --language CODE`"
-    assert f"language: de (from the first 12 texts); {command} chooses another" in made.err
+    assert f"language: de (from 12 texts); {command} chooses another" in made.err
     info = call("info", "-i", path, "--json").json
     assert (info["language"], info["stop_words"]) == ("de", len(Settings(language="de").stop_words))
     again = call(*line, "--json")
@@ -175,8 +175,8 @@ def test_the_first_texts_determine_the_language(call: Call, vectors: Path, tmp_p
 @pytest.mark.parametrize(
     ("codes", "reason"),
     [
-        (("de", "en", "th"), "the first 36 texts have no main language that can be told"),
-        (("pl",), "the first 12 texts seem to be pl, which is none of the languages"),
+        (("de", "en", "th"), "36 texts have no main language that can be told"),
+        (("pl",), "12 texts seem to be pl, which is none of the languages"),
     ],
 )
 def test_texts_of_several_languages_or_of_an_unknown_one_have_none(
@@ -258,7 +258,8 @@ def test_texts_of_another_language_are_noticed_with_the_remedy(call: Call, vecto
     assert [("seem to be" in answer.err) for answer in (unchanged, english, tiny)] == [False] * 3
     noted = call("index", prose(tmp_path / "four.csv", "pl"), "-i", path).err
     assert "seem to be another language (pl), but the collection's language is English" in noted
-    assert remedy % "none" in noted
+    assert "a collection of their own finds more, or `moverank refit" in noted
+    assert "--language none` for texts of several languages" in noted
     noted = call("index", prose(tmp_path / "five.csv", "th"), "-i", path).err
     assert "seem to be Thai (th)" in noted
     assert "whole sentences count as one word" in noted
@@ -281,11 +282,11 @@ def test_refit_changes_the_language(call: Call, vectors: Path, tmp_path: Path) -
     path, file = tmp_path / "texts.index", prose(tmp_path / "texts.csv", "de")
     call("index", file, "-i", path, "--embedding", vectors)
     refused = call("index", file, "-i", path, "--language", "de")
-    assert (refused.code, "change it by `moverank refit --language de`" in refused.err) == (2, True)
+    assert (refused.code, "change it by `moverank refit -i INDEX --language de`" in refused.err) == (2, True)
     changed = call("refit", "-i", path, "--language", "de", "--json")
     assert (changed.code, changed.json["language"]) == (0, "de")
     found = call("refit", "-i", path, "--language", "auto")
-    assert "language: de (from the first 12 texts)" in found.err
+    assert "language: de (from 12 texts)" in found.err
     assert "language de: " in found.out
     kept = call("refit", "-i", path, "--language", "de", "--setting", "stop_words=none", "--json")
     assert (kept.json["stop_words"], kept.json["ranking"].count("stem=german")) == (0, 1)

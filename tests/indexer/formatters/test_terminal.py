@@ -108,8 +108,8 @@ def test_flows_of_no_cost_have_no_bar() -> None:
         (
             Changes(added=1500, updated=2, removed=3, unchanged=498, wordless=4, rejected=5, revision=6),
             2.0,
-            "1,500 added, 2 updated, 3 removed, 498 unchanged, 5 rejected; 4 without any known word, never ranked "
-            "(2.00 s, 1,000 documents/s; revision 6)",
+            "1,500 added, 2 updated, 3 removed, 498 unchanged, 5 rejected; 4 without any known word, never "
+            "ranked by a distance (2.00 s, 1,000 documents/s; revision 6)",
         ),
     ],
 )

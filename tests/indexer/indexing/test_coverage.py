@@ -68,6 +68,22 @@ def test_it_is_also_counted_by_the_step_of_the_look_up(make_collection: MakeColl
     assert [hit.key for hit in collection.search("Apfelkuchen", rank="wmd").hits] == ["b", "a"]
 
 
+@pytest.mark.usefixtures("always_compact")
+def test_words_that_are_newer_than_the_snapshot_are_counted(
+    make_collection: MakeCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cased.txt"
+    file.write_text("Apfel 1 2\nKuchen 2 1\nBirne 3 3\n")
+    collection = make_collection(embedding=str(file), language="de")
+    collection.index([document("a", "Apfel"), document("b", "Kuchen Apfel")])
+    snapshot_above(monkeypatch, 99)
+    collection.index([document("b", "Kuchen Birne xyz")])
+    assert collection.info()["coverage_by"] == {"case": 0.75}
+    collection.remove(["a", "b"])
+    collection.index([document("c", "Birne")])
+    assert collection.info()["coverage_by"] == {"case": 1.0}
+
+
 @pytest.mark.sqlite("its directory is written")
 def test_a_coverage_of_an_earlier_release_is_counted_again(collection: Collection, documents: list[Document]) -> None:
     collection.index(documents)

@@ -27,5 +27,6 @@ def test_the_summary_has_sizes_revision_and_settings(make_collection: MakeCollec
         "database_stage",
         "given_vectors",
         "given_dim",
+        "coverage_by",
     }
     assert set(info) == set(Settings().stored()) | set(sizes) | more | {"ranking"}
