@@ -263,7 +263,7 @@ def test_texts_of_another_language_are_noticed_with_the_remedy(call: Call, vecto
     noted = call("index", prose(tmp_path / "five.csv", "th"), "-i", path).err
     assert "seem to be Thai (th)" in noted
     assert "whole sentences count as one word" in noted
-    assert remedy % "th" in noted
+    assert "a collection of their own finds more" in noted
     changed = call("refit", "-i", path, "--language", "none")
     assert (changed.code, changed.out.splitlines()[0].endswith("without 0 stop words")) == (0, True)
     quiet = call("index", prose(tmp_path / "six.csv", "de", times=13), "-i", path)
