@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from moverank.rerank.errors import EmbeddingError
+from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.forms import COMPOUND, EXACT, SUBWORDS, UNFOUND, Forms
 from moverank.rerank.words.languages import language_of
 from moverank.rerank.words.subwords import Subwords
@@ -164,6 +165,7 @@ class Embedding:
         return COMPOSED if self._compound(word) or (self.subwords and self.subwords.rows(word)) else UNKNOWN
 
     def _compound(self, word: str) -> tuple[int, int] | None:
+        check_time()  # a query may have a hundred thousand words to look up
         return self.forms.compound(word, self._vocabulary) if self.forms else None
 
     @property

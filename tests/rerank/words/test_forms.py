@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moverank.rerank.errors import EmbeddingError, OptionError
+from moverank.rerank.errors import EmbeddingError, OptionError, OutOfTime
+from moverank.rerank.runtime.deadline import stopping
 from moverank.rerank.words.embedding import COMPOSED, Embedding
 from moverank.rerank.words.forms import CASE, COMPOUND, EXACT, MARKS, STEPS, SUBWORDS, UNFOUND
 from moverank.rerank.words.languages import CODES
@@ -98,6 +99,15 @@ def test_a_compound_has_the_mean_of_its_parts(word: str) -> None:
 def test_long_runs_of_letters_are_no_compounds() -> None:
     embedding = _embedding("de")
     assert embedding.find(["apfel" + "x" * 50 + "kuchen", "a" * 1_000_000, "ä" * 1_000_000]).tolist() == [UNKNOWN] * 3
+
+
+def test_a_look_up_ends_with_its_time() -> None:
+    embedding = _embedding("de")
+    with stopping(lambda: True):
+        assert embedding.find(["berlin"]).tolist() == [2]
+        for look_up in (embedding.find, lambda words: embedding.gather(words, np.array([COMPOSED]))):
+            with pytest.raises(OutOfTime):
+                look_up(["apfelkuchen"])
 
 
 def test_only_languages_that_write_compounds_as_one_word_have_them() -> None:
