@@ -389,6 +389,7 @@ def test_hits_of_a_thread_too_long_for_an_address_open(browser: Browser, site: P
 
 def test_the_search_field_has_the_focus_and_examples_are_searched(page: Page) -> None:
     page.goto("/")
+    expect(page.locator("#q")).to_be_focused()  # before that, letters are lost on a slow machine
     page.keyboard.type("plug")
     page.keyboard.press("Enter")
     expect(page.locator(".hit mark").first).to_have_text("plug")
