@@ -248,10 +248,10 @@ def test_without_the_package_the_line_that_installs_it_is_named(
 
 def test_texts_of_another_language_are_noticed_with_the_remedy(call: Call, vectors: Path, tmp_path: Path) -> None:
     path, line = tmp_path / "texts.index", ("--embedding", vectors)
-    remedy = f"`moverank refit -i {quote(display_name(path))} --language %s` changes the language"
+    remedy = "--language de` changes the language"
     noted = call("index", prose(tmp_path / "one.csv", "de"), "-i", path, *line).err
     assert "most of these texts seem to be German (de), but the collection's language is English: " in noted
-    assert remedy % "de" in noted
+    assert remedy in noted
     unchanged = call("index", tmp_path / "one.csv", "-i", path)
     english = call("index", prose(tmp_path / "two.csv", "en"), "-i", path)
     tiny = call("index", prose(tmp_path / "three.csv", "pl", times=3), "-i", path)
