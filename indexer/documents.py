@@ -91,6 +91,11 @@ class Document:
             object.__setattr__(self, "vector", _float32(self.key, self.vector))
 
 
+def title_and_texts(document: Document) -> list[str]:
+    """Return the title of a document and the texts of its parts."""
+    return [document.title, *(part.text for part in document.parts)]
+
+
 def whole_text(texts: Iterable[str]) -> str:
     """Return the texts of a document's parts as one, separated by empty lines."""
     return "\n\n".join(texts)

@@ -131,17 +131,13 @@ class Settings:
         """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
         version, own = _tokenizer_version(self.tokenizer_version), self._known_language
         tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary)
+        vocabulary = None if self.vocabulary is None else tokenizer.vocabulary
+        checked: dict[str, Any] = {"tokenizer_version": version, "vocabulary": vocabulary}
         if self._is_open:
             words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
-            chosen = None if self.vocabulary is None else tokenizer.vocabulary
-            return {"tokenizer_version": version, "stop_words": words, "vocabulary": chosen}
-        return {
-            "language": tokenizer.language,
-            "tokenizer_version": version,
-            "segmentation": tokenizer.segmentation,
-            "vocabulary": None if self.vocabulary is None else tokenizer.vocabulary,
-            "stop_words": tuple(sorted(tokenizer.stop_words)),
-        }
+            return checked | {"stop_words": words}
+        words = tuple(sorted(tokenizer.stop_words))
+        return checked | {"language": tokenizer.language, "segmentation": tokenizer.segmentation, "stop_words": words}
 
     @property
     def _known_language(self) -> str:

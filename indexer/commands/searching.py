@@ -17,7 +17,6 @@ from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index
 from moverank.indexer.options import DEFAULT_DEPTH, EXACT_UP_TO, SearchOptions
 
 if TYPE_CHECKING:
-    from moverank.indexer.documents import Document
     from moverank.indexer.opening import Opened
     from moverank.indexer.ranked_texts import QueryText
     from moverank.indexer.reading.inputs.queries import BatchQuery
@@ -274,6 +273,7 @@ def explain(  # over 40 lines: most of them are its options
     as_json: Json = False,
 ) -> None:
     """Show the flows behind one distance, of a text, a file or a document: which word moved where, at what cost."""
+    from moverank.indexer.documents import title_and_texts
     from moverank.indexer.files.atomic_write import write_text
     from moverank.indexer.formatters.html_page import explanation_page
     from moverank.indexer.formatters.json_objects import why_not_object
@@ -296,7 +296,8 @@ def explain(  # over 40 lines: most of them are its options
         with collection.contents() as contents:
             source = contents.describe(similar).document if similar else query_document(first)
             target = contents.describe(key).document
-        shown = as_written(explanation, _texts(source), _texts(target), collection.settings.tokenizer)
+        texts = title_and_texts(source), title_and_texts(target)
+        shown = as_written(explanation, *texts, collection.settings.tokenizer)
     if html is not None:
         write_text(html, explanation_page(shown, _named(first), key))
     if as_json:
@@ -306,11 +307,6 @@ def explain(  # over 40 lines: most of them are its options
     print_view(explanation_view(shown, None if similar is None else (similar, key)))
     if why:
         print_view(why_not_view(why))
-
-
-def _texts(document: "Document") -> list[str]:
-    """Return the title of a document and the texts of its parts."""
-    return [document.title, *(part.text for part in document.parts)]
 
 
 def _compared(query: str, key: str | None, given: QueryChoices, *, text: bool) -> "tuple[QueryText, str]":
@@ -344,8 +340,9 @@ def _named(query: "QueryText") -> str:
     """Return the name of a query on a page: a text or key, a title, or the beginning of its first text."""
     if isinstance(query, str):
         return query
-    texts = [query.title, *(part.text for part in query.parts)]
-    return next((" ".join(text.split())[:_NAME] for text in texts if text.strip()), "")
+    from moverank.indexer.documents import title_and_texts
+
+    return next((" ".join(text.split())[:_NAME] for text in title_and_texts(query) if text.strip()), "")
 
 
 def _options(ranked: RankingChoices, where: list[str] | None, output: OutputChoices) -> SearchOptions:

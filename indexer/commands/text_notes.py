@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from moverank.indexer.settings import Settings
     from moverank.rerank.words.detection import Detected
 
-_SAMPLE, _BEGINNING = 50, 1000
-"""Number of texts whose language is determined, and of characters of each."""
+_SAMPLE = 50
+"""Number of texts whose language is determined."""
 
 _LEAST_BLOCKS = 5
 """Number of blocks of text (see `detection`) from which a language is reported as another one than the setting."""
@@ -68,11 +68,10 @@ def chosen_language_note(found: "Detected", collection: "Collection") -> str:
 
 def _sample(collection: "Collection", revision: int, last: int) -> list[str]:
     """Return the beginnings of some new texts, evenly spread; training changes all documents, also older ones."""
+    from moverank.indexer.indexing.first_texts import spread_texts
+
     with collection.reading() as reader:
-        ids = [id_ for id_ in reader.changed_ids(revision) if id_ > last]
-        chosen = ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE]
-        texts = reader.texts(chosen, _BEGINNING)
-    return ["\n".join(parts)[:_BEGINNING] for parts in texts.values()]
+        return spread_texts(reader, [id_ for id_ in reader.changed_ids(revision) if id_ > last], _SAMPLE)
 
 
 def _other_language(texts: Sequence[str], own: "Settings") -> str | None:
@@ -97,7 +96,8 @@ def _has_stop_words(texts: Sequence[str], own: "Settings") -> bool:
     from moverank.rerank.words.tokenizer import AUTO_WORDS, Tokenizer, stop_words
 
     listed = stop_words(AUTO_WORDS, own.language, own.tokenizer_version)
-    words = [word for text in texts for word in Tokenizer(language=own.language).words(text)]
+    split = Tokenizer(language=own.language).words
+    words = [word for text in texts for word in split(text)]
     return sum(word in listed for word in words) >= _USUAL * max(1, len(words))
 
 
@@ -144,9 +144,14 @@ def _remedy(collection: "Collection", other: str, last: int) -> str:
 
 
 def _command(collection: "Collection", code: str) -> str:
+    return refit_command(collection, f"--language {code}")
+
+
+def refit_command(collection: "Collection", options: str) -> str:
+    """Return the command line of a refit of this collection with some options."""
     from moverank.indexer.files.location import display_name
 
-    return f"`moverank refit -i {quote(display_name(collection.path))} --language {code}`"
+    return f"`moverank refit -i {quote(display_name(collection.path))} {options}`"
 
 
 def _vocabulary_note(collection: "Collection") -> Iterator[str]:

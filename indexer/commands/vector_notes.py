@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from moverank.indexer.commands.text_notes import chosen_language_note
+from moverank.indexer.commands.text_notes import chosen_language_note, refit_command
 
 if TYPE_CHECKING:
     from moverank.indexer.collection import Collection
@@ -79,8 +79,6 @@ def _cased_words(collection: "Collection") -> str:
     """
     from itertools import islice
 
-    from moverank.indexer.files.location import display_name
-
     if collection.embedding.forms is not None:
         return ""
     source = collection.settings.embedding
@@ -91,7 +89,7 @@ def _cased_words(collection: "Collection") -> str:
     of = f"of the first {len(first):,} " if len(first) == _FIRST_WORDS else f"of {len(first):,} "
     return (
         f"{cased:,} {of}words of {source} have capitals and match nothing, since an earlier release imported it: "
-        f"`moverank refit -i {quote(display_name(collection.path))} --embedding {quote(source)}` imports it again; "
+        f"{refit_command(collection, f'--embedding {quote(source)}')} imports it again; "
     )
 
 
@@ -141,10 +139,8 @@ def _training_notes(collection: "Collection", source: str, words: int, changes: 
 
 def _remedy(collection: "Collection", *, trained_now: bool) -> str:
     """Return how to get word vectors that fit the texts."""
-    from moverank.indexer.files.location import display_name
     from moverank.indexer.indexing.creation import TRAINED
 
-    refit = f"`moverank refit -i {quote(display_name(collection.path))} "
     if collection.settings.embedding in TRAINED and not trained_now:
-        return f"{refit}--vectors` trains them again on all texts"
-    return f"{refit}--embedding FILE` takes word vectors that fit these texts"
+        return f"{refit_command(collection, '--vectors')} trains them again on all texts"
+    return f"{refit_command(collection, '--embedding FILE')} takes word vectors that fit these texts"

@@ -208,6 +208,15 @@ def _imported(
     """Import the word vectors that `settings` name to `folder`; None if they are to be trained."""
     if settings.embedding in TRAINED:
         return settings, None
+    settings, embedding = imported_vectors(folder, settings, trust_pickle, progress)
+    check_choices(settings, embedding)
+    return settings, embedding
+
+
+def imported_vectors(
+    folder: Path, settings: Settings, trust_pickle: bool, progress: Progress
+) -> tuple[Settings, Embedding]:
+    """Import the word vectors that `settings` name to `folder`; return the settings with what follows from them."""
     embedding = import_vectors(
         settings.embedding,
         folder,
@@ -216,10 +225,7 @@ def _imported(
         trust_pickle=trust_pickle,
         progress=progress,
     )
-    settings = replace(settings, normalize=embedding.unit)
-    settings = with_vocabulary_of(embedding, settings)
-    check_choices(settings, embedding)
-    return settings, embedding
+    return with_vocabulary_of(embedding, replace(settings, normalize=embedding.unit)), embedding
 
 
 def with_vocabulary_of(embedding: Embedding | None, settings: Settings) -> Settings:

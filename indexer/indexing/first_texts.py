@@ -1,19 +1,16 @@
 """Determines settings of a collection by its first texts: its language, and the words of scripts without spaces."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from moverank.indexer.documents import Document, Rejection
+from moverank.indexer.documents import Document, Rejection, title_and_texts
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
-from moverank.rerank.words.detection import FIRST_TEXTS, Detected, detected
+from moverank.rerank.words.detection import BEGINNING, FIRST_TEXTS, Detected, detected
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.segmentation import MOST_WORDS, frequent_parts
 from moverank.rerank.words.tokenizer import Tokenizer
-
-_BEGINNING = 1_000
-"""The characters of a part that are read for the language."""
 
 _MOST_TEXTS, _CHARACTERS = 2_000, 500_000
 """How many texts are read for a vocabulary, and characters for it or the language: these take 3 seconds and 100 MB."""
@@ -37,9 +34,13 @@ def with_language(settings: Settings, records: Records) -> tuple[Settings, Recor
 
 def stored_language(reader: Reader) -> Detected:
     """Return the languages of stored texts, evenly spread."""
-    ids = list(reader.ids())
-    chosen = ids[:: max(1, len(ids) // FIRST_TEXTS)][:FIRST_TEXTS]
-    return detected("\n".join(texts) for texts in reader.texts(chosen, _BEGINNING).values())
+    return detected(spread_texts(reader, list(reader.ids()), FIRST_TEXTS))
+
+
+def spread_texts(reader: Reader, ids: Sequence[int], most: int) -> list[str]:
+    """Return the beginnings of the texts of at most `most` of the documents `ids`, evenly spread, without titles."""
+    chosen = ids[:: max(1, len(ids) // most)][:most]
+    return ["\n".join(parts)[:BEGINNING] for parts in reader.texts(chosen, BEGINNING).values()]
 
 
 def with_vocabulary(settings: Settings, records: Records) -> tuple[Settings, Records]:
@@ -68,16 +69,11 @@ def _first_texts(records: Records, most: int) -> tuple[list[str], Records]:
     for record in rest:
         first.append(record)
         if isinstance(record, Document):
-            texts.append(_text(record)[:left])
+            texts.append("\n".join(title_and_texts(record))[:left])
             left -= len(texts[-1])
         if len(texts) == most or not left:
             break
     return texts, chain(first, rest)
-
-
-def _text(document: Document) -> str:
-    """Return title and parts of a document as one text."""
-    return "\n".join((document.title, *(part.text for part in document.parts)))
 
 
 def _stored_texts(reader: Reader, most: int) -> list[str]:

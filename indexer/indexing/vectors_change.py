@@ -26,7 +26,7 @@ from moverank.indexer.indexing.collection_vectors import (
     vectors_folder,
 )
 from moverank.indexer.indexing.coverage import counted, word_steps
-from moverank.indexer.indexing.creation import TRAINED, check_choices, with_vocabulary_of
+from moverank.indexer.indexing.creation import TRAINED, check_choices, imported_vectors, with_vocabulary_of
 from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
@@ -35,7 +35,7 @@ from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 from moverank.indexer.settings import Settings
 from moverank.indexer.snapshot.cached_coverage import Coverage
 from moverank.indexer.store import CountedPart, Store, Writer
-from moverank.indexer.vectors.importing import import_vectors, is_model
+from moverank.indexer.vectors.importing import is_model
 from moverank.indexer.vectors.vectors_writer import rewrite_forms
 from moverank.rerank.words.embedding import Embedding
 
@@ -99,15 +99,8 @@ def change_vectors(
         return train_again(store, directory, _with_vocabulary(store, settings), progress, first)
 
     def make(path: Path) -> tuple[Settings, Embedding]:
-        imported = import_vectors(
-            settings.embedding,
-            path,
-            normalize=settings.normalize,
-            language=settings.tokenizer.language,
-            trust_pickle=trust_pickle,
-            progress=progress,
-        )
-        return _with_vocabulary(store, replace(settings, normalize=imported.unit), imported), imported
+        own, imported = imported_vectors(path, settings, trust_pickle, progress)
+        return _with_vocabulary(store, own), imported
 
     return _put(store, directory, make, None, first)
 

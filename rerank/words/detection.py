@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FIRST_TEXTS = 200
 """The number of texts that determine the language of a collection."""
 
-_BEGINNING = 1000
+BEGINNING = 1000
 """The number of characters of a text that are compared."""
 
 _ENOUGH, _LEAST = 100, 20
@@ -70,7 +70,7 @@ def detect_language(texts: Iterable[str]) -> str:
 
 def detected(texts: Iterable[str]) -> Detected:
     """Return the languages of the first 200 texts; raises MissingExtra without the package `py3langid`."""
-    first = [text[:_BEGINNING] for text in islice(texts, FIRST_TEXTS)]
+    first = [text[:BEGINNING] for text in islice(texts, FIRST_TEXTS)]
     identify = _identifier().classify
     found = Counter[str]()
     for block in _blocks(first):

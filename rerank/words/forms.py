@@ -139,14 +139,14 @@ class Forms:
 
     def find(self, word: str, vocabulary: Vocabulary) -> int:
         """Return the row of a word that `vocabulary`, the entries, does not have as it is; else UNKNOWN."""
-        found = self._same_case(word, vocabulary)
-        if found == UNKNOWN:
-            plain = without_marks(word, self.language)
-            others = [row for row, _ in self._without_marks(plain, vocabulary)]
-            if plain != word and (row := int(vocabulary.find([plain])[0])) != UNKNOWN:
-                others.append(row)
-            found = min(others, default=UNKNOWN)
-        return found
+        plain, others = without_marks(word, self.language), list[int]()
+        for row, folded in self._without_marks(plain, vocabulary):
+            if folded == word:
+                return row
+            others.append(row)
+        if plain != word and (row := int(vocabulary.find([plain])[0])) != UNKNOWN:
+            others.append(row)
+        return min(others, default=UNKNOWN)
 
     def compound(self, word: str, vocabulary: Vocabulary) -> tuple[int, int] | None:
         """Return the rows of the two parts of a compound, or None."""
@@ -174,10 +174,6 @@ class Forms:
     def _known(self, word: str, vocabulary: Vocabulary) -> int:
         row = int(vocabulary.find([word])[0])
         return row if row != UNKNOWN else self.find(word, vocabulary)
-
-    def _same_case(self, word: str, vocabulary: Vocabulary) -> int:
-        plain = without_marks(word, self.language)
-        return next((row for row, folded in self._without_marks(plain, vocabulary) if folded == word), UNKNOWN)
 
     def _without_marks(self, plain: str, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
         """Yield the rows of the entries that are `plain` without marks, increasing, and the folded entries."""

@@ -5,7 +5,7 @@ from itertools import accumulate
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Part
+from moverank.indexer.documents import Document, Part, title_and_texts
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import explanation_words
 from moverank.indexer.formatters.flow_diagram import STEPS, cost_limits, cost_step, flow_diagram
@@ -19,7 +19,6 @@ from moverank.indexer.server.pages.search_page import (
     metadata_values,
     near_words,
     number_or_dash,
-    title_and_texts,
     typed_query,
 )
 from moverank.indexer.server.pages.typed_form import TypedForm, posted_form

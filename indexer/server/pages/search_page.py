@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from moverank.indexer.documents import Document, Metadata, values_by_field
+from moverank.indexer.documents import Document, Metadata, title_and_texts, values_by_field
 from moverank.indexer.errors import IndexerError
 from moverank.indexer.formatters.document_lines import ranking_words
 from moverank.indexer.formatters.marking import Mark, Segments, marked, marks_of_near, words_of
@@ -98,11 +98,6 @@ def near_words(marks: dict[str, Mark]) -> list[tuple[str, Mark]]:
     """Return the words near to a word of the query with their marks, nearer words first."""
     near = sorted(((word, mark) for word, mark in marks.items() if mark.step), key=lambda one: (one[1].step, one[0]))
     return near[:_MOST_NEAR]
-
-
-def title_and_texts(document: Document) -> list[str]:
-    """Return the title and the texts of a document."""
-    return [document.title, *(part.text for part in document.parts)]
 
 
 def cut_title(title: str) -> str:

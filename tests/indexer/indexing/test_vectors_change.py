@@ -121,7 +121,7 @@ def test_invalid_choices_change_nothing(trained: Collection, factory: Collection
         trained.refit(vectors=True)
 
 
-@pytest.mark.parametrize("step", ["import_vectors", "assign_rows"])
+@pytest.mark.parametrize("step", ["imported_vectors", "assign_rows"])
 def test_an_interrupted_change_leaves_the_old_vectors(
     trained: Collection, factory: CollectionFactory, step: str
 ) -> None:
