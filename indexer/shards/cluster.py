@@ -29,6 +29,7 @@ from moverank.indexer.shards.shard_contents import described, known, listed, no_
 from moverank.indexer.store import Entry, StoredSource
 from moverank.rerank.distance.ground_cost import NearWord
 from moverank.rerank.words.languages import AUTO_LANGUAGE
+from moverank.rerank.words.tokenizer import StopWords
 
 _Answer = TypeVar("_Answer")
 
@@ -197,18 +198,30 @@ class Cluster(Face):
         _ = progress  # shards report no progress
         self._change_each(Collection.change_settings, choices)
 
-    def refit(self, *, language: str | None = None, progress: Progress = silent, **choices: Any) -> None:
+    def refit(
+        self,
+        *,
+        embedding: str | None = None,
+        vectors: bool = False,
+        train_options: Sequence[str] | None = None,
+        normalize: bool | None = None,
+        language: str | None = None,
+        stop_words: StopWords | None = None,
+        segmentation: str | None = None,
+        trust_pickle: bool = False,
+        progress: Progress = silent,
+    ) -> None:
         """Change the language of all shards, one after another; see `Collection.refit` and `change_settings`.
 
-        `choices` are the settings `stop_words` and `segmentation`. Raises UsageError for any other change.
+        Raises UsageError for any other change: only `stop_words` and `segmentation` go with the language.
         """
-        _ = progress
-        words = {name: choices.pop(name, None) for name in ("stop_words", "segmentation")}
-        if language in (None, AUTO_LANGUAGE) or any(choices.values()):
+        _ = trust_pickle, progress
+        if language in (None, AUTO_LANGUAGE) or vectors or (embedding, train_options, normalize) != (None, None, None):
             raise UsageError(
                 "refit changes only the language of shards, which has to be named (--language de): their word vectors "
                 "stay, and each fits its first stage itself"
             )
+        words = {"stop_words": stop_words, "segmentation": segmentation}
         given = {name: value for name, value in words.items() if value is not None}
         settings = self.settings.in_language(language or "", **given)
         if settings.lacks_vocabulary:
