@@ -218,7 +218,7 @@ class Collection(Face, StoredDocuments):
         False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
         for many small changes. Raises LockedError while another process writes.
         """
-        from moverank.indexer.indexing.creation import with_vocabulary_of
+        from moverank.indexer.indexing.creation import with_words_of
         from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
         from moverank.indexer.indexing.sync import Sync
         from moverank.indexer.indexing.word_counts import WordCounter
@@ -233,7 +233,7 @@ class Collection(Face, StoredDocuments):
             self.refresh()
             check_first_stage(self.settings)
             settings, records, self.detected = with_language(self.settings, records)
-            settings, records = with_vocabulary(with_vocabulary_of(self._embedding, settings), records)
+            settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
             if not dry_run:

@@ -20,7 +20,7 @@ from moverank.rerank.options import did_you_mean, key_values
 from moverank.rerank.ranking import AUTO_RANK, DISTANCES, Distance
 from moverank.rerank.scorers import SCORERS, Scorer, choose_scorer, is_scorer, scorer_class
 from moverank.rerank.scorers.scorer_registry import PLUG_INS as SCORERS_OF_PACKAGES
-from moverank.rerank.words.term_rules import NGRAMS, STEM, is_ngrams, option_of, rule_of
+from moverank.rerank.words.term_rules import NGRAMS, PARTS, STEM, is_ngrams, option_of, rule_of
 
 Weights = Literal["tf", "tfidf", "norm", "model"]
 """The weights of words: counts, or counts times idf, the length of the vector, or the weight in a static model."""
@@ -95,6 +95,8 @@ class Term:
     distance of the query."""
     proximity: ProximityKind | None = None
     """The kind of mutual proximity that replaces the distance, or None."""
+    phrases: bool = False
+    """Whether the collection has phrases: a scorer that would count whole words counts the words of a phrase."""
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
@@ -136,7 +138,12 @@ class Term:
     @property
     def scorer(self) -> ScorerChoice | None:
         """Return the scorer, built-in or of another package, None for another term."""
-        return ScorerChoice(self.name, self.own, rule_of(dict(self.options))) if _is_scorer(self.name) else None
+        if not _is_scorer(self.name):
+            return None
+        rule = rule_of(dict(self.options))
+        if rule is None and self.phrases and not scorer_class(self.name).needs_vectors:
+            rule = PARTS
+        return ScorerChoice(self.name, self.own, rule)
 
     @property
     def encoder(self) -> EncoderChoice | None:
@@ -212,7 +219,7 @@ def _check_rule(options: Mapping[str, str]) -> None:
 
 def check_rules(rules: Iterable[str]) -> None:
     """Raise UsageError unless there are rules of these names."""
-    for rule in rules:
+    for rule in set(rules) - {PARTS}:
         _check_rule(key_values([option_of(rule)]))
 
 
@@ -281,11 +288,13 @@ class RankingSpec:
     """A ranking: documents with a smaller sum of `terms` are better.
 
     Bags are weighted by `gamma` and `weights`, which all terms of a sum share; each scorer has a gamma of its own.
+    `phrases`: whether the collection has phrases.
     """
 
     terms: tuple[Term, ...]
     gamma: float = 0.0
     weights: Weights = "tf"
+    phrases: bool = False
 
     def __str__(self) -> str:
         if len(self.terms) == 1 and self.terms[0].weight == 1:
@@ -415,19 +424,22 @@ def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingS
     if of_bags is None:
         of_bags = gamma if gamma is not None else own.gamma or (PAPER_GAMMA if "pwmd" in names else 0.0)
     weights = next((t.weights for t in spec.terms if t.has_bag and t.weights is not None), own.weights)
-    terms = tuple(replace(t, gamma=fallback if t.scorer and t.gamma is None else t.gamma) for t in spec.terms)
-    return RankingSpec(terms, of_bags, weights)
+    terms = tuple(
+        replace(t, gamma=fallback if t.scorer and t.gamma is None else t.gamma, phrases=own.phrases) for t in spec.terms
+    )
+    return RankingSpec(terms, of_bags, weights, own.phrases)
 
 
-def own_ranking(rank: str, gamma: float, weights: Weights) -> RankingSpec:
+def own_ranking(rank: str, gamma: float, weights: Weights, *, phrases: bool = False) -> RankingSpec:
     """Return the ranking of a collection with these settings; an empty `rank` means P-WMD with a gamma, else WMD."""
     spec = parse_ranking(rank or ("pwmd" if gamma else "wmd"))
-    return replace(spec, gamma=gamma, weights=weights)
+    terms = tuple(replace(term, phrases=phrases) for term in spec.terms)
+    return RankingSpec(terms, gamma, weights, phrases)
 
 
-def scorer_named(typed: str) -> ScorerChoice | None:
+def scorer_named(typed: str, *, phrases: bool = False) -> ScorerChoice | None:
     """Return the scorer specified as `NAME` or `NAME:KEY=VALUE,...`; None if no scorer has that name.
 
-    Raises UsageError for invalid options.
+    `phrases`: whether the collection has some. Raises UsageError for invalid options.
     """
-    return parse_term(typed).scorer if is_scorer(typed.partition(":")[0]) else None
+    return replace(parse_term(typed), phrases=phrases).scorer if is_scorer(typed.partition(":")[0]) else None

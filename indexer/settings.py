@@ -110,6 +110,9 @@ class Settings:
     vocabulary: Collection[str] | None = None
     """The words of the segmentation "vocabulary", most frequent first: a list, held as a text with spaces between them.
     None until they are chosen, from the word vectors, or from the texts of the first run."""
+    phrases: Collection[str] | None = None
+    """Phrases whose words are one word where they are side by side, joined by `_`, most frequent first: a list, held as
+    a text with spaces between them. None: those of word vectors from a file, if it has any."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for a value of a wrong type, or a number out of its range; see also `check_settings`."""
@@ -130,9 +133,10 @@ class Settings:
     def _words_checked(self) -> dict[str, Any]:
         """Return the settings that determine the words of a text; those of the language "auto" stay as chosen."""
         version, own = _tokenizer_version(self.tokenizer_version), self._known_language
-        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary)
-        vocabulary = None if self.vocabulary is None else tokenizer.vocabulary
-        checked: dict[str, Any] = {"tokenizer_version": version, "vocabulary": vocabulary}
+        tokenizer = tokenizer_of(self.stop_words, own, version, self.segmentation, self.vocabulary, self.phrases)
+        checked: dict[str, Any] = {"tokenizer_version": version}
+        for name in ("vocabulary", "phrases"):
+            checked[name] = None if getattr(self, name) is None else getattr(tokenizer, name)
         if self._is_open:
             words = self.stop_words if isinstance(self.stop_words, str) else tuple(sorted(self.stop_words))
             return checked | {"stop_words": words}
@@ -160,6 +164,7 @@ class Settings:
         known: dict[str, Any] = {name: values[name] for name in names}
         known.setdefault("rank", "")  # collections of 0.1.0 have none
         known |= {"tokenizer_version": PLAIN, "segmentation": WHOLE} | known  # nor these, nor a language
+        known.setdefault("phrases", "")  # words have been counted without them
         for name, value in known.items():
             known[name] = tuple(value) if isinstance(value, list) else value
         restored = cls(**known)
@@ -196,8 +201,8 @@ class Settings:
         words: StopWords = self._stop_list if self._stop_list in LISTS else self.stop_words
         if self.stop_words == self._listed:
             words = AUTO_WORDS
-        before = {"stop_words": words, "segmentation": AUTO, "vocabulary": None, "tokenizer_version": FOLDED}
-        return replace(self, language=language, **{**before, **choices})
+        before = {"stop_words": words, "segmentation": AUTO, "vocabulary": None, "phrases": None}
+        return replace(self, language=language, tokenizer_version=FOLDED, **{**before, **choices})
 
     def derived_key(self) -> dict[str, Any]:
         """Return the settings on which derived files depend."""
@@ -224,10 +229,10 @@ class Settings:
     @property
     def tokenizer(self) -> Tokenizer:
         """Return what splits texts and queries into words."""
-        version, words = self.tokenizer_version, str(self.vocabulary or "")
+        version, words, phrases = self.tokenizer_version, str(self.vocabulary or ""), str(self.phrases or "")
         if self._is_open:
             return tokenizer_of(self.stop_words, NO_LANGUAGE, version)
-        return Tokenizer(frozenset(self.stop_words), self.language, version, self.segmentation, words)
+        return Tokenizer(frozenset(self.stop_words), self.language, version, self.segmentation, words, phrases)
 
     @property
     def lacks_vocabulary(self) -> bool:
@@ -235,11 +240,16 @@ class Settings:
         return not self._is_open and self.segmentation == VOCABULARY and self.vocabulary is None
 
     @property
+    def lacks_phrases(self) -> bool:
+        """Return whether the phrases are still to be chosen."""
+        return not self._is_open and self.phrases is None and self.tokenizer_version != PLAIN
+
+    @property
     def ranking(self) -> "RankingSpec":
         """Return the collection's own ranking, with the default gamma and weights."""
         from moverank.indexer.ranking_spec import own_ranking
 
-        return own_ranking(self.specification, self.gamma, self.weights)
+        return own_ranking(self.specification, self.gamma, self.weights, phrases=bool(self.phrases))
 
     @property
     def _stop_list(self) -> str:
@@ -276,7 +286,7 @@ class Settings:
         from moverank.rerank.scorers.scorer_registry import PLUG_INS
 
         _, plus, name = self.first_stage.partition("+")
-        scorer = scorer_named(name) if plus else None
+        scorer = scorer_named(name, phrases=bool(self.phrases)) if plus else None
         if plus and scorer is None:
             names = ", ".join((*SCORERS, *PLUG_INS.names()))
             raise UsageError(
@@ -301,6 +311,8 @@ class Settings:
             choices += f"\0\0{self.tokenizer_version} {self.language} {self.segmentation}"
         if self.vocabulary:
             choices += f" {self.vocabulary}"
+        if self.phrases:
+            choices += f"\0{self.phrases}"
         return blake2b(choices.encode(), digest_size=16).digest()
 
 

@@ -130,11 +130,18 @@ def _vocabulary(value: str) -> tuple[str, ...]:
     return words
 
 
+def _phrases(value: str) -> tuple[str, ...]:
+    from moverank.indexer.reading.inputs.word_list import read_words
+
+    return () if value == "none" else read_words(value, "the phrases")
+
+
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "train_options": _options,
     "normalize": _switch,
     "segmentation": str,
     "vocabulary": _vocabulary,
+    "phrases": _phrases,
     "stop_words": _stop_words,
     "title_weight": lambda value: int(value) if value.isascii() and value.isdecimal() else value,
     "weights": str,

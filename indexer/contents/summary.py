@@ -50,7 +50,7 @@ def summary(
         "bytes": sum(map(_size, directory.rglob("*"))),
     }
     choices = settings.stored() | {"stop_words": len(settings.tokenizer.stop_words), "ranking": settings.specification}
-    choices["vocabulary"] = len(str(settings.vocabulary or "").split())
+    choices |= {name: len(str(choices[name] or "").split()) for name in ("vocabulary", "phrases")}
     return sizes | choices | in_use
 
 

@@ -17,7 +17,7 @@ from moverank.indexer.ranking_spec import (
 )
 from moverank.indexer.settings import Settings
 from moverank.rerank.distance.mutual_proximity import KINDS
-from moverank.rerank.words.term_rules import option_of
+from moverank.rerank.words.term_rules import PARTS, option_of
 
 RANDOM = "random"
 _PROXIMITY = re.compile(r"(?P<before>[:,])proximity=(?P<kind>[^,+]*)(?P<after>,?)")
@@ -72,7 +72,7 @@ def parse_method(text: str, own: RankingSpec | None = None) -> Method:
 
 def baselines(own: RankingSpec, rule: str | None) -> tuple[str, ...]:
     """Return BM25 of words, and of terms by the first rule of the `own` ranking, or else by `rule`, if there is one."""
-    rule = next((scorer.rule for scorer in own.counted if scorer.rule), rule)
+    rule = next((scorer.rule for scorer in own.counted if scorer.rule not in (None, PARTS)), rule)
     return ("bm25", f"bm25:{option_of(rule)}") if rule else ("bm25",)
 
 
@@ -85,9 +85,8 @@ def reference_row(named: str | None, methods: Sequence[Method], labels: Sequence
     if named is not None and named not in labels:
         raise UsageError(f"the reference {named!r} is none of the methods: {', '.join(labels)}")
     scorers = [(each.label, each.ranking.single_scorer) for each in methods if each.ranking and not each.proximity]
-    rows = sorted(
-        (scorer.rule is None, labels.index(label)) for label, scorer in scorers if scorer and scorer.name == "bm25"
-    )
+    bm25 = ((label, scorer.rule in (None, PARTS)) for label, scorer in scorers if scorer and scorer.name == "bm25")
+    rows = sorted((whole, labels.index(label)) for label, whole in bm25)
     return named or (labels[rows[0][1]] if rows else labels[0])
 
 

@@ -225,14 +225,16 @@ def imported_vectors(
         trust_pickle=trust_pickle,
         progress=progress,
     )
-    return with_vocabulary_of(embedding, replace(settings, normalize=embedding.unit)), embedding
+    return with_words_of(embedding, replace(settings, normalize=embedding.unit)), embedding
 
 
-def with_vocabulary_of(embedding: Embedding | None, settings: Settings) -> Settings:
-    """Return the settings with the words of imported vectors as their vocabulary, if they lack one.
+def with_words_of(embedding: Embedding | None, settings: Settings) -> Settings:
+    """Return the settings with the phrases of imported vectors, and their words as the vocabulary, if they lack these.
 
     Vectors of other scripts have too few words: texts will have more.
     """
-    if embedding is None or settings.embedding in TRAINED or not settings.lacks_vocabulary:
+    if embedding is None or settings.embedding in TRAINED:
         return settings
-    return replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
+    if settings.lacks_vocabulary:
+        settings = replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
+    return replace(settings, phrases=embedding.words) if settings.lacks_phrases else settings

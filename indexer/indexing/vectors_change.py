@@ -26,7 +26,7 @@ from moverank.indexer.indexing.collection_vectors import (
     vectors_folder,
 )
 from moverank.indexer.indexing.coverage import counted, word_steps
-from moverank.indexer.indexing.creation import TRAINED, check_choices, imported_vectors, with_vocabulary_of
+from moverank.indexer.indexing.creation import TRAINED, check_choices, imported_vectors, with_words_of
 from moverank.indexer.indexing.first_texts import with_stored_vocabulary
 from moverank.indexer.indexing.recount import count_again
 from moverank.indexer.indexing.training import train
@@ -161,7 +161,7 @@ def _relabelled(settings: Settings, folder: Path) -> Make:
 def _with_vocabulary(store: Store, settings: Settings, embedding: Embedding | None = None) -> Settings:
     """Return the settings with a vocabulary if they lack one: that of imported vectors, or that of the texts."""
     with store.reading() as reader:
-        return with_stored_vocabulary(with_vocabulary_of(embedding, settings), reader)
+        return with_stored_vocabulary(with_words_of(embedding, settings), reader)
 
 
 Recount = Callable[[Writer, Settings], None]
@@ -224,7 +224,7 @@ def _chosen(settings: Settings, training: Training | None, choices: Mapping[str,
             "(--embedding FILE), or train some (--embedding lsi, or train)"
         )
     before = training.choice if training else settings.embedding
-    chosen = replace(settings, embedding=choices.get("embedding", before))
+    chosen = replace(settings, embedding=choices.get("embedding", before), phrases=None)
     if _kind(chosen.embedding) != _kind(settings.embedding):
         chosen = replace(chosen, normalize=None)
     if chosen.embedding not in (before, settings.embedding):

@@ -90,6 +90,7 @@ class Reranker:
         tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
         vocabulary: Words[str] | None = None,
+        phrases: Words[str] | None = None,
         rank: str = AUTO_RANK,
         gamma: float = 0.0,
         weights: Weights = "tf",
@@ -102,6 +103,7 @@ class Reranker:
             tokenizer_version=tokenizer_version,
             segmentation=segmentation,
             vocabulary=vocabulary,
+            phrases=phrases,
             stop_words=stop_words,
             title_weight=title_weight,
             weights=weights,
@@ -113,6 +115,8 @@ class Reranker:
             raise UsageError(f"the word vectors must be an Embedding, see `Embedding.of`, not {shown(embedding)}")
         if own.lacks_vocabulary:
             own = replace(own, vocabulary=embedding.words)
+        if own.lacks_phrases:
+            own = replace(own, phrases=embedding.words)
         if not isinstance(frequencies, DocumentFrequencies | None):
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight
@@ -318,6 +322,7 @@ def stored_options(own: Settings) -> dict[str, Any]:
         "tokenizer_version": own.tokenizer_version,
         "segmentation": own.segmentation,
         "vocabulary": own.vocabulary,
+        "phrases": own.phrases or "",
         "stop_words": own.stop_words,
         "rank": own.specification,
         "gamma": own.gamma,

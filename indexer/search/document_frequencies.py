@@ -73,9 +73,10 @@ class DocumentFrequencies:
         tokenizer_version: int = FOLDED,
         segmentation: str = AUTO,
         vocabulary: Collection[str] | None = None,
+        phrases: Collection[str] | None = None,
     ) -> "DocumentFrequencies":
         """Count the words of `texts`, which are split as by a `Reranker` with the same options."""
-        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation, vocabulary)
+        tokenizer = tokenizer_of(stop_words, language, tokenizer_version, segmentation, vocabulary, phrases)
         documents, tokens, words = 0, 0, Counter[str]()
         for one in items("texts", texts):
             counts = tokenizer.count(text("a text", one))

@@ -6,7 +6,8 @@ word without an entry of its own is looked up in this order:
 1. case: the most frequent entry, which is the first in the file, that folds to the word: `Berlin` for `berlin`.
 2. marks: the most frequent entry that is equal without marks: `cafe` for `café`, and `café` for `cafe`. Letters with
    marks that a language tells apart stay (Swedish å ä ö, Russian й), and German umlauts are `ae`, `oe`, `ue`.
-3. compound: in languages that write compounds as one word, two entries of which it consists, perhaps with a link:
+3. phrase: the entry of a phrase (see `phrases`), as it is or found as in 1 and 2.
+4. compound: in languages that write compounds as one word, two entries of which it consists, perhaps with a link:
    `apfelkuchen`, `arbeitsvertrag`. Of several pairs, the most frequent one by Zipf's law counts: that of the least
    product of ranks.
 """
@@ -23,9 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.words.folding import ended, fold, word_pattern
+from moverank.rerank.words.phrases import JOINT, folded_phrase
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary, encoded
 
-STEPS = UNFOUND, EXACT, CASE, MARKS, COMPOUND, SUBWORDS = "unknown", "exact", "case", "marks", "compound", "subwords"
+STEPS = ("unknown", "exact", "case", "marks", "compound", "subwords", "phrase")
+UNFOUND, EXACT, CASE, MARKS, COMPOUND, SUBWORDS, PHRASE = STEPS
 """The step of the look-up that finds the vector of a word, "unknown" where none does."""
 
 _MARKS = frozenset(map(chr, (*range(0x300, 0x370), *range(0x653, 0x656))))
@@ -76,7 +79,9 @@ _LONGEST = 64
 
 def compared(word: str, language: str) -> str:
     """Return an entry of a file as it would be counted in a text."""
-    return word if word.isascii() and word.islower() else ended(fold(word, language))
+    if word.isascii() and word.islower():
+        return word
+    return folded_phrase(word, language) or ended(fold(word, language))
 
 
 def without_marks(word: str, language: str) -> str:
@@ -127,7 +132,7 @@ class Forms:
                 continue
             folded = compared(word, language)
             plain = without_marks(folded, language)
-            if plain != word and is_word(folded):
+            if plain != word and (JOINT in folded or is_word(folded)):
                 hashes.append(_hash(plain))
                 rows.append(row)
         order = np.argsort(np.array(hashes, np.uint64), kind="stable")
@@ -167,6 +172,8 @@ class Forms:
 
     def step(self, word: str, entry: str) -> str:
         """Return the step that finds the `entry` for a word."""
+        if JOINT in word:
+            return PHRASE
         if entry == word:
             return EXACT
         return CASE if compared(entry, self.language) == word else MARKS

@@ -1,10 +1,12 @@
 """Rules by which words become terms, which a scorer counts in their place: stems, or sequences of letters (n-grams).
 
 A rule has a name: that of a stemmer, one of `LANGUAGES`, such as `german`, or `ngrams=4` for sequences of four letters.
+The words of a phrase have terms each by itself; by the rule `parts` they are the terms, and all other words stay whole.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,9 +14,10 @@ from numpy.typing import NDArray
 
 from moverank.rerank.errors import OptionError
 from moverank.rerank.options import Integer, did_you_mean
+from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.tokenizer import LANGUAGES, stem_words
 
-STEM, NGRAMS = "stem", "ngrams"
+STEM, NGRAMS, PARTS = "stem", "ngrams", "parts"
 _LETTERS = Integer(NGRAMS, 4, 2, 8)
 
 
@@ -74,7 +77,8 @@ class WordTerms:
 
     def joined(self, other: Self) -> Self:
         """Return the terms of these words and then of other ones, by the same rule."""
-        several = None if self.starts is None else _starts(np.append(self.lengths, other.lengths))
+        one_each = self.starts is None and other.starts is None
+        several = None if one_each else _starts(np.append(self.lengths, other.lengths))
         return replace(self, terms=np.append(self.terms, other.terms), starts=several)
 
 
@@ -101,6 +105,12 @@ def terms_of(words: Sequence[str], rule: str) -> TermTexts:
 
     A word that is not longer than a sequence is one term.
     """
+    if any(JOINT in word for word in words):
+        parts = [word.split(JOINT) for word in words]
+        own, starts = terms_of([*chain.from_iterable(parts)], rule), _starts(np.array([*map(len, parts)], np.int64))
+        return TermTexts(own.texts, starts if own.starts is None else own.starts[starts])
+    if rule == PARTS:
+        return TermTexts(list(words), None)
     if not is_ngrams(rule):
         return TermTexts(stem_words(words, rule), None)
     length = int(rule.partition("=")[2])

@@ -15,7 +15,9 @@ from sys import intern
 from moverank.rerank.errors import OptionError
 from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, folded_lengths, folded_words, word_pattern
 from moverank.rerank.words.languages import CODES, DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
+from moverank.rerank.words.phrases import phrases_named, phrases_of
 from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of, vocabulary_of
+from moverank.rerank.words.vocabulary import Vocabulary
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
@@ -31,7 +33,8 @@ class Tokenizer:
 
     Words are in Unicode's composed form (NFC), so that both encodings of an accent give one word. Version 2 also folds
     other forms of letters, some of them by the `language`, an ISO code (see `folding`), and splits runs of scripts
-    without spaces by the `segmentation` (see `segmentation`).
+    without spaces by the `segmentation` (see `segmentation`). Words side by side that are one of the `phrases` are one
+    word (see `phrases`).
     """
 
     stop_words: frozenset[str] = frozenset()
@@ -40,6 +43,8 @@ class Tokenizer:
     segmentation: str = WHOLE
     vocabulary: str = field(default="", repr=False)
     """The words of the segmentation by a vocabulary, see `segmenter_of`."""
+    phrases: str = field(default="", repr=False)
+    """Phrases with spaces between them, see `phrases_of`."""
 
     def words(self, text: str) -> list[str]:
         """Return the words of `text` in order."""
@@ -51,6 +56,8 @@ class Tokenizer:
             words = folded_words(text, self.language)
             if self.segmentation != WHOLE:
                 words = [part for word in words for _, _, part in self._parts(word)]
+        if self.phrases:
+            words = [word for _, word in phrases_named(self.phrases).find(words)]
         return [word for word in words if word not in self.stop_words]
 
     def is_plain(self, text: str) -> bool:
@@ -60,9 +67,17 @@ class Tokenizer:
     def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         """Yield start and end of each word in `text` as it is written, and the word."""
         lowered = self.version == PLAIN or self.is_plain(text)
-        for start, end, word in self._lowered_spans(text) if lowered else self._folded_spans(text):
+        spans = self._lowered_spans(text) if lowered else self._folded_spans(text)
+        for start, end, word in self._joined_spans(list(spans)) if self.phrases else spans:
             if word not in self.stop_words:
                 yield start, end, word
+
+    def _joined_spans(self, spans: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of words, of a phrase from its first to its last."""
+        first = 0
+        for size, word in phrases_named(self.phrases).find([word for _, _, word in spans]):
+            yield spans[first][0], spans[first + size - 1][1], word
+            first += size
 
     def _folded_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         for found in word_pattern().finditer(text):
@@ -126,29 +141,41 @@ def tokenizer_of(
     version: int = FOLDED,
     segmentation: str = AUTO,
     vocabulary: Collection[str] | None = None,
+    phrases: Collection[str] | None = None,
 ) -> Tokenizer:
     """Return the tokenizer of texts in a `language`; see `stop_words` for the choice and the errors.
 
     `vocabulary`: the words of the segmentation by one, most frequent first, or a text with spaces between them. Of a
-    list, the words that can be used are kept, see `vocabulary_of`.
+    list, the words that can be used are kept, see `vocabulary_of`. `phrases`: those among the entries of word vectors,
+    see `phrases_of`, or a text with spaces between phrases.
     """
     known = language_of(language)
     spaces = known.spaces or version == PLAIN
     chosen = segmentation_of(segmentation, spaces=spaces, given=vocabulary is not None)
     words = stop_words(stop_words_choice, known.code, version)
-    return Tokenizer(words, known.code, version, chosen, _joined(vocabulary, known.code))
+    own = _words("a vocabulary is a list of words, most frequent first", vocabulary)
+    joined = _words("phrases are a list of words joined by `_`", phrases)
+    # `segmenter_of` and `phrases_named` compare them for each word and text.
+    return Tokenizer(
+        words,
+        known.code,
+        version,
+        chosen,
+        intern(own if isinstance(own, str) else vocabulary_of(own, known.code, fewest=0) or ""),
+        intern(joined if isinstance(joined, str) else phrases_of(joined, known.code)),
+    )
 
 
-def _joined(vocabulary: object, language: str) -> str:
-    """Return the words of a vocabulary with spaces between them; OptionError for anything else."""
-    if vocabulary is None or isinstance(vocabulary, str):
-        return intern(str(vocabulary or ""))  # `segmenter_of` compares it for each word
-    words: list[object] = [vocabulary]
+def _words(what: str, given: object) -> str | Sequence[str]:
+    """Return a text or a list of words as it is, an empty text for None; OptionError for anything else."""
+    if given is None or isinstance(given, str | Vocabulary):
+        return given or ""
+    words: list[object] = [given]
     with suppress(TypeError):
-        words = list(vocabulary)  # type: ignore[call-overload]  # an object that is no iterable raises an error below
+        words = list(given)  # type: ignore[call-overload]  # an object that is no iterable raises an error below
     if not all(isinstance(word, str) for word in words):
-        raise OptionError(f"a vocabulary is a list of words, most frequent first, not {repr(vocabulary)[:60]}")
-    return intern(vocabulary_of(map(str, words), language, fewest=0) or "")
+        raise OptionError(f"{what}, not {repr(given)[:60]}")
+    return list(map(str, words))
 
 
 LISTS = AUTO_WORDS, ENGLISH, NO_STOP_WORDS = "auto", "english", "none"

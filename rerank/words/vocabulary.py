@@ -84,6 +84,11 @@ class Vocabulary(Sequence[str]):
             return np.fromiter(map(self._search, words), np.int32, len(words))
         return np.fromiter(map(self._rows.get, words, itertools.repeat(UNKNOWN)), np.int32, len(words))
 
+    def containing(self, character: str) -> Iterator[str]:
+        """Yield the words, in order, that contain an ASCII character."""
+        places = np.flatnonzero(self.blob == ord(character))
+        return map(self.__getitem__, np.unique(np.searchsorted(self.ends, places, "right")).tolist())
+
     def repeated(self) -> tuple[int, int] | None:
         """Return two rows that hold the same word, or None if all words are distinct."""
         for first, second in itertools.pairwise(self._order):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.tokenizer import Tokenizer
 from moverank.rerank.words.vocabulary import encoded, separated
 
@@ -89,11 +90,13 @@ class FewWords(dict[str, int]):
 class ManyWords:
     """Numbers words by compiled code, several times faster, which takes a fifth of a second to load.
 
-    Texts that are not plain are split by the tokenizer; then their words are the runs of bytes other than the spaces.
+    Texts that are not plain, and all where there are phrases, are split by the tokenizer; then their words are the runs
+    of bytes other than the spaces.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = replace(tokenizer, stop_words=frozenset())
+        self._kinds = _JOINED if tokenizer.phrases else _KINDS
         self._seed = np.frombuffer(os.urandom(8), np.uint64)  # nobody can choose words of one hash value
         self._words, self._ends = np.empty(_FIRST_BYTES, np.uint8), np.empty(_FIRST_WORDS, np.int64)
         self._hashes, self._places = np.empty(_FIRST_WORDS, np.uint64), np.empty(_FIRST_WORDS, np.int64)
@@ -110,7 +113,7 @@ class ManyWords:
     def number(self, texts: Sequence[str]) -> Iterator[NumberedTexts]:
         """Yield the words of texts; see `WordNumbers`."""
         for block in _blocks(texts):
-            found = self._find([self._bytes(text) for text in block], _KINDS)
+            found = self._find([self._bytes(text) for text in block], self._kinds)
             if self._stop_words:
                 kept = found.numbers >= self._stop_words
                 rows = np.repeat(np.arange(len(block)), found.lengths)[kept]
@@ -130,7 +133,8 @@ class ManyWords:
         return separated(self._words[offset : self._sizes[1]], self._ends[begin : self._sizes[0]] - offset)
 
     def _bytes(self, text: str) -> bytes:
-        return text.encode() if self._tokenizer.is_plain(text) else encoded(" ".join(self._tokenizer.words(text)))
+        as_it_is = self._tokenizer.is_plain(text) and not self._tokenizer.phrases
+        return text.encode() if as_it_is else encoded(" ".join(self._tokenizer.words(text)))
 
     def _find(self, texts: Sequence[bytes], kinds: NDArray[np.uint8]) -> NumberedTexts:
         """Return all words of texts; the table grows until there is room for the new ones."""
@@ -174,6 +178,7 @@ def _kinds() -> NDArray[np.uint8]:
 
 
 _KINDS, _AS_IT_IS = _kinds(), np.arange(256).astype(np.uint8)
+_JOINED = np.where(ord(JOINT) == _AS_IT_IS, _AS_IT_IS, _KINDS)
 
 
 def _doubled(array: NDArray[Any], used: int) -> NDArray[Any]:

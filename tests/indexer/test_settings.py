@@ -41,7 +41,7 @@ def test_stored_settings_are_restored(settings: Settings) -> None:
 
 
 def test_settings_that_an_older_version_did_not_store_have_their_defaults() -> None:
-    assert Settings.restored({"gamma": 0.5}) == Settings(gamma=0.5, rank="", tokenizer_version=1)
+    assert Settings.restored({"gamma": 0.5}) == Settings(gamma=0.5, rank="", tokenizer_version=1, phrases="")
     assert str(Settings.restored({"gamma": 0.5}).ranking) == "pwmd"
     assert Settings.restored(Settings().stored()) == Settings()
 
