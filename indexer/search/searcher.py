@@ -271,7 +271,8 @@ class Searcher:
         mean, found = statistics.average_length if statistics.tokens else None, _by_name(words, statistics)
         terms = {rule: scores.frequencies(0.0, rule) for rule in rules}
         by_rule = {rule: _by_name(*own) for rule, own in terms.items()}
-        lengths = {rule: own.average_length for rule, (_, own) in terms.items() if is_ngrams(rule) and own.tokens}
+        means = {rule: own.average_length for rule, (_, own) in terms.items() if own.tokens}
+        lengths = {rule: length for rule, length in means.items() if is_ngrams(rule) or length != mean}
         return DocumentFrequencies(statistics.documents, found, mean, by_rule, lengths)
 
     def explain(self, request: Request, key: str, options: SearchOptions) -> Explanation:

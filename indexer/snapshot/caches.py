@@ -18,7 +18,7 @@ from moverank.indexer.files.arrays import Arrays, Kinds, are_starts, is_within, 
 from moverank.indexer.files.checksums import checksum
 from moverank.indexer.files.directory import CACHED
 from moverank.rerank.scorers import Postings, WordVectors, translation_normalisers
-from moverank.rerank.words.term_rules import TermTexts, WordTerms, terms_of
+from moverank.rerank.words.term_rules import TermTexts, WordTerms, is_ngrams, terms_of
 
 _KINDS: Kinds = {
     "starts": ("<i8", 1),
@@ -191,7 +191,8 @@ def cached_table(
     if directory is None:
         return DerivedTable.of(terms_of(texts(word_ids), rule))
     path, key = directory / f"{CACHED}stems-{rule}", checksum(word_ids)
-    for kinds in (_SEVERAL_KINDS, _TABLE_KINDS):
+    # Phrases have several stems.
+    for kinds in (_SEVERAL_KINDS,) if is_ngrams(rule) else (_TABLE_KINDS, _SEVERAL_KINDS):
         kept = DerivedTable.stored(path, key, kinds)
         if kept is not None and kept.is_valid(len(word_ids)):
             return kept
