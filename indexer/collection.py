@@ -343,13 +343,14 @@ class Collection(Face, StoredDocuments):
     ) -> None:
         """Fit the first stage's encoder again, to the current documents; without it, the existing fit encodes new ones.
 
-        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file or
-        of a model's directory, by "gensim:NAME" or "hf:NAME", or by training ("train", "lsi"); no text is read again
-        for imported ones, unless they have other phrases. `train_options`, `normalize`, `trust_pickle`: as for a new collection; None: as before, or
-        the default for vectors of another kind. `language`: split all stored texts again by the newest rule, as texts
-        of this language ("auto": the one found from them), without its stop words, and train trained vectors again;
-        `stop_words` and `segmentation` as for a new collection, None: the user's own words stay. Searches see either
-        the old state or the new one. Raises LockedError while another process writes, UsageError for invalid choices,
+        `vectors`: first train the word vectors again on all texts. `embedding`: replace them by vectors of a file or of
+        a model's directory, by "gensim:NAME" or "hf:NAME", or by training ("train", "lsi"); no text is read again for
+        imported ones, unless they have other phrases. `train_options`, `normalize`, `trust_pickle`: as for a new
+        collection; None: as before, or the default for vectors of another kind. `language`: split all stored texts
+        again by the newest rule, as texts of this language ("auto": the one found from them), without its stop words,
+        and train trained vectors again; `stop_words` and `segmentation` as for a new collection, None: the user's own
+        words stay. Searches see either the old state or the new one. Raises LockedError while another process writes,
+        UsageError for invalid choices,
         VectorsError for unusable vectors; nothing is changed then.
         """
         from moverank.indexer.indexing.vectors_change import change_language, change_vectors
