@@ -6,7 +6,7 @@ Scorers count the words of which it consists.
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 from moverank.rerank.words.folding import ended, fold, word_pattern
 from moverank.rerank.words.vocabulary import Vocabulary
@@ -45,28 +45,31 @@ class Phrases:
     """Finds phrases, each its words joined by `_`, in the words of a text: from left to right, the longest first."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self._phrases = frozenset(phrases)
-        sizes: dict[str, set[int]] = {}
+        self._phrases = frozenset(phrase for phrase in phrases if JOINT in phrase)
+        sizes: dict[tuple[str, str], set[int]] = {}
         for phrase in self._phrases:
-            first, *others = phrase.split(JOINT)
-            sizes.setdefault(first, set()).add(1 + len(others))
-        self._sizes = {first: sorted(own, reverse=True) for first, own in sizes.items()}
+            first, second, *others = phrase.split(JOINT)
+            sizes.setdefault((first, second), set()).add(2 + len(others))
+        self._sizes = {begin: sorted(own, reverse=True) for begin, own in sizes.items()}
 
-    def find(self, words: Sequence[str]) -> Iterator[tuple[int, str]]:
-        """Yield the words in order, phrases joined, and before each the number of words of which it consists."""
-        i = 0
-        while i < len(words):
-            size, found = self._longest(words, i)
-            yield size, found
-            i += size
+    def find(self, words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+        """Yield each phrase in `words`: the positions of its first word and of the word after it, and the phrase."""
+        last = 0
+        for start in [i for i, begin in enumerate(pairwise(words)) if begin in self._sizes]:
+            for size in self._sizes[words[start], words[start + 1]] if start >= last else ():
+                phrase = JOINT.join(words[start : start + size])
+                if phrase in self._phrases:
+                    last = start + size
+                    yield start, last, phrase
+                    break
 
-    def _longest(self, words: Sequence[str], start: int) -> tuple[int, str]:
-        """Return the longest phrase that begins at the word `start`, else that word, and its number of words."""
-        for size in self._sizes.get(words[start], ()):
-            phrase = JOINT.join(words[start : start + size])
-            if phrase in self._phrases:
-                return size, phrase
-        return 1, words[start]
+    def joined(self, words: Sequence[str]) -> list[str]:
+        """Return the words in order, those of each phrase as one."""
+        found, last = list[str](), 0
+        for start, end, phrase in self.find(words):
+            found += [*words[last:start], phrase]
+            last = end
+        return [*found, *words[last:]]
 
 
 @lru_cache(maxsize=8)  # 20,000 phrases take 5 MB

@@ -57,7 +57,7 @@ class Tokenizer:
             if self.segmentation != WHOLE:
                 words = [part for word in words for _, _, part in self._parts(word)]
         if self.phrases:
-            words = [word for _, word in phrases_named(self.phrases).find(words)]
+            words = phrases_named(self.phrases).joined(words)
         return [word for word in words if word not in self.stop_words]
 
     def is_plain(self, text: str) -> bool:
@@ -74,10 +74,12 @@ class Tokenizer:
 
     def _joined_spans(self, spans: Sequence[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
         """Yield the spans of words, of a phrase from its first to its last."""
-        first = 0
-        for size, word in phrases_named(self.phrases).find([word for _, _, word in spans]):
-            yield spans[first][0], spans[first + size - 1][1], word
-            first += size
+        last = 0
+        for first, end, phrase in phrases_named(self.phrases).find([word for _, _, word in spans]):
+            yield from spans[last:first]
+            yield spans[first][0], spans[end - 1][1], phrase
+            last = end
+        yield from spans[last:]
 
     def _folded_spans(self, text: str) -> Iterator[tuple[int, int, str]]:
         for found in word_pattern().finditer(text):

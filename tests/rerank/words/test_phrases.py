@@ -140,4 +140,5 @@ def test_a_vector_is_that_of_the_phrase() -> None:
 
 
 def test_no_phrases_change_nothing() -> None:
-    assert list(Phrases([]).find(["a", "b"])) == [(1, "a"), (1, "b")]
+    assert Phrases([]).joined(["a", "b"]) == ["a", "b"]
+    assert Phrases(["a"]).joined(["a", "b"]) == ["a", "b"]
