@@ -32,6 +32,7 @@ from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
+    from moverank.indexer.indexing.removal import DocumentsToRemove
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
@@ -309,8 +310,7 @@ class Collection(Face, StoredDocuments):
         if a filter chose all documents, unless `everything` confirms it; CollectionError for a source without
         documents. `dry_run`: change nothing, and return what would be changed. `upkeep`: as for `index`.
         """
-        from moverank.indexer.indexing.removal import DocumentsToRemove, count_removals, remove_documents
-        from moverank.indexer.pgvector.table_upkeep import TableUpkeep
+        from moverank.indexer.indexing.removal import DocumentsToRemove, count_removals
 
         for name, value in {"everything": everything, "dry_run": dry_run, "upkeep": upkeep}.items():
             switch(name, value)
@@ -321,12 +321,29 @@ class Collection(Face, StoredDocuments):
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            table = TableUpkeep(self.path, self.settings, self._embedding)
-            changes = remove_documents(self._store, chosen, table.follow)
-            self._states.close()
-            if upkeep:
-                self._compact(progress)
+            return self._removed(chosen, progress, upkeep=upkeep)
+
+    def _removed(self, chosen: "DocumentsToRemove", progress: Progress, *, upkeep: bool) -> Changes:
+        """Remove the chosen documents; the lock is held."""
+        from moverank.indexer.indexing.removal import remove_documents
+        from moverank.indexer.pgvector.table_upkeep import TableUpkeep
+
+        table = TableUpkeep(self.path, self.settings, self._embedding)
+        changes = remove_documents(self._store, chosen, table.follow)
+        self._states.close()
+        if upkeep:
+            self._compact(progress)
         return changes
+
+    def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
+        """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
+        from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
+
+        with locked_for_writing(self._store, self.path, self.wait):
+            self.refresh()
+            check_first_stage(self.settings)
+            check_unchanged(state, (self.revision, self.settings))
+            return self._removed(DocumentsToRemove(keys), progress, upkeep=True)
 
     def refit(
         self,

@@ -1,10 +1,11 @@
 """The face of a collection: its searches, whether its documents are in one place or in shards."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from moverank.indexer.arguments import finite_number, limit, text, whole_number
+from moverank.indexer.arguments import finite_number, limit, switch, text, whole_number
 from moverank.indexer.errors import UsageError
 from moverank.indexer.options import Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
@@ -12,6 +13,8 @@ from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
+    from moverank.indexer.documents import Changes
+    from moverank.indexer.search.deduplication import Deduplication, KeepOrder
     from moverank.indexer.search.pairs import Pairs
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
@@ -69,6 +72,20 @@ class Searchable(Protocol):
         """Find the nearest pairs of documents; `resumed`: an interrupted run leaves a file to continue from."""
         ...
 
+    def dedupe(
+        self,
+        within: float,
+        options: SearchOptions,
+        keep: "KeepOrder",
+        progress: Progress,
+        *,
+        far: bool = False,
+        explained: bool = False,
+        resumed: bool = True,
+    ) -> "Deduplication":
+        """Choose documents to keep, of which no two are within a distance; `explained`: with the flows of the rest."""
+        ...
+
 
 class SearchedState(Protocol):
     """A state, or shards, with a searcher."""
@@ -99,6 +116,21 @@ class Face:
         @property
         def settings(self) -> Settings:
             """Return the settings of the collection."""
+            ...
+
+        @property
+        def revision(self) -> Any:
+            """Return the number of the last committed change, of shards that of each."""
+            ...
+
+        def refresh(self) -> None:
+            """Make changes by other processes visible."""
+            ...
+
+        def _remove_unless_changed(
+            self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress
+        ) -> "Changes":
+            """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
             ...
 
     def prepare(self, options: SearchOptions | None = None, *, progress: Progress = silent, **fields: Any) -> None:
@@ -210,6 +242,52 @@ class Face:
         options, most = pair_options(within, k, rank, gamma, where, self.settings.ranking)
         far = far_words(unknown)
         return self._run(lambda state: state.searcher.pairs(most, k, options, progress, far=far, resumed=resumed))
+
+    def dedupe(
+        self,
+        within: float,
+        *,
+        keep: str = "first",
+        keep_where: Where | None = None,
+        rank: str | None = None,
+        gamma: float | None = None,
+        where: Where | None = None,
+        unknown: str = "ignored",
+        explained: bool = False,
+        remove: bool = False,
+        confirmed: bool = False,
+        dry_run: bool = False,
+        progress: Progress = silent,
+    ) -> "Deduplication":
+        """Choose documents to keep so that every other one is `within` a distance of a kept one, and no two kept are.
+
+        Documents are visited in the order `keep`: "first" (as they were indexed), "longest" (by counted words), or
+        "oldest" or "newest" by the field `date`, or another one ("newest:year"); a document is kept unless a kept one
+        is within the distance. Documents that pass the filter `keep_where` come before all others, documents without
+        the field last, equal ones as they were indexed. The rest is as in `pairs`; `explained`: with the flows of each
+        removed document. `remove`: remove the others in one transaction, more than half only if `confirmed`; with
+        `dry_run`, remove nothing. CollectionError, and nothing is removed, if the collection was changed meanwhile.
+        """
+        from moverank.indexer.search.deduplication import KeepOrder, check_most_stay
+
+        flags = {"explained": explained, "remove": remove, "confirmed": confirmed, "dry_run": dry_run}
+        for name, value in flags.items():
+            switch(name, value)
+        order, far, removes = KeepOrder.of(keep, keep_where), far_words(unknown), remove and not dry_run
+        if explained and far:
+            raise UsageError("flows move words that have a vector: leave them out if words without one are far")
+        if removes:
+            self.refresh()
+        before, most = (self.revision, self.settings), limit("the largest distance of a pair", within)
+        options, _ = pair_options(most, None, rank, gamma, where, self.settings.ranking)
+        found = self._run(
+            lambda state: state.searcher.dedupe(most, options, order, progress, far=far, explained=explained)
+        )
+        if not removes or not found.removed:
+            return found
+        if not confirmed:
+            check_most_stay(found)
+        return replace(found, changes=self._remove_unless_changed([one.key for one in found.removed], before, progress))
 
 
 def pair_options(

@@ -136,11 +136,14 @@ def interruptible(consequence: str) -> Iterator[None]:
 
 
 @contextmanager
-def committing(collection: "Opened") -> Iterator[None]:
-    """At Ctrl-C or SIGTERM, raise Interrupted, which says whether this block committed anything to the collection."""
+def committing(collection: "Opened", otherwise: str = NOTHING_CHANGED) -> Iterator[None]:
+    """At Ctrl-C or SIGTERM, raise Interrupted, which says whether this block committed anything to the collection.
+
+    `otherwise` is what it says if not.
+    """
     before = collection.revision
     try:
         yield
     except KeyboardInterrupt as stop:
         committed = collection.revision != before
-        raise Interrupted(COMMITTED if committed else NOTHING_CHANGED) from stop
+        raise Interrupted(COMMITTED if committed else otherwise) from stop

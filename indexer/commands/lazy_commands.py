@@ -15,7 +15,7 @@ MODULES = {
     "searching": ("search", "similar", "explain"),
     "serving": ("serve",),
     "reranking": ("rerank",),
-    "pairing": ("pairs",),
+    "pairing": ("pairs", "dedupe"),
     "listing": ("list", "show", "export"),
     "upkeep": ("remove", "refit", "info", "check", "backup", "copy"),
     "tuning": ("tune",),
@@ -31,7 +31,7 @@ PANELS = {
     "Look": ("list", "show", "export", "info", "pairs"),
     "Other engines and programs": ("rerank", "serve"),
     "Measure": ("evaluate", "tune"),
-    "Maintain": ("check", "backup", "copy", "refit", "shards"),
+    "Maintain": ("check", "backup", "copy", "refit", "dedupe", "shards"),
 }
 """The panels of the help, and the commands in each, in its order."""
 

@@ -58,12 +58,20 @@ class Comparable:
 
     def ordered(self, texts: Iterable[str]) -> list[str]:
         """Return the `texts` that compare with this one, in order: as numbers if all are numbers, else as dates."""
-        found = [(text, Comparable(text)) for text in texts if self.order_of(text) is not None]
-        sizes = [one.number for _, one in found]
-        if self.number is None or None in sizes:
-            sizes = [one.period.start if one.period else one.number for _, one in found]
-        order = sorted(range(len(found)), key=lambda i: sizes[i] or 0)
-        return [found[i][0] for i in order]
+        found = [text for text in texts if self.order_of(text) is not None]
+        sizes = sizes_of(found)
+        return [found[i] for i in sorted(range(len(found)), key=lambda i: sizes[i] or 0)]
+
+
+def sizes_of(texts: Iterable[str]) -> list[int | float | None]:
+    """Return numbers by which `texts` (n,) can be ordered (n,): the numbers themselves if all are numbers, else dates.
+
+    A date is the microsecond of its start. None: the text is no number or date, or a number beside dates.
+    """
+    found = list(map(Comparable, texts))
+    if all(one.number is not None for one in found if one.has_order):
+        return [one.number for one in found]
+    return [one.period.start if one.period else None for one in found]
 
 
 def number_of(text: str) -> int | float | None:

@@ -94,6 +94,14 @@ def check_some_stay(chosen: int, documents: int) -> None:
         )
 
 
+def check_unchanged(before: object, now: object) -> None:
+    """Raise CollectionError if the state by which documents were chosen is not the current one."""
+    if now != before:
+        raise CollectionError(
+            "nothing was removed: the collection was changed while its documents were compared; try again"
+        )
+
+
 def check_selection(keys: Sequence[str], where: Where | None, source: str | None) -> None:
     """Raise UsageError if there are `keys`, or neither a filter nor a source, or only an empty one."""
     if keys or not (where or source):

@@ -15,6 +15,12 @@ def smallest_first(
     equal documents in a snapshot and its tail. Also returns the values in this order, each raised to at least its
     predecessor.
     """
-    mantissas, exponents = np.frexp(values)
-    order = np.lexsort((ids, np.ldexp(np.round(mantissas, _DIGITS), exponents)))[:k]
+    order = np.lexsort((ids, rounded(values)))[:k]
     return order, np.maximum.accumulate(values[order])
+
+
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `values` (n,) with 12 digits each: equal ones then count as equal."""
+    mantissas, exponents = np.frexp(values)
+    found: NDArray[np.float64] = np.ldexp(np.round(mantissas, _DIGITS), exponents)
+    return found

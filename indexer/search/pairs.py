@@ -36,8 +36,11 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 class FoundPairs:
     """Ids of the documents of each pair, `first` (p,) < `second` (p,), and distances (p,), increasing.
 
-    `counts` are the cascade's, over the `compared` pairs.
+    `ids` (n,), increasing, are those of all documents that were compared; `counts` are the cascade's, over the
+    `compared` pairs.
     """
+
+    ids: NDArray[np.int64]
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -170,7 +173,7 @@ def pairs_by_searches(
             last = float(some.distances[k - 1])
             within = min(within, last + 1e-9 * abs(last) + 1e-12)
     found = _mutual(ids, search_of, len(ids), within, progress)
-    return FoundPairs(found.first[:k], found.second[:k], found.distances[:k], found.compared, found.counts)
+    return replace(found, first=found.first[:k], second=found.second[:k], distances=found.distances[:k])
 
 
 def _mutual(
@@ -195,7 +198,7 @@ def _mutual(
     low, high, values = low[order], high[order], values[order]
     larger = 1 + np.flatnonzero((low[1:] == low[:-1]) & (high[1:] == high[:-1]))
     best = larger[np.argsort(values[larger], kind="stable")]
-    return FoundPairs(low[best], high[best], values[best], searched * (searched - 1) // 2, counts)
+    return FoundPairs(ids, low[best], high[best], values[best], searched * (searched - 1) // 2, counts)
 
 
 def pairs_of_bags(
@@ -344,7 +347,7 @@ class _State:
         rows, distances = np.concatenate(self._rows), self.distances
         order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
         first, second = ids[rows[order, 0]], ids[rows[order, 1]]
-        return FoundPairs(first, second, distances[order], len(ids) * (len(ids) - 1) // 2, self._counts)
+        return FoundPairs(ids, first, second, distances[order], len(ids) * (len(ids) - 1) // 2, self._counts)
 
 
 def _is_valid(stored: Arrays, documents: int) -> bool:

@@ -15,10 +15,11 @@ from moverank.indexer.options import Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
+from moverank.indexer.search.deduplication import Deduplication, KeepOrder, deduplicated, visiting_order
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores
-from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion
+from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
 from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.pairs import (
@@ -40,7 +41,8 @@ from moverank.indexer.search.view import View
 from moverank.indexer.settings import Settings
 from moverank.indexer.store import Reader
 from moverank.rerank.distance.explain import Explanation, WhyNot
-from moverank.rerank.ranking import Ranking
+from moverank.rerank.errors import NoKnownWords
+from moverank.rerank.ranking import Flow, Ranking
 from moverank.rerank.scorers import Statistics
 from moverank.rerank.words.embedding import Embedding
 from moverank.rerank.words.term_rules import is_ngrams
@@ -211,13 +213,47 @@ class Searcher:
         resumed: bool = True,
     ) -> Pairs:
         """Find the nearest pairs of documents; see `Collection.pairs` and `find_pairs`."""
-        view = self.view
         _, query = self._resolved(options)
+        found = self._found_pairs(query, within, k, progress, far=far, resumed=resumed)
+        return self._shown_pairs(found, query)
+
+    def dedupe(
+        self,
+        within: float,
+        options: SearchOptions,
+        keep: KeepOrder,
+        progress: Progress,
+        *,
+        far: bool = False,
+        explained: bool = False,
+        resumed: bool = True,
+    ) -> Deduplication:
+        """Choose the documents to keep in the order `keep`; `explained`: with flows. See `Collection.dedupe`."""
+        files, query = self._resolved(options)
+        visiting_order(keep, np.empty(0, np.int64), self._reader, self.view.scores, self._fields_of_shards)  # checked
+        found = self._found_pairs(query, within, None, progress, far=far, resumed=resumed)
+        order = visiting_order(keep, found.ids, self._reader, self.view.scores, self._fields_of_shards)
+        removals, kept = deduplicated(found, order)
+        keys = self._reader.keys(kept.tolist())
+        result = Deduplication.of(self._shown_pairs(removals, query), [keys[id_] for id_ in kept.tolist()], within)
+        if not explained:
+            return result
+        ids = zip(removals.first.tolist(), removals.second.tolist(), strict=True)
+        flows = (_flows(files.documents, query.ranking, *pair) for pair in ids)
+        removed = (replace(one, flows=own) for one, own in zip(result.removed, flows, strict=True))
+        return replace(result, removed=tuple(removed))
+
+    def _found_pairs(
+        self, query: Query, within: float, k: int | None, progress: Progress, *, far: bool, resumed: bool
+    ) -> FoundPairs:
+        """Find the nearest pairs of documents that `query` allows, by its ranking."""
         if is_wmd(query.ranking) or far:
             check_pair_ranking(query.ranking, far=far)
-            found = find_pairs(view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
-        else:
-            found = self._pairs_by_searches(query, within, k, progress)
+            return find_pairs(self.view, query.ranking, within, k, query.allowed, progress, far=far, resumed=resumed)
+        return self._pairs_by_searches(query, within, k, progress)
+
+    def _shown_pairs(self, found: FoundPairs, query: Query) -> Pairs:
+        """Return pairs with keys, titles and words without a vector."""
         documents = np.union1d(found.first, found.second).tolist()
         shown, words = self._reader.shown(documents), self._reader.unknown_words(documents)
         ids = zip(found.first.tolist(), found.second.tolist(), found.distances.tolist(), strict=True)
@@ -339,3 +375,11 @@ def _with_words(home: Home, request: QueryText | StoredKey, query: Query) -> Que
 
 def _by_name(terms: Sequence[str], statistics: Statistics) -> dict[str, int]:
     return dict(zip(terms, statistics.document_frequencies.tolist(), strict=True))
+
+
+def _flows(documents: DocumentWords, ranking: RankingSpec, one: int, other: int) -> tuple[Flow, ...]:
+    """Return the flows from one document to another, by their ids; none if one of them has no bag."""
+    try:
+        return explain_words(documents.bag(one, ranking), documents.bag(other, ranking)).flows
+    except NoKnownWords:
+        return ()

@@ -100,6 +100,10 @@ class TermScores:
         """Return the ids (n,) of the scored documents: all live ones that have a word."""
         return np.concatenate([np.empty(0, np.int64), *(part.term_ids for part in self._parts)])
 
+    def lengths(self) -> NDArray[np.float64]:
+        """Return the numbers of words (n,) of the documents `ids` as they are counted, a title's by its weight."""
+        return np.concatenate([np.empty(0), *(each.counted.lengths for each in self.counts(0.0, None).segments)])
+
     def check(self) -> None:
         """Check the files of the counts; DamagedFile names a damaged one."""
         for part in self._parts:

@@ -14,7 +14,7 @@ from moverank.indexer.errors import CollectionError, IndexerError, UsageError
 from moverank.indexer.face import Face
 from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.indexing.creation import TRAINED, check_choices
-from moverank.indexer.indexing.removal import DocumentsToRemove
+from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 from moverank.indexer.options import Progress, Where, silent
 from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
 from moverank.indexer.scope import Scope
@@ -189,6 +189,14 @@ class Cluster(Face):
         _ = progress, upkeep
         with self._changing() as changer:
             return changer.remove(DocumentsToRemove(keys, where, source, everything), dry_run=dry_run)
+
+    def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
+        """Remove documents if revisions and settings are still those of `state`; CollectionError if not."""
+        _ = progress
+        with self._changing() as changer:
+            self.refresh()
+            check_unchanged(state, (self.revision, self.settings))
+            return changer.remove(DocumentsToRemove(keys), dry_run=False)
 
     def change_settings(self, *, progress: Progress = silent, **choices: Any) -> None:
         """Change settings of all shards, one after another; see `Collection.change_settings`.

@@ -19,9 +19,10 @@ from moverank.indexer.given_vectors import GIVEN
 from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
-from moverank.indexer.reranking.text_pairs import pairs_of_texts
+from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
 from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
 from moverank.indexer.search.by_distance import certificate
+from moverank.indexer.search.deduplication import Deduplication, KeepOrder
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first
@@ -251,6 +252,27 @@ class ClusterSearcher:
         ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
         directory = self._documents.directory if resumed else None
         return pairs_of_texts(whole.texts, whole.titles, ranking, within, k, directory, progress, far=far)
+
+    def dedupe(
+        self,
+        within: float,
+        options: SearchOptions,
+        keep: KeepOrder,
+        progress: Progress,
+        *,
+        far: bool = False,
+        explained: bool = False,
+        resumed: bool = True,
+    ) -> Deduplication:
+        """Choose the documents to keep; the bags of all shards are compared in this process, as by `pairs`."""
+        if options.where or keep.where or keep.by_field or explained:
+            raise UsageError(
+                "documents of shards are deduplicated as a whole, and the first or the longest are kept: leave filters, "
+                "fields and flows out"
+            )
+        ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
+        directory = self._documents.directory if resumed else None
+        return deduplicated_texts(whole.texts, whole.titles, ranking, within, keep, directory, progress, far=far)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         def answer(version: Version) -> Ranking:

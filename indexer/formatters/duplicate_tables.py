@@ -1,0 +1,94 @@
+"""Documents that are removed as copies of kept ones: objects, lines of CSV, and tables of sizes and of the farthest."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from moverank.indexer.formatters.csv_tables import csv_line
+from moverank.indexer.formatters.escaping import isolated
+from moverank.indexer.formatters.terminal import flow_table
+from moverank.indexer.search.deduplication import Deduplication, Duplicate
+
+_FARTHEST = 10
+"""How many of the removed documents that are farthest from their kept one are shown."""
+_INDENT = (0, 0, 1, 8)
+
+
+def duplicate_objects(found: Deduplication, *, flows: bool) -> Iterator[dict[str, Any]]:
+    """Yield the JSON object of each removed document."""
+    for one in found.removed:
+        values = {
+            "key": one.key,
+            "title": one.title,
+            "duplicate_of": one.of,
+            "duplicate_of_title": one.of_title,
+            "distance": one.distance,
+            "unknown_words": [list(words) for words in one.unknown_words],
+        }
+        yield values | ({"flows": [asdict(flow) for flow in one.flows]} if flows else {})
+
+
+def duplicate_csv_lines(found: Deduplication) -> Iterator[str]:
+    """Yield a header, then a line for each removed document."""
+    yield csv_line(
+        ["distance", "key", "duplicate_of", "title", "duplicate_of_title", "unknown_words", "other_unknown_words"]
+    )
+    for one in found.removed:
+        words = map(" ".join, one.unknown_words)
+        yield csv_line([one.distance, one.key, one.of, one.title, one.of_title, *words])
+
+
+def duplicates_view(found: Deduplication, *, flows: bool) -> RenderableType:
+    """Return how many kept documents have how many copies, and the removed ones that are farthest, the farthest first.
+
+    `flows`: with theirs.
+    """
+    if not found.removed:
+        return Group()
+    sizes = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("copies", "kept documents", "removed"):
+        sizes.add_column(name, justify="right")
+    for copies, groups in sorted(Counter(len(own) for _, own in found.groups).items()):
+        sizes.add_row(f"{copies:,}", f"{groups:,}", f"{copies * groups:,}")
+    farthest = found.removed[::-1][:_FARTHEST]
+    shown = Text(f"the farthest {len(farthest)} of {len(found.removed):,} removed documents:", style="dim")
+    if flows:
+        tables = (Group(_table([one]), Padding(flow_table(one.flows), _INDENT, expand=False)) for one in farthest)
+        return Group(sizes, Text(), shown, *tables)
+    return Group(sizes, Text(), shown, _table(farthest))
+
+
+def _table(removed: tuple[Duplicate, ...] | list[Duplicate]) -> Table:
+    """Return removed documents beside the kept ones that they are copies of."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("distance", justify="right")
+    for name in ("removed", "kept", "title", "title of the kept one", "no vector"):
+        table.add_column(name, overflow="fold")
+    for one in removed:
+        words = "; ".join(" ".join(map(isolated, own)) or "-" for own in one.unknown_words) if one.differs else ""
+        names = map(isolated, (one.key, one.of, one.title, one.of_title))
+        table.add_row(f"{one.distance:.4f}", *map(Text, names), Text(words))
+    return table
+
+
+def duplicates_summary(found: Deduplication, *, remove: bool) -> str:
+    """Return the numbers of kept and removed documents and what is proven, in one line; `remove` was requested."""
+    if found.why_empty:
+        return found.why_empty
+    removed, documents, counts = len(found.removed), len(found.kept) + len(found.removed), found.counts
+    differ = sum(one.differs for one in found.removed)
+    marked = f"; {differ:,} of them differ from it in words without a vector" if differ else ""
+    proof = (
+        f"each is within {found.within:g} by {found.ranked_by} of a kept one, no two kept ones are: "
+        f"{counts.candidates:,} pairs passed WCD, {counts.solved:,} were solved{marked}"
+    )
+    if found.changes:
+        return f"{removed:,} of {documents:,} documents are removed (revision {found.changes.revision}); {proof}"
+    action = "" if remove or not removed else "; nothing is removed: the same command with --remove does it"
+    return f"{removed:,} of {documents:,} documents would be removed; {proof}{action}"

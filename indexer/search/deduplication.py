@@ -1,0 +1,195 @@
+"""Which documents to keep so that no two of them are near each other, and of which kept one each other is a copy.
+
+The kept documents are a maximal independent set of the graph of all pairs within a distance. Documents are visited in
+an order; one is kept unless it is within the distance of one that is kept already.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.arguments import text
+from moverank.indexer.documents import Changes
+from moverank.indexer.errors import UsageError
+from moverank.indexer.filters import matching_ids, sizes_of
+from moverank.indexer.options import Where
+from moverank.indexer.search.ordering import rounded
+from moverank.indexer.search.pairs import FoundPairs, Pairs
+from moverank.indexer.search.term_scores import TermScores
+from moverank.indexer.store import Reader
+from moverank.rerank.bags.bag import lookup
+from moverank.rerank.ranking import Flow, StageCounts
+
+_BY_FIELD = ("oldest", "newest")
+_ORDERS = ("first", "longest", *_BY_FIELD)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepOrder:
+    """The order in which documents are visited: `by` first, longest, oldest or newest, the last two by a `field`.
+
+    Documents that pass the filter `where` come before all others.
+    """
+
+    by: str = "first"
+    field: str = "date"
+    where: Where | None = None
+
+    @classmethod
+    def of(cls, keep: str, where: Where | None = None) -> Self:
+        """Return the order that a text such as "newest:year" names; UsageError for other texts."""
+        by, colon, field = text("keep", keep).partition(":")
+        if by not in _ORDERS or (colon and not (by in _BY_FIELD and field)):
+            raise UsageError(f"keep is first, longest, oldest[:FIELD] or newest[:FIELD], not {keep!r}")
+        return cls(by, field or "date", where)
+
+    @property
+    def by_field(self) -> bool:
+        """Return whether the values of a field determine the order."""
+        return self.by in _BY_FIELD
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A document that is not kept, and the nearest kept one, `of`, by their keys and titles, with their distance.
+
+    `unknown_words` are, of each of the two, the words without a vector that the other lacks. `flows` lead from the
+    document to the kept one, if they were requested.
+    """
+
+    key: str
+    title: str
+    of: str
+    of_title: str
+    distance: float
+    unknown_words: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    flows: tuple[Flow, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Return whether the documents differ in words without a vector."""
+        return any(self.unknown_words)
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplication:
+    """The keys of the documents that are `kept`, in the order of the choice, and the `removed` ones, nearest first.
+
+    Each removed document is `within` the distance of a kept one, and no two kept ones are. `compared` is the number of
+    all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says why no document passes the
+    filter, if none does. `changes` are those of the collection; None: nothing was removed from it.
+    """
+
+    kept: tuple[str, ...]
+    removed: tuple[Duplicate, ...]
+    within: float
+    compared: int
+    counts: StageCounts
+    ranked_by: str
+    why_empty: str | None = None
+    changes: Changes | None = None
+
+    @classmethod
+    def of(cls, removals: Pairs, kept: Sequence[str], within: float) -> Self:
+        """Return the result for pairs of a removed document and the kept one that it is a copy of."""
+        removed = tuple(
+            Duplicate(key, title, of, of_title, pair.distance, pair.unknown_words)
+            for pair in removals.pairs
+            for (key, of), (title, of_title) in [(pair.keys, pair.titles)]
+        )
+        about = removals.compared, removals.counts, removals.ranked_by, removals.why_empty
+        return cls(tuple(kept), removed, within, *about)
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[Duplicate, ...]], ...]:
+        """Return each kept document that has copies, by its key, with these, nearest first; the largest group first."""
+        groups = dict[str, list[Duplicate]]()
+        for one in self.removed:
+            groups.setdefault(one.of, []).append(one)
+        found = ((key, tuple(groups[key])) for key in self.kept if key in groups)
+        return tuple(sorted(found, key=lambda group: -len(group[1])))
+
+
+def deduplicated(found: FoundPairs, order: NDArray[np.intp]) -> tuple[FoundPairs, NDArray[np.int64]]:
+    """Return pairs of each removed document, `first`, with its nearest kept one, `second`, and the ids kept (m,).
+
+    `order` (n,) are positions in the ids of `found`, whose pairs are all within the distance. Of equally near kept
+    documents, a removed one gets the earliest in the order; pairs are ordered by distance.
+    """
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    one, other = (place[np.searchsorted(found.ids, ids)] for ids in (found.first, found.second))
+    kept = _independent_set(np.minimum(one, other), np.maximum(one, other), len(order))
+    removed, of = np.concatenate([one, other]), np.concatenate([other, one])
+    edges = np.flatnonzero(~kept[removed] & kept[of])
+    distances = np.concatenate([found.distances, found.distances])
+    edges = edges[np.lexsort((of[edges], rounded(distances[edges]), removed[edges]))]
+    _, nearest = np.unique(removed[edges], return_index=True)
+    edges = edges[nearest]
+    edges = edges[np.lexsort((removed[edges], rounded(distances[edges])))]
+    visited = found.ids[order]
+    removals = replace(found, first=visited[removed[edges]], second=visited[of[edges]], distances=distances[edges])
+    return removals, visited[kept]
+
+
+def _independent_set(earlier: NDArray[np.int64], later: NDArray[np.int64], n: int) -> NDArray[np.bool_]:
+    """Return which of `n` places are kept, if none may have a kept neighbour before it; edges lead to `later` ones."""
+    by_place = np.argsort(earlier, kind="stable")
+    later = later[by_place]
+    starts = np.searchsorted(earlier[by_place], np.arange(n + 1))
+    kept = np.ones(n, bool)
+    for place in np.unique(earlier).tolist():
+        if kept[place]:
+            kept[later[starts[place] : starts[place + 1]]] = False
+    return kept
+
+
+def visiting_order(
+    keep: KeepOrder, ids: NDArray[np.int64], reader: Reader, scores: TermScores, elsewhere: Sequence[str] = ()
+) -> NDArray[np.intp]:
+    """Return positions (n,) of documents `ids` (n,), increasing, in the order `keep`; equal ones by id.
+
+    `scores` counts words. `elsewhere`: fields of documents in other shards. Raises UsageError if no document has a date
+    or a number in the field.
+    """
+    sizes = np.zeros(len(ids))
+    if keep.by == "longest":
+        order = np.argsort(scores.ids)
+        places, found = lookup(ids, scores.ids[order])
+        sizes[found] = -scores.lengths()[order[places[found]]]
+    elif keep.by_field:
+        sizes = _places_in_time(keep, ids, reader)
+    later = ~np.isin(ids, matching_ids(reader, keep.where, elsewhere)) if keep.where else np.zeros(len(ids), bool)
+    return np.lexsort((ids, sizes, later))
+
+
+def _places_in_time(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:
+    """Return the places (n,) of documents in the order of the values of a field; those without one come last.
+
+    Of several values, the first in this order counts.
+    """
+    values = reader.values(keep.field)
+    sizes = zip((id_ for id_, _ in values), sizes_of(value for _, value in values), strict=True)
+    known = [(id_, size) for id_, size in sizes if size is not None]
+    if not known:
+        names = reader.field_names()
+        fields = f"the fields are {', '.join(names)}" if names else "no document has any field"
+        raise UsageError(f"no document has a date or a number in the field {keep.field!r}: {fields}")
+    ordered = sorted({size for _, size in known}, reverse=keep.by == "newest")
+    place_of, places = {size: place for place, size in enumerate(ordered)}, dict[int, int]()
+    for id_, size in known:
+        places[id_] = min(place_of[size], places.get(id_, len(ordered)))
+    return np.array([places.get(id_, len(ordered)) for id_ in ids.tolist()], np.float64)
+
+
+def check_most_stay(found: Deduplication) -> None:
+    """Raise UsageError if more than half of the documents would be removed."""
+    documents = len(found.kept) + len(found.removed)
+    if 2 * len(found.removed) > documents:
+        raise UsageError(
+            f"nothing was removed: that would be {len(found.removed):,} of {documents:,} documents; --yes (in Python "
+            "confirmed=True) confirms it"
+        )
