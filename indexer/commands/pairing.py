@@ -1,7 +1,7 @@
 """The commands `pairs` and `dedupe`: near duplicates of a collection, and their removal."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -95,8 +95,8 @@ def dedupe(
         typer.Option(
             "--keep",
             metavar="first|longest|oldest[:FIELD]|newest[:FIELD]",
-            help="Which of near documents to keep: the one indexed first, that of most words, or the oldest or newest by "
-            "a date or number in a field, `date` if none is named.",
+            help="Which of near documents to keep: the one indexed first, that of most words, or the oldest or newest "
+            "by a date or number in a field, `date` if none is named.",
         ),
     ] = "first",
     keep_where: Annotated[
@@ -138,8 +138,14 @@ def dedupe(
 
     if format == "csv" and (as_json or flows):
         raise UsageError("--format csv goes without --json and --flows")
-    choices = {"keep": keep, "keep_where": keep_where, "rank": rank, "gamma": gamma, "where": where}
-    how = {"unknown": unknown, "explained": flows, "remove": remove, "confirmed": yes, "dry_run": dry_run}
+    choices: dict[str, Any] = {"keep": keep, "keep_where": keep_where, "rank": rank, "gamma": gamma, "where": where}
+    how: dict[str, Any] = {
+        "unknown": unknown,
+        "explained": flows,
+        "remove": remove,
+        "confirmed": yes,
+        "dry_run": dry_run,
+    }
     unchanged = f"nothing was removed; {_CONTINUES}"
     opened = open_index(index, wait=wait)
     with opened as collection, interruptible(unchanged), committing(collection, unchanged), Bars() as bars:

@@ -4,7 +4,7 @@ The kept documents are a maximal independent set of the graph of all pairs withi
 an order; one is kept unless it is within the distance of one that is kept already.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -148,9 +148,9 @@ def _independent_set(earlier: NDArray[np.int64], later: NDArray[np.int64], n: in
 
 
 def visiting_order(
-    keep: KeepOrder, ids: NDArray[np.int64], reader: Reader, scores: TermScores, elsewhere: Sequence[str] = ()
+    keep: KeepOrder, reader: Reader, scores: TermScores, elsewhere: Collection[str], ids: NDArray[np.int64]
 ) -> NDArray[np.intp]:
-    """Return positions (n,) of documents `ids` (n,), increasing, in the order `keep`; equal ones by id.
+    """Return the positions (n,) in `ids` (n,), increasing, of documents in the order `keep`; equal ones by id.
 
     `scores` counts words. `elsewhere`: fields of documents in other shards. Raises UsageError if no document has a date
     or a number in the field.
@@ -183,13 +183,3 @@ def _places_in_time(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> 
     for id_, size in known:
         places[id_] = min(place_of[size], places.get(id_, len(ordered)))
     return np.array([places.get(id_, len(ordered)) for id_ in ids.tolist()], np.float64)
-
-
-def check_most_stay(found: Deduplication) -> None:
-    """Raise UsageError if more than half of the documents would be removed."""
-    documents = len(found.kept) + len(found.removed)
-    if 2 * len(found.removed) > documents:
-        raise UsageError(
-            f"nothing was removed: that would be {len(found.removed):,} of {documents:,} documents; --yes (in Python "
-            "confirmed=True) confirms it"
-        )
