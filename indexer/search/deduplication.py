@@ -162,8 +162,8 @@ def visiting_order(
         sizes[found] = -scores.lengths()[order[places[found]]]
     elif keep.by_field:
         sizes = _places_in_time(keep, ids, reader)
-    later = ~np.isin(ids, matching_ids(reader, keep.where, elsewhere)) if keep.where else np.zeros(len(ids), bool)
-    return np.lexsort((ids, sizes, later))
+    preferred = np.isin(ids, matching_ids(reader, keep.where, elsewhere))  # all without a filter
+    return np.lexsort((ids, sizes, ~preferred))
 
 
 def _places_in_time(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:

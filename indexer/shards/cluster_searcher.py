@@ -267,7 +267,7 @@ class ClusterSearcher:
     ) -> Deduplication:
         """Choose the documents to keep; the bags of all shards are compared in this process, as by `pairs`."""
         order = KeepOrder.of(keep, keep_where)
-        if options.where or order.where or order.by_field or explained:
+        if options.where or order.where is not None or order.by_field or explained:
             raise UsageError(
                 "documents of shards are deduplicated as a whole, and the first or the longest ones are kept: leave "
                 "filters, fields and flows out"

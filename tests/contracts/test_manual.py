@@ -33,6 +33,7 @@ JSON_COMMANDS = {
     "similar": "plug-hot -i forum --explain -k 3",
     "rerank": "--run run.trec --queries queries.jsonl -i docs.index -k 2",
     "pairs": "-i docs.index -k 3 --clusters",
+    "dedupe": "-i docs.index --within 1 --flows",
     "explain": "plug plug-hot -i forum --why-not",
     "evaluate retrieval": "-i forum --qrels duplicates.tsv --method bow --method wmd --folds 0",
     "evaluate knn": "-i docs.index --method bow --times 1 -k 1",

@@ -281,7 +281,9 @@ def _methods(other: type) -> list[str]:
 def test_methods_of_one_name_have_the_same_parameters(other: type) -> None:
     names = _methods(other)
     assert {"search", "similar", "search_many", "similar_many"} <= set(names)
-    assert other is RemoteCollection or {"index", "remove", "explain", "why_not", "pairs", "prepare"} <= set(names)
+    assert other is RemoteCollection or {"index", "remove", "explain", "why_not", "pairs", "dedupe", "prepare"} <= set(
+        names
+    )
     for name in names:
         expected, found = _parameters(getattr(Collection, name)), _parameters(getattr(other, name))
         assert list(found) == list(expected), name

@@ -1,11 +1,11 @@
-"""Groups of documents that are near each other."""
+"""Documents that are near each other: those to keep, and the copies of each."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.search.deduplication import Deduplication, Duplicate
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.server.pages.typed_form import TypedForm
@@ -23,7 +23,7 @@ _MOST_GROUPS, _MOST_KEYS, _MOST_WORDS = 100, 50, 12
 
 @router.get("/duplicates")
 async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
-    """Show the groups of documents that are connected by pairs within a distance."""
+    """Show the documents to keep so that no two of them are within a distance, with the others, which are near them."""
     form = TypedForm.of(request.query_params.multi_items())
     typed = form.one("within").strip()
     values: PageValues = {"page": "duplicates", "form": form, "within": typed or _WITHIN, "found": None}
@@ -40,7 +40,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
             found: PageValues = state.finished.get(
                 (served.name, view.revision, within, tuple(form.conditions)),
-                lambda: _shown(view.searcher.pairs(within, None, options, clock, resumed=resumed)),
+                lambda: _shown(view.searcher.dedupe(within, options, "first", None, clock, resumed=resumed)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
@@ -78,30 +78,34 @@ def _distance(typed: str) -> float:
     return within
 
 
-def _shown(found: Pairs) -> PageValues:
-    """Return the largest groups, with their smallest and largest distances."""
-    titles = {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
-    groups, words = found.clusters, found.unknown_words
-    number_of = {key: i for i, keys in enumerate(groups) for key in keys}
-    spans: dict[int, tuple[float, float]] = {}
-    for pair in found.pairs:
-        low, high = spans.get(number_of[pair.keys[0]], (pair.distance, pair.distance))
-        spans[number_of[pair.keys[0]]] = (min(low, pair.distance), max(high, pair.distance))
+def _shown(found: Deduplication) -> PageValues:
+    """Return the kept documents with most copies, and these, nearest first."""
+    groups = found.groups
     return {
         "groups": [
             {
-                "documents": [
-                    (key, titles[key] or key, cut_title(titles[key] or key), words[key][:_MOST_WORDS])
-                    for key in keys[:_MOST_KEYS]
+                "kept": _titled(key, copies[0].of_title),
+                "copies": [
+                    (_titled(one.key, one.title), number_or_dash(one.distance), _words_of(one))
+                    for one in copies[:_MOST_KEYS]
                 ],
-                "size": len(keys),
-                "low": number_or_dash(spans[i][0]),
-                "high": number_or_dash(spans[i][1]),
+                "size": len(copies),
             }
-            for i, keys in enumerate(groups[:_MOST_GROUPS])
+            for key, copies in groups[:_MOST_GROUPS]
         ],
         "all_groups": len(groups),
-        "pairs": len(found.pairs),
-        "compared": found.compared,
+        "removed": len(found.removed),
+        "documents": len(found.kept) + len(found.removed),
         "ranked_by": found.ranked_by,
     }
+
+
+def _titled(key: str, title: str) -> tuple[str, str, str]:
+    """Return the key of a document, its title, and the title as it is shown."""
+    return key, title or key, cut_title(title or key)
+
+
+def _words_of(one: Duplicate) -> list[str]:
+    """Return the words without a vector in which a removed document and the kept one differ."""
+    own, other = one.unknown_words
+    return [*own, *other][:_MOST_WORDS]

@@ -112,3 +112,101 @@ def test_hits_within_a_distance(call: Call, doubled: Path) -> None:
     none = call("similar", "f", "-i", doubled, "--rank", "wmd", "--max-distance", "0")
     assert none.code == 0
     assert "none is near enough" in none.out
+
+
+def test_what_would_be_removed_is_printed_as_text_json_and_csv(call: Call, doubled: Path) -> None:
+    arguments = ("dedupe", "-i", doubled, "--within", "0", "--rank", "wmd")
+    found = call(*arguments)
+    assert found.code == 0
+    assert [line.split() for line in found.out.splitlines() if line.strip()] == [
+        ["copies", "kept", "documents", "removed"],
+        ["1", "2", "2"],
+        ["the", "farthest", "2", "of", "2", "removed", "documents:"],
+        ["distance", "removed", "kept", "title", "title", "of", "the", "kept", "one", "no", "vector"],
+        ["0.0000", "e", "d", "About", "e", "About", "d", "e;", "-"],
+        ["0.0000", "b", "a", "About", "b", "About", "a", "b;", "-"],
+    ]
+    assert found.sentence.startswith(
+        "2 of 6 documents would be removed; each is within 0 by wmd of a kept one, no two "
+    )
+    assert (
+        "; 2 of them differ from it in words without a vector; nothing is removed: the same command with " in found.err
+    )
+    objects = call(*arguments, "--json").lines
+    assert objects == [
+        {
+            "key": key,
+            "title": f"About {key}",
+            "duplicate_of": of,
+            "duplicate_of_title": f"About {of}",
+            "distance": 0.0,
+            "unknown_words": [[key] if key != "a" else [], []],
+        }
+        for key, of in (("b", "a"), ("e", "d"))
+    ]
+    rows = list(csv.DictReader(call(*arguments, "--format", "csv").out.splitlines()))
+    assert [(row["key"], row["duplicate_of"], row["duplicate_of_title"], row["distance"]) for row in rows] == [
+        (each["key"], each["duplicate_of"], each["duplicate_of_title"], str(each["distance"])) for each in objects
+    ]
+    assert call("dedupe", "-i", doubled, "--within", "0", "--where", "key=f").out == ""
+
+
+def test_flows_are_those_that_explain_prints(call: Call, doubled: Path) -> None:
+    arguments = ("dedupe", "-i", doubled, "--within", "0.9", "--flows", "--rank", "wmd")
+    for each in call(*arguments, "--json").lines:
+        explained = call("explain", each["key"], each["duplicate_of"], "-i", doubled, "--rank", "wmd", "--json").json
+        assert each["flows"] == explained["flows"]
+        assert each["distance"] == pytest.approx(explained["distance"])
+    shown = call(*arguments).out
+    assert "share" in shown
+    assert "dog" in shown
+
+
+def test_documents_that_are_not_kept_are_removed(call: Call, doubled: Path) -> None:
+    arguments = ("dedupe", "-i", doubled, "--within", "0", "--keep-where", "key=e")
+    dry = call(*arguments, "--remove", "--dry-run", "--json")
+    assert [(each["key"], each["duplicate_of"]) for each in dry.lines] == [("b", "a"), ("d", "e")]
+    assert "the same command" not in dry.err
+    assert call("info", "-i", doubled, "--json").json["documents"] == 6
+    done = call(*arguments, "--remove")
+    assert done.sentence.startswith("2 of 6 documents are removed (revision 2); ")
+    assert [each["key"] for each in call("list", "-i", doubled, "--json").lines] == ["a", "c", "e", "f"]
+    again = call(*arguments, "--remove")
+    assert (again.code, again.out) == (0, "")
+    assert again.sentence.startswith("0 of 4 documents would be removed; ")
+    refused = call("dedupe", "-i", doubled, "--within", "9", "--remove")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.sentence == (
+        "nothing was removed: that would be 3 of 4 documents; --yes (in Python confirmed=True) confirms it"
+    )
+    assert call("dedupe", "-i", doubled, "--within", "9", "--remove", "--yes").code == 0
+    assert call("info", "-i", doubled, "--json").json["documents"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--within", "-1"), "must be a number of 0 or more, not -1.0"),
+        (("--within", "0", "--keep", "best"), "keep is first, longest, oldest[:FIELD] or newest[:FIELD], not 'best'"),
+        (("--within", "0", "--keep", "newest"), "no document has a date or a number in the field 'date'"),
+        (("--within", "0", "--json", "--format", "csv"), "--format csv goes without --json and --flows"),
+        (("--within", "0", "--unknown", "far", "--flows"), "flows move words that have a vector"),
+        ((), "--within"),
+    ],
+)
+def test_wrong_options_of_dedupe_are_one_sentence(
+    call: Call, doubled: Path, options: tuple[str, ...], message: str
+) -> None:
+    answer = call("dedupe", "-i", doubled, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.sentence
+
+
+def test_an_interruption_removes_nothing(call: Call, doubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("moverank.indexer.collection.Collection.dedupe", interrupted)
+    answer = call("dedupe", "-i", doubled, "--within", "0", "--remove")
+    assert answer.code == 1
+    assert answer.sentence == "interrupted: nothing was removed; the same command continues where it stopped"

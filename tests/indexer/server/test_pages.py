@@ -481,13 +481,18 @@ def test_a_thread_gets_more_fields_for_answers(pages: PagesServer) -> None:
 
 def test_near_duplicates_are_those_of_the_library(pages: PagesServer, forum: Path) -> None:
     with Collection.open(forum) as collection:
-        found = collection.pairs(3.0, rank="pwmd")
+        found = collection.dedupe(3.0, rank="pwmd")
     reply = pages.get("/duplicates", within="3", collection="forum")
     text = Checked(reply.text).text
-    assert f"{len(found.pairs)} of {found.compared} pairs are within 3" in text
-    groups = re.findall(r"<ul>(.*?)</ul>", reply.text.partition('class="groups"')[2], re.DOTALL)
+    documents = len(found.kept) + len(found.removed)
+    assert f"{len(found.removed)} of {documents} texts are within 3 by pwmd of one that is kept" in text
+    groups = re.findall(r"<article>(.*?)</article>", reply.text.partition('class="groups"')[2], re.DOTALL)
     keys = [[unescape(key) for key in re.findall(r"<code>(.*?)</code>", group)] for group in groups]
-    assert keys == [list(cluster) for cluster in found.clusters]
+    assert keys == [[kept, *(one.key for one in copies)] for kept, copies in found.groups]
+    assert all(f">{one.distance:.4f}</span>" in reply.text for one in found.removed)
+    flows = pages.get(unescape(re.findall(r'href="([^"]*similar=[^"]*)"', reply.text)[-1]))
+    assert "document t" in Checked(flows.text).text
+    assert 'class="flows' in flows.text
     assert 'id="results"' not in pages.get("/duplicates").text
     filtered = pages.get("/duplicates", within="3", where="label=travel")
     assert keys_of_group(filtered.text) == ["t2", "t3"]

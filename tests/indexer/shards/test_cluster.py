@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, cast
 
@@ -719,6 +720,41 @@ def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> 
     assert any(unknown for pair in words[0] for _, unknown in pair)
     with pytest.raises(UsageError, match="leave --where out"):
         cluster.pairs(k=3, where=["label=red"])
+
+
+def test_what_is_deduplicated_is_what_one_collection_keeps(both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    lengths = {each.key: sum(len(part.text.split()) for part in each.parts) for each in one}
+    for options in ({"within": 0.4}, {"within": 0.3, "rank": "pwmd:gamma=0.5,weights=tfidf"}, {"unknown": "far"}):
+        mine, theirs = (each.dedupe(keep="longest", **{"within": 0.4, **options}) for each in (cluster, one))
+        assert (mine.compared, mine.ranked_by) == (theirs.compared, theirs.ranked_by)
+        assert {*mine.kept, *(each.key for each in mine.removed)} == {
+            *theirs.kept,
+            *(each.key for each in theirs.removed),
+        }
+        assert [lengths[key] for key in mine.kept] == sorted((lengths[key] for key in mine.kept), reverse=True)
+        near = {frozenset(pair.keys): pair.distance for pair in one.pairs(**{"within": 0.4, **options}).pairs}
+        assert not any(frozenset(pair) in near for pair in combinations(mine.kept, 2))
+        assert all(near[frozenset((each.key, each.of))] == pytest.approx(each.distance) for each in mine.removed)
+    for refused in ({"keep": "newest"}, {"keep_where": "label=red"}, {"where": "label=red"}, {"explained": True}):
+        with pytest.raises(UsageError, match="leave filters, fields and flows out"):
+            cluster.dedupe(0.4, **refused)
+
+
+def test_shards_remove_what_is_not_kept(make_cluster: MakeCluster) -> None:
+    cluster = make_cluster([document(f"d{i}", ("ant", "bee", "kiwi lark")[i % 3]) for i in range(9)])
+    found = cluster.dedupe(0.0, remove=True, confirmed=True)
+    assert (len(found.kept), found.changes and found.changes.removed) == (3, 6)
+    assert len(cluster) == 3
+
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        _ = task, done, total, unit
+        cluster.index([document("new", "fox")])
+
+    cluster.index([document("again", "ant")])
+    with pytest.raises(CollectionError, match="nothing was removed: the collection was changed"):
+        cluster.dedupe(0.0, remove=True, progress=progress)
+    assert len(cluster) == 5
 
 
 def test_experiments_are_those_of_one_collection(both: tuple[Cluster, Collection], tmp_path: Path) -> None:
