@@ -238,7 +238,12 @@ def test_an_interrupted_run_continues(filled: Collection) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         filled.dedupe(WITHIN, progress=interrupt)
-    assert filled.dedupe(WITHIN, progress=lambda _, at, __, ___: done.append(at)) == expected
+
+    def record(task: str, at: int, total: int | None, unit: str) -> None:
+        _ = task, total, unit
+        done.append(at)
+
+    assert filled.dedupe(WITHIN, progress=record) == expected
     assert done[0] == 41
 
 

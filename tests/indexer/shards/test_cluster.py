@@ -725,18 +725,25 @@ def test_pairs_are_those_of_one_collection(both: tuple[Cluster, Collection]) -> 
 def test_what_is_deduplicated_is_what_one_collection_keeps(both: tuple[Cluster, Collection]) -> None:
     cluster, one = both
     lengths = {each.key: sum(len(part.text.split()) for part in each.parts) for each in one}
-    for options in ({"within": 0.4}, {"within": 0.3, "rank": "pwmd:gamma=0.5,weights=tfidf"}, {"unknown": "far"}):
-        mine, theirs = (each.dedupe(keep="longest", **{"within": 0.4, **options}) for each in (cluster, one))
+    every: list[dict[str, Any]] = [{}, {"rank": "pwmd:gamma=0.5,weights=tfidf"}, {"unknown": "far"}]
+    for options in every:
+        mine, theirs = (each.dedupe(0.4, keep="longest", **options) for each in (cluster, one))
         assert (mine.compared, mine.ranked_by) == (theirs.compared, theirs.ranked_by)
         assert {*mine.kept, *(each.key for each in mine.removed)} == {
             *theirs.kept,
             *(each.key for each in theirs.removed),
         }
         assert [lengths[key] for key in mine.kept] == sorted((lengths[key] for key in mine.kept), reverse=True)
-        near = {frozenset(pair.keys): pair.distance for pair in one.pairs(**{"within": 0.4, **options}).pairs}
+        near = {frozenset(pair.keys): pair.distance for pair in one.pairs(0.4, **options).pairs}
         assert not any(frozenset(pair) in near for pair in combinations(mine.kept, 2))
         assert all(near[frozenset((each.key, each.of))] == pytest.approx(each.distance) for each in mine.removed)
-    for refused in ({"keep": "newest"}, {"keep_where": "label=red"}, {"where": "label=red"}, {"explained": True}):
+    unusable: list[dict[str, Any]] = [
+        {"keep": "newest"},
+        {"keep_where": "label=red"},
+        {"where": "label=red"},
+        {"explained": True},
+    ]
+    for refused in unusable:
         with pytest.raises(UsageError, match="leave filters, fields and flows out"):
             cluster.dedupe(0.4, **refused)
 
