@@ -150,7 +150,8 @@ def find_pairs(
     if allowed is not None:
         rows = np.flatnonzero(np.isin(ids, allowed))
         ids, bags = ids[rows], bags.take(rows)
-    run = repr((view.revision, str(ranking), ranking.gamma, ranking.weights, within, k, far)).encode() + ids.tobytes()
+    weights = ranking.gamma, ranking.weights, {part.title_weight for part in view.segments}
+    run = repr((view.revision, str(ranking), *weights, within, k, far)).encode() + ids.tobytes()
     directory = view.directory if resumed else None
     return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known)
 

@@ -11,7 +11,7 @@ import ot
 import pytest
 from numpy.typing import NDArray
 
-from moverank import Collection, Document, UsageError
+from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.files.arrays import read_arrays, write_arrays
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
@@ -144,6 +144,22 @@ def test_an_interrupted_run_continues(
     file.write_bytes(b"damaged")
     assert filled.pairs(**options).pairs == expected.pairs  # type: ignore[arg-type]
     assert rows == [20, 0]
+
+
+def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory) -> None:
+    with factory.empty() as collection:
+        texts = [each.parts[0].text for each in random_documents(30, seed=4, words=4)]
+        collection.index([Document(f"d{i}", text[:9], (Part(text),)) for i, text in enumerate(texts)])
+
+        def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
+            _ = task, total, unit
+            if done == 20:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            collection.pairs(1.0, progress=interrupt)
+        collection.change_settings(title_weight=9)
+        assert collection.pairs(1.0).pairs == collection.pairs(1.0).pairs
 
 
 def _with(name: str, change: Callable[[NDArray[Any]], NDArray[Any]]) -> "_Forge":
