@@ -12,6 +12,7 @@ from rich.text import Text
 
 from moverank.indexer.formatters.csv_tables import csv_line
 from moverank.indexer.formatters.escaping import isolated
+from moverank.indexer.formatters.lines import some_words
 from moverank.indexer.formatters.terminal import flow_table
 from moverank.indexer.search.deduplication import Deduplication, Duplicate
 
@@ -71,7 +72,7 @@ def _table(removed: tuple[Duplicate, ...] | list[Duplicate]) -> Table:
     for name in ("removed", "kept", "title", "title of the kept one", "no vector"):
         table.add_column(name, overflow="fold")
     for one in removed:
-        words = "; ".join(" ".join(map(isolated, own)) or "-" for own in one.unknown_words) if one.differs else ""
+        words = "; ".join(isolated(some_words(own)) or "-" for own in one.unknown_words) if one.differs else ""
         names = map(isolated, (one.key, one.of, one.title, one.of_title))
         table.add_row(f"{one.distance:.4f}", *map(Text, names), Text(words))
     return table
@@ -83,7 +84,7 @@ def duplicates_summary(found: Deduplication, *, remove: bool) -> str:
         return found.why_empty
     removed, documents, counts = len(found.removed), len(found.kept) + len(found.removed), found.counts
     differ = sum(one.differs for one in found.removed)
-    marked = f"; {differ:,} of them differ from it in words without a vector" if differ else ""
+    marked = f"; {differ:,} of them differ from it in words without a vector (--unknown far counts these)" if differ else ""
     proof = (
         f"each is within {found.within:g} by {found.ranked_by} of a kept one, no two kept ones are: "
         f"{counts.candidates:,} pairs passed WCD, {counts.solved:,} were solved{marked}"

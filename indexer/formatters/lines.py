@@ -32,12 +32,12 @@ def lines(found: Pairs, *, clusters: bool, aligned: bool) -> Iterator[str]:
         titles, words = _titles(found), found.unknown_words
         for number, keys in enumerate(found.clusters, start=1):
             for key in keys:
-                marks = [f"no vector: {_some(words[key])}"] if words[key] else []
+                marks = [f"no vector: {some_words(words[key])}"] if words[key] else []
                 yield _line([f"{number}", key, titles[key], *marks], aligned=aligned)
         return
     for pair in found.pairs:
         sides = zip(pair.keys, pair.unknown_words, strict=True)
-        marks = [f"no vector: {'; '.join(f'{_some(words)} in {key}' for key, words in sides if words)}"]
+        marks = [f"no vector: {'; '.join(f'{some_words(words)} in {key}' for key, words in sides if words)}"]
         cells = [f"{pair.distance:.4f}", *pair.keys, " | ".join(pair.titles), *(marks if pair.differ else [])]
         yield _line(cells, aligned=aligned)
 
@@ -91,7 +91,8 @@ def _titles(found: Pairs) -> dict[str, str]:
     return {key: title for pair in found.pairs for key, title in zip(pair.keys, pair.titles, strict=True)}
 
 
-def _some(words: Sequence[str]) -> str:
+def some_words(words: Sequence[str]) -> str:
+    """Return the first words of many, and how many more there are."""
     more = f" and {len(words) - _WORDS:,} more" if len(words) > _WORDS else ""
     return f"{', '.join(words[:_WORDS])}{more}"
 
