@@ -84,7 +84,7 @@ def duplicates_summary(found: Deduplication, *, remove: bool) -> str:
         return found.why_empty
     removed, documents, counts = len(found.removed), len(found.kept) + len(found.removed), found.counts
     differ = sum(one.differs for one in found.removed)
-    marked = f"; {differ:,} of them differ from it in words without a vector (--unknown far counts these)" if differ else ""
+    marked = f"; {differ:,} differ from it in words without a vector (--unknown far counts these)" if differ else ""
     proof = (
         f"each is within {found.within:g} by {found.ranked_by} of a kept one, no two kept ones are: "
         f"{counts.candidates:,} pairs passed WCD, {counts.solved:,} were solved{marked}"
