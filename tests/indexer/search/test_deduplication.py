@@ -229,22 +229,22 @@ def test_nothing_is_removed_if_the_collection_was_changed_meanwhile(
 
 
 def test_an_interrupted_run_continues(filled: Collection) -> None:
-    expected, done = filled.dedupe(WITHIN), list[int]()
+    expected, steps = filled.dedupe(WITHIN), list[int]()
 
-    def interrupt(task: str, at: int, total: int | None, unit: str) -> None:
+    def interrupt(task: str, done: int, total: int | None, unit: str) -> None:
         assert (task, total, unit) == ("Comparing", N, "documents")
-        if at == 40:
+        if done == 40:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         filled.dedupe(WITHIN, progress=interrupt)
 
-    def record(task: str, at: int, total: int | None, unit: str) -> None:
+    def record(task: str, done: int, total: int | None, unit: str) -> None:
         _ = task, total, unit
-        done.append(at)
+        steps.append(done)
 
     assert filled.dedupe(WITHIN, progress=record) == expected
-    assert done[0] == 41
+    assert steps[0] == 41
 
 
 def test_a_sum_takes_the_larger_of_both_totals(filled: Collection) -> None:
