@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import QueryVectorError, UnknownKey
 from moverank.indexer.search.by_distance import DistanceSearch
 from moverank.indexer.search.by_score import search_by_known_sum, search_by_score
+from moverank.indexer.search.percentiles import Population, SampledValues, percentiles, with_percentiles
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_terms import (
     KnownTerm,
@@ -47,12 +48,19 @@ class Search:
         self._terms: list[UnscaledTerm] = []
         self._known: list[KnownTerm] = []
         self._by_distance: DistanceSearch | None = None
+        self._weights: SumWeights | None = None
         self._began, self._until = 0.0, np.inf
 
     def run(self) -> Outcome:
         """Return the outcome of the query among the documents of the view alone."""
         self.bounds(self.statistics())
-        return self.answer()
+        outcome = self.answer()
+        if not self.query.percentiles:
+            return outcome
+        began, placed = time.monotonic(), outcome.certified and self.query.allowed is None
+        found = percentiles(outcome.values, self.sampled, placed=placed)
+        outcome = replace(outcome, seconds=outcome.seconds + time.monotonic() - began)
+        return with_percentiles(outcome, self.query, found)
 
     def statistics(self) -> QueryStatistics:
         """Return the statistics of the view's documents that set the scales of the ranking's terms."""
@@ -80,19 +88,40 @@ class Search:
             if not self._has_distance:
                 self._known = self._scaled(statistics)
                 return np.empty(0)
-            weights = None if self.query.ranking.plain else self.weights(statistics)
-            self._by_distance = DistanceSearch(self.view, self.query, weights, self._began)
+            self._weights = None if self.query.ranking.plain else self.weights(statistics)
+            self._by_distance = DistanceSearch(self.view, self.query, self._weights, self._began)
             return self._by_distance.upper_bounds(close=shared)
 
     def answer(self, limit: float = np.inf) -> Outcome:
         """Return the best documents of the view with values of at most `limit`, which all shards share."""
-        scorer = self.query.ranking.single_scorer
         with self._stopping():
-            if scorer is not None and self._by_score:
-                return search_by_score(self.view, self.query, scorer)
-            if self._by_distance:
-                return self._by_distance.answer(limit)
-            return search_by_known_sum(self.view, self.query, self._known, self._began)
+            return self._by_distance.answer(limit) if self._by_distance else self._by_known_values(self.query)
+
+    def sampled(self, limit: float) -> SampledValues:
+        """Return the values of a sample of documents up to a `limit`, whatever the filter is; after `bounds`.
+
+        Raises OutOfTime if the time is used up.
+        """
+        population = Population.of(self.view, self.query.without)
+        ids, sample = population.ids, SampledValues.unranked(population)
+        if len(ids) and limit > -np.inf:
+            query = replace(self.query, k=len(ids), allowed=ids, depth=None, within=limit, partial=False)
+            with self._stopping():
+                if self._by_distance:
+                    search = DistanceSearch(self.view, query, self._weights, self._began)
+                    search.upper_bounds()
+                    found = search.answer(limit)
+                else:
+                    found = self._by_known_values(query)
+            sample.values[np.searchsorted(ids, found.ids)] = found.values
+        return sample
+
+    def _by_known_values(self, query: Query) -> Outcome:
+        """Return the best documents by values that are known for all."""
+        scorer = query.ranking.single_scorer
+        if scorer is not None and self._by_score:
+            return search_by_score(self.view, query, scorer)
+        return search_by_known_sum(self.view, query, self._known, self._began)
 
     def weights(self, statistics: QueryStatistics) -> SumWeights:
         """Return the weights of a sum's terms by the `statistics` of all documents, after the phase `statistics`."""
