@@ -35,14 +35,14 @@ class Population:
     @classmethod
     def of(cls, view: View, without: int | None) -> "Population":
         """Return the population of a view, which is cached, without the document `without`."""
-        every = view.computed.get("population", lambda: cls._drawn(view.scores.ids))
+        every = view.computed.get("population", lambda: cls.drawn(view.scores.ids))
         if without is None or not np.isin(without, view.scores.ids):
             return every
         kept = every.ids != without
         return cls(every.documents - 1, every.ids[kept], every.order[kept])
 
     @classmethod
-    def _drawn(cls, ids: NDArray[np.int64]) -> "Population":
+    def drawn(cls, ids: NDArray[np.int64]) -> "Population":
         """Draw the sample from the documents `ids` (n,); a document that is added replaces at most one."""
         order = _mixed(ids)
         chosen = np.argpartition(order, SAMPLED - 1)[:SAMPLED] if len(ids) > SAMPLED else np.arange(len(ids))
@@ -92,7 +92,7 @@ def percentiles(values: _Floats, sampled: Callable[[float], SampledValues], *, p
     if placed:
         return np.repeat(hits[:, None] / documents, 3, axis=1)
     above = _above(sample.values, values)
-    low, high = _interval(above, size)
+    low, high = interval(above, size)
     low = np.maximum(low, np.maximum(hits, above) / documents)
     high = np.maximum(low, np.minimum(high, (documents - size + above) / documents))
     return np.column_stack([np.clip(above / max(1, size), low, high), low, high])
@@ -104,7 +104,7 @@ def _above(values: _Floats, hits: _Floats) -> NDArray[np.int64]:
     return np.searchsorted(np.sort(values), limits)
 
 
-def _interval(above: NDArray[np.int64], size: int) -> tuple[_Floats, _Floats]:
+def interval(above: NDArray[np.int64], size: int) -> tuple[_Floats, _Floats]:
     """Return the bounds (k,) of the shares of which samples of a `size` have so many documents `above` (k,).
 
     Source: Clopper & Pearson 1934. They hold for a sample with replacement, and all the more for one without.

@@ -48,7 +48,7 @@ class Search:
         self._terms: list[UnscaledTerm] = []
         self._known: list[KnownTerm] = []
         self._by_distance: DistanceSearch | None = None
-        self._weights: SumWeights | None = None
+        self._scales: QueryStatistics = ()
         self._began, self._until = 0.0, np.inf
 
     def run(self) -> Outcome:
@@ -84,18 +84,24 @@ class Search:
         `statistics` cover all documents that are searched together; `shared`: other shards take their limit from the
         bounds, which are tighter then.
         """
+        self._scales = statistics
         with self._stopping():
             if not self._has_distance:
                 self._known = self._scaled(statistics)
                 return np.empty(0)
-            self._weights = None if self.query.ranking.plain else self.weights(statistics)
-            self._by_distance = DistanceSearch(self.view, self.query, self._weights, self._began)
+            weights = None if self.query.ranking.plain else self.weights(statistics)
+            self._by_distance = DistanceSearch(self.view, self.query, weights, self._began)
             return self._by_distance.upper_bounds(close=shared)
 
     def answer(self, limit: float = np.inf) -> Outcome:
         """Return the best documents of the view with values of at most `limit`, which all shards share."""
+        scorer = self.query.ranking.single_scorer
         with self._stopping():
-            return self._by_distance.answer(limit) if self._by_distance else self._by_known_values(self.query)
+            if scorer is not None and self._by_score:
+                return search_by_score(self.view, self.query, scorer)
+            if self._by_distance:
+                return self._by_distance.answer(limit)
+            return search_by_known_sum(self.view, self.query, self._known, self._began)
 
     def sampled(self, limit: float) -> SampledValues:
         """Return the values of a sample of documents up to a `limit`, whatever the filter is; after `bounds`.
@@ -106,22 +112,12 @@ class Search:
         ids, sample = population.ids, SampledValues.unranked(population)
         if len(ids) and limit > -np.inf:
             query = replace(self.query, k=len(ids), allowed=ids, depth=None, within=limit, partial=False)
-            with self._stopping():
-                if self._by_distance:
-                    search = DistanceSearch(self.view, query, self._weights, self._began)
-                    search.upper_bounds()
-                    found = search.answer(limit)
-                else:
-                    found = self._by_known_values(query)
+            search = Search(self.view, query)
+            search.statistics()  # the terms of these documents, by the scales of the hits
+            search.bounds(self._scales)
+            found = search.answer(limit)
             sample.values[np.searchsorted(ids, found.ids)] = found.values
         return sample
-
-    def _by_known_values(self, query: Query) -> Outcome:
-        """Return the best documents by values that are known for all."""
-        scorer = query.ranking.single_scorer
-        if scorer is not None and self._by_score:
-            return search_by_score(self.view, query, scorer)
-        return search_by_known_sum(self.view, query, self._known, self._began)
 
     def weights(self, statistics: QueryStatistics) -> SumWeights:
         """Return the weights of a sum's terms by the `statistics` of all documents, after the phase `statistics`."""

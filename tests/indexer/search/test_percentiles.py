@@ -1,6 +1,7 @@
-"""Percentiles of hits: those of the complete ranking where they are known, and intervals that contain them elsewhere."""
+"""Percentiles of hits: those of the complete ranking where known, and intervals that contain them elsewhere."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from moverank import Collection, Hit, Ranking, UsageError
 from moverank.indexer.search import percentiles
 from moverank.indexer.search.view import View
 from tests.indexer.search.conftest import Searchable
-from tests.indexer.world import WORDS, CollectionFactory, document
+from tests.indexer.world import WORDS, CollectionFactory, document, random_documents
 
 QUERY = "ant bee fox"
 RANKINGS = (
@@ -63,6 +64,17 @@ def test_a_sample_of_all_documents_gives_the_shares_despite_a_filter(searchable:
         assert all(hit.percentile and hit.percentile.low == hit.percentile.high for hit in found.hits)
 
 
+@pytest.mark.parametrize("rank", ["wmd:mu=5+0.5*cover+2*bm25+cosine", "bm25+cosine", "lsi:dim=3+tfidf"])
+def test_a_filter_changes_no_value_of_the_sample(factory: CollectionFactory, rank: str) -> None:
+    with factory.empty() as collection:
+        documents = random_documents(400, seed=8)
+        collection.index(replace(each, label=f"l{i % 40}") for i, each in enumerate(documents))
+        found = collection.search(QUERY, k=9, rank=rank, where={"label": ["l7"]}, percentile=True)
+        expected = _true_shares(collection, found, 400, rank=rank)
+        assert len(expected) == 9
+        assert _shares(found) == pytest.approx(expected)
+
+
 @pytest.fixture(scope="module")
 def sampled(factory: CollectionFactory) -> Iterator[Collection]:
     """Return a collection of 250 documents, of which each query samples 40 others; some documents occur twice."""
@@ -70,7 +82,7 @@ def sampled(factory: CollectionFactory) -> Iterator[Collection]:
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(240)]
 
     def draw(view: View, _: int | None) -> percentiles.Population:
-        return percentiles.Population._drawn(view.scores.ids)
+        return percentiles.Population.drawn(view.scores.ids)
 
     with pytest.MonkeyPatch.context() as patch, factory.empty() as collection:
         patch.setattr(percentiles, "SAMPLED", 40)
@@ -145,7 +157,7 @@ def test_percentiles_survive_json(searchable: Searchable) -> None:
 @pytest.mark.parametrize("share", ["0.1", "%", "-1%", "101%", "1e1%", "nan%", "0.1 percent", "١%"])
 def test_what_is_no_share_is_refused(searchable: Searchable, share: str) -> None:
     collection, _ = searchable.flat()
-    with pytest.raises(UsageError, match="or a share such as 0.1%, not"):
+    with pytest.raises(UsageError, match=r"or a share such as 0\.1%, not"):
         collection.search(QUERY, max_distance=share)
 
 
@@ -166,7 +178,7 @@ def test_no_hits_have_no_percentiles(searchable: Searchable) -> None:
 
 def test_intervals_are_those_of_clopper_and_pearson() -> None:
     above = np.array([0, 1, 7, 40, 59, 60])
-    low, high = percentiles._interval(above, 60)
+    low, high = percentiles.interval(above, 60)
     for count, *own in zip(above.tolist(), low.tolist(), high.tolist(), strict=True):
         expected = binomtest(count, 60).proportion_ci(0.95, "exact")
         assert own == pytest.approx([expected.low, expected.high], abs=1e-9)
@@ -175,7 +187,7 @@ def test_intervals_are_those_of_clopper_and_pearson() -> None:
 def test_an_added_document_replaces_at_most_one_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(percentiles, "SAMPLED", 500)
     ids = np.arange(3, 9003)
-    one, other = (percentiles.Population._drawn(own) for own in (ids, np.append(ids, 9003)))
+    one, other = (percentiles.Population.drawn(own) for own in (ids, np.append(ids, 9003)))
     assert len(one.ids) == len(other.ids) == 500
     assert len(np.setdiff1d(one.ids, other.ids)) <= 1
     places = np.searchsorted(ids, one.ids)
