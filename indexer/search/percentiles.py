@@ -15,10 +15,13 @@ from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
 
-SAMPLED = 4000
-"""The most documents of the sample: of 4,000 documents none of which is above a hit, at most .09 % are, at 95 %."""
+SAMPLED = 5000
+"""The most documents of the sample: where none of them is above a hit, at most .09 % of all documents are."""
+FEW = 1000
+"""The documents of a first sample, which suffice unless few of them are above the last hit."""
 
-_ERROR = 0.05  # of the intervals: half of it on each side
+_FEW_ABOVE = 20  # for few hits above, the large sample costs little: most of its documents are pruned by bounds
+_ERROR = 0.025  # of the interval by each of both samples: half of it on each side
 _ROUNDING = 1e-9  # values that differ by less are equal
 
 _Floats = NDArray[np.float64]
@@ -33,13 +36,14 @@ class Population:
     order: NDArray[np.uint64]  # (s,) pseudo-random numbers of the ids; the sample has the smallest ones
 
     @classmethod
-    def of(cls, view: View, without: int | None) -> "Population":
-        """Return the population of a view, which is cached, without the document `without`."""
+    def of(cls, view: View, without: int | None, size: int) -> "Population":
+        """Return the population of a view without the document `without`, with a sample of at most a `size`."""
         every = view.computed.get("population", lambda: cls.drawn(view.scores.ids))
-        if without is None or not np.isin(without, view.scores.ids):
-            return every
-        kept = every.ids != without
-        return cls(every.documents - 1, every.ids[kept], every.order[kept])
+        if without is not None and np.isin(without, view.scores.ids):
+            kept = every.ids != without
+            every = cls(every.documents - 1, every.ids[kept], every.order[kept])
+        chosen = np.sort(np.argsort(every.order)[:size])
+        return cls(every.documents, every.ids[chosen], every.order[chosen])
 
     @classmethod
     def drawn(cls, ids: NDArray[np.int64]) -> "Population":
@@ -72,26 +76,30 @@ class SampledValues:
         return cls(population.documents, population.order, np.full(len(population.ids), np.inf))
 
     @classmethod
-    def merged(cls, shards: Iterable[Self]) -> "SampledValues":
-        """Return the values of the sample of all shards' documents."""
+    def merged(cls, shards: Iterable[Self], size: int) -> "SampledValues":
+        """Return the values of the sample of all shards' documents; each shard has one of at most the same `size`."""
         own = list(shards)
         order, values = (np.concatenate([getattr(one, name) for one in own]) for name in ("order", "values"))
-        chosen = np.argsort(order, kind="stable")[:SAMPLED]
+        chosen = np.argsort(order, kind="stable")[:size]
         return cls(sum(one.documents for one in own), order[chosen], values[chosen])
 
 
-def percentiles(values: _Floats, sampled: Callable[[float], SampledValues], *, placed: bool) -> _Floats:
+def percentiles(values: _Floats, sampled: Callable[[float, int], SampledValues], *, placed: bool) -> _Floats:
     """Return the percentiles (k, 3) of hits with increasing `values` (k,): share, and the interval that contains it.
 
     `placed`: no document that is missing among the hits is above the last one, so that their places are the shares.
-    `sampled` returns the values of the sample up to a limit. The percentiles increase with the values.
+    `sampled` returns the values up to a limit of a sample of at most a size. The percentiles increase with the values.
     """
-    sample = sampled(-np.inf if placed or not len(values) else float(values[-1]))
-    documents, size = max(1, sample.documents), len(sample.values)
+    placed = placed or not len(values)
+    sample = sampled(-np.inf if placed else float(values[-1]), FEW)
     hits = _above(values, values)
     if placed:
-        return np.repeat(hits[:, None] / documents, 3, axis=1)
+        return np.repeat(hits[:, None] / max(1, sample.documents), 3, axis=1)
     above = _above(sample.values, values)
+    if len(sample.values) < sample.documents and above[-1] <= _FEW_ABOVE:
+        sample = sampled(float(values[-1]), SAMPLED)
+        above = _above(sample.values, values)
+    documents, size = max(1, sample.documents), len(sample.values)
     low, high = interval(above, size)
     low = np.maximum(low, np.maximum(hits, above) / documents)
     high = np.maximum(low, np.minimum(high, (documents - size + above) / documents))
@@ -107,7 +115,8 @@ def _above(values: _Floats, hits: _Floats) -> NDArray[np.int64]:
 def interval(above: NDArray[np.int64], size: int) -> tuple[_Floats, _Floats]:
     """Return the bounds (k,) of the shares of which samples of a `size` have so many documents `above` (k,).
 
-    Source: Clopper & Pearson 1934. They hold for a sample with replacement, and all the more for one without.
+    Source: Clopper & Pearson 1934. They hold for a sample with replacement, and all the more for one without; each end
+    is wrong in at most 1.25 % of cases, so that either of two samples contains the share in 95 %.
     """
     from scipy.special import betaincinv
 

@@ -103,15 +103,16 @@ class Search:
                 return self._by_distance.answer(limit)
             return search_by_known_sum(self.view, self.query, self._known, self._began)
 
-    def sampled(self, limit: float) -> SampledValues:
-        """Return the values of a sample of documents up to a `limit`, whatever the filter is; after `bounds`.
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a `limit` of a sample of at most a `size`, whatever the filter is; after `bounds`.
 
         Raises OutOfTime if the time is used up.
         """
-        population = Population.of(self.view, self.query.without)
+        population = Population.of(self.view, self.query.without, size)
         ids, sample = population.ids, SampledValues.unranked(population)
         if len(ids) and limit > -np.inf:
-            query = replace(self.query, k=len(ids), allowed=ids, depth=None, within=limit, partial=False)
+            k = len(ids) + 1  # never reached, so that the limit is not computed from the k nearest
+            query = replace(self.query, k=k, allowed=ids, depth=None, within=limit, partial=False)
             search = Search(self.view, query)
             search.statistics()  # the terms of these documents, by the scales of the hits
             search.bounds(self._scales)

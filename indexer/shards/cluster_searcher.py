@@ -83,7 +83,7 @@ class Merged:
         return cls(values, tuple(names[number] for number in shards.tolist()), chosen, k, within)
 
     def with_percentiles(
-        self, sampled: Callable[[float], SampledValues], largest_share: float, *, placed: bool
+        self, sampled: Callable[[float, int], SampledValues], largest_share: float, *, placed: bool
     ) -> "Merged":
         """Return the documents with percentiles, up to the largest share; parameters as of `percentiles`."""
         found = percentiles(self.values, sampled, placed=placed)
@@ -174,10 +174,10 @@ class _Running:
         """Return the results of a phase in all shards that answer; see `ShardSearch`."""
         return self.each("phase", method, *arguments)
 
-    def sampled(self, limit: float) -> SampledValues:
-        """Return the values of a sample of all documents up to a limit, also of shards without a word of the query."""
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a limit of a sample of all documents, also of shards without a word of the query."""
         self.names = self._every
-        return SampledValues.merged(self.phase("sampled", limit).values())
+        return SampledValues.merged(self.phase("sampled", limit, size).values(), size)
 
     def each(self, method: str, *arguments: Any) -> dict[str, Any]:
         """Return the results of a method in all shards that answer; raises the error of the first that fails."""

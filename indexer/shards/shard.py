@@ -88,11 +88,11 @@ class ShardSearch:
         """Return the best documents with values of at most `limit`, which all shards share."""
         return self._search.answer(limit)
 
-    def sampled(self, limit: float) -> SampledValues:
-        """Return the values of a sample of the shard's documents up to a limit."""
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a limit of a sample of the shard's documents, of at most a size."""
         if self._knows_words:
-            return self._search.sampled(limit)
-        return SampledValues.unranked(Population.of(self.version.searcher.view, None))
+            return self._search.sampled(limit, size)
+        return SampledValues.unranked(Population.of(self.version.searcher.view, None, size))
 
     def ranking(self, outcome: Outcome) -> Ranking:
         """Return the ranking of some documents of the answer, with their stored data."""

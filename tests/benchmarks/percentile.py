@@ -4,8 +4,8 @@ Each document belongs to one of twenty parts, by chance; a query searches one pa
 are estimated from the sample. The true share of a hit counts all documents with a smaller value: a certified list of
 all documents up to the last hit. `covered` is the share of pairs of a query and a hit whose interval contains the true
 share, `width` the mean of the interval, `error` the mean difference of the estimate, both in percent of all documents.
-Each row has one size of the sample: the usual one, which is a whole small collection, and a tenth of it. `search` and
-`with percentiles` are medians in milliseconds.
+Each row has one size of the large sample: the usual one, and a tenth of it, with a tenth of the first one. `search`
+and `with percentiles` are medians in milliseconds.
 """
 
 import json
@@ -100,7 +100,7 @@ def true_shares(collection: Collection, text: str, rank: str, hits: tuple[Hit, .
 def compare(path: Path, name: str, queries: int, cases: dict[tuple[str, int], Cases]) -> None:
     """Add the hits of some queries of a data set."""
     for size in SIZES:
-        percentiles.SAMPLED = size
+        percentiles.SAMPLED, percentiles.FEW = size, size // 5
         with Collection.open(path) as collection:
             for rank in RANKINGS:
                 own = cases.setdefault((rank, size), Cases())

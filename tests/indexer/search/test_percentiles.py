@@ -76,30 +76,40 @@ def test_a_filter_changes_no_value_of_the_sample(factory: CollectionFactory, ran
 
 
 @pytest.fixture(scope="module")
-def sampled(factory: CollectionFactory) -> Iterator[Collection]:
-    """Return a collection of 250 documents, of which each query samples 40 others; some documents occur twice."""
+def large(factory: CollectionFactory) -> Iterator[Collection]:
+    """Return a collection of 250 documents, some of which occur twice."""
     rng = np.random.default_rng(5)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(240)]
-
-    def draw(view: View, _: int | None) -> percentiles.Population:
-        return percentiles.Population.drawn(view.scores.ids)
-
-    with pytest.MonkeyPatch.context() as patch, factory.empty() as collection:
-        patch.setattr(percentiles, "SAMPLED", 40)
-        patch.setattr(percentiles, "_mixed", lambda ids: rng.permutation(len(ids)).astype(np.uint64))
-        patch.setattr(percentiles.Population, "of", draw)
+    with factory.empty() as collection:
         years = ({"year": str(1990 + i % 10)} for i in range(250))
         collection.index(document(f"d{i}", texts[i % 240], metadata=year) for i, year in enumerate(years))
         yield collection
 
 
+@pytest.fixture
+def other_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each query draw samples of its own, of 20 and of 60 documents."""
+    rng, order = np.random.default_rng(5), np.zeros(250, np.uint64)
+
+    def draw(view: View, _without: int | None, size: int) -> percentiles.Population:
+        if size == 20:
+            order[:] = rng.permutation(250)
+        ids, chosen = np.sort(view.scores.ids), np.sort(np.argsort(order)[:size])
+        return percentiles.Population(250, ids[chosen], order[chosen])
+
+    for name, number in {"FEW": 20, "SAMPLED": 60, "_FEW_ABOVE": 2}.items():
+        monkeypatch.setattr(percentiles, name, number)
+    monkeypatch.setattr(percentiles.Population, "of", draw)
+
+
+@pytest.mark.usefixtures("other_samples")
 @pytest.mark.parametrize("rank", ["wmd", "rwmd", "bm25", "wmd:mu=5+0.5*cover+2*bm25+cosine"])
-def test_intervals_contain_the_true_shares(sampled: Collection, rank: str) -> None:
+def test_intervals_contain_the_true_shares(large: Collection, rank: str) -> None:
     covered = total = 0
     for query in np.random.default_rng(6).choice(WORDS, (20, 4)).tolist():
         text = " ".join(query)
-        every = np.array([_value(hit) for hit in sampled.search(text, k=250, exact=True, rank=rank).hits])
-        found = sampled.search(text, k=15, rank=rank, where={"year": ["1993", "1997"]}, percentile=True)
+        every = np.array([_value(hit) for hit in large.search(text, k=250, exact=True, rank=rank).hits])
+        found = large.search(text, k=15, rank=rank, where={"year": ["1993", "1997"]}, percentile=True)
         last = (0.0, 0.0, 0.0)
         for hit in found.hits:
             true, own = float(np.sum(every < _value(hit) - 1e-7)) / 250, hit.percentile
@@ -180,7 +190,7 @@ def test_intervals_are_those_of_clopper_and_pearson() -> None:
     above = np.array([0, 1, 7, 40, 59, 60])
     low, high = percentiles.interval(above, 60)
     for count, *own in zip(above.tolist(), low.tolist(), high.tolist(), strict=True):
-        expected = binomtest(count, 60).proportion_ci(0.95, "exact")
+        expected = binomtest(count, 60).proportion_ci(0.975, "exact")
         assert own == pytest.approx([expected.low, expected.high], abs=1e-9)
 
 
