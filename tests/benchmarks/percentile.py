@@ -90,7 +90,7 @@ def true_shares(collection: Collection, text: str, rank: str, hits: tuple[Hit, .
     """Return the true share of each hit, by a certified list of all documents up to the last one."""
     size, last = len(collection), value(hits[-1])
     limit = None if rank == "bm25" else last
-    found = collection.search(text, k=size, exact=True, rank=rank, max_distance=limit)
+    found = collection.search(text, k=size + 1, exact=True, rank=rank, max_distance=limit)
     if not found.certified:
         sys.exit(f"not certified: {text[:60]!r} by {rank}")
     values = np.array([value(hit) for hit in found.hits])
@@ -105,15 +105,15 @@ def compare(path: Path, name: str, queries: int, cases: dict[tuple[str, int], Ca
             for rank in RANKINGS:
                 own = cases.setdefault((rank, size), Cases())
                 for number, text in enumerate(texts(name, collection, queries)):
-                    options = {"k": 20, "rank": rank, "where": {"part": [str(number % PARTS)]}}
-                    collection.search(text, **options, percentile=True)  # loads what is then cached
+                    part = {"part": str(number % PARTS)}
+                    collection.search(text, k=20, rank=rank, where=part, percentile=True)  # loads what is then cached
                     for seconds, chosen in ((own.plain, False), (own.whole, True)):
                         began = time.perf_counter()
-                        found = collection.search(text, **options, percentile=chosen)
+                        found = collection.search(text, k=20, rank=rank, where=part, percentile=chosen)
                         seconds.append(time.perf_counter() - began)
-                    if found.hits:
-                        for hit, true in zip(found.hits, true_shares(collection, text, rank, found.hits), strict=True):
-                            own.add(hit, true)
+                    true = true_shares(collection, text, rank, found.hits) if found.hits else []
+                    for hit, share in zip(found.hits, true, strict=True):
+                        own.add(hit, share)
 
 
 def main() -> None:

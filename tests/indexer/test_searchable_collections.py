@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,12 +162,17 @@ def test_every_option_has_the_same_effect(name: str, as_keyword: bool, given: Se
         _check_answers(call, given, **limited)
 
 
+def _searched(one: Any, options: SearchOptions) -> list[Ranking]:
+    return [one.search(QUERY, options, vector=VECTOR)]
+
+
 @pytest.mark.parametrize("share", ["0%", "15%"])
 def test_a_share_is_the_same_limit(share: str, given: Searchables) -> None:
-    for options in ({}, {"where": ["label=red"]}, {"rank": "bm25"}, {"group_by": "year"}):
-        found = given.collection.search(QUERY, vector=VECTOR, max_distance=share, **options)
+    for options in (SearchOptions(), SearchOptions(where=["label=red"]), SearchOptions(rank="bm25", group_by="year")):
+        chosen = replace(options, max_distance=share)
+        found = given.collection.search(QUERY, chosen, vector=VECTOR)
         assert all(hit.percentile and hit.percentile.share <= float(share[:-1]) / 100 for hit in found.hits)
-        _check_answers(lambda one, own=options: [one.search(QUERY, vector=VECTOR, max_distance=share, **own)], given)
+        _check_answers(partial(_searched, options=chosen), given)
     for one in (given.collection, given.shards):
         with pytest.raises(UsageError, match="a limit in percent goes with search and similar"):
             one.why_not(QUERY, "d3", vector=VECTOR, max_distance=share)
