@@ -1,5 +1,6 @@
 """Checks of arguments at the library's entry: one sentence says what is wrong with a value's type or range."""
 
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from math import inf
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from moverank.indexer.errors import UsageError
+
+_SHARE = re.compile(r"[0-9]{1,3}(\.[0-9]+)?", re.ASCII)
 
 
 def whole_number(name: str, value: object, least: int = 1) -> int:
@@ -31,6 +34,16 @@ def limit(name: str, value: object, *, above: bool = False, unit: str = "") -> f
     if not (found > 0 if above else found >= 0):
         raise UsageError(f"{name} must be a number{unit} {'above 0' if above else 'of 0 or more'}, not {shown(value)}")
     return found
+
+
+def limit_or_share(name: str, value: object) -> float | str:
+    """Return a number of 0 or more, or a share from 0 to 100 with a percent sign; UsageError for anything else."""
+    if not isinstance(value, str):
+        return limit(name, value)
+    number = value.removesuffix("%").rstrip()
+    if not (value.endswith("%") and _SHARE.fullmatch(number) and float(number) <= 100):
+        raise UsageError(f"{name} must be a number of 0 or more, or a share such as 0.1%, not {shown(value)}")
+    return f"{number}%"
 
 
 def text(name: str, value: object) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 
@@ -43,7 +44,11 @@ class SearchOptions:
     documents that pass it are candidates. The manual's page `filters` has the grammar.
 
     `max_distance`: leave out hits with a larger distance, or a larger total of a sum: then no hit at all may be left.
-    None: no limit.
+    A share in percent, such as "0.1%", leaves out hits below a larger share of the collection, by any ranking; the hits
+    have percentiles then. None: no limit.
+
+    `percentile`: hits have a percentile, the share of the collection's documents that rank above them, with its error;
+    see `Percentile`. It goes without a `budget`.
 
     `explained`: include the flows of each hit.
 
@@ -69,7 +74,8 @@ class SearchOptions:
     distance: str | None = None
     gamma: float | None = None
     where: Where | None = None
-    max_distance: float | None = None
+    max_distance: float | str | None = None
+    percentile: bool = False
     explained: bool = False
     full: bool = False
     group_by: str | None = None
@@ -106,6 +112,21 @@ class SearchOptions:
         return replace(options or cls(), **fields)
 
     @property
+    def within(self) -> float:
+        """Return the largest distance or total of hits, infinite without such a limit."""
+        return self.max_distance if isinstance(self.max_distance, float) else inf
+
+    @property
+    def largest_share(self) -> float:
+        """Return the largest share of the documents that may be above a hit, infinite without such a limit."""
+        return float(self.max_distance[:-1]) / 100 if isinstance(self.max_distance, str) else inf
+
+    @property
+    def has_percentiles(self) -> bool:
+        """Return whether hits have percentiles."""
+        return self.percentile or self.largest_share < inf
+
+    @property
     def ranking(self) -> str | None:
         """Return the ranking, by either of its names; UsageError if both are given."""
         from moverank.indexer.errors import UsageError  # as above
@@ -134,7 +155,7 @@ def _checked(values: Mapping[str, Any]) -> dict[str, Any]:
         "group_by": partial(arguments.text, "group_by"),
         "gamma": partial(arguments.finite_number, "gamma"),
         "where": lambda one: one if isinstance(one, str | Mapping | OtherGroups) else arguments.texts("where", one),
-        "max_distance": partial(arguments.limit, "the largest distance"),
+        "max_distance": partial(arguments.limit_or_share, "the largest distance"),
         "budget": partial(arguments.limit, "the budget", above=True, unit=" of seconds"),
         "stop": partial(arguments.function, "stop"),
     }

@@ -50,6 +50,18 @@ class TermScale:
 
 
 @dataclass(frozen=True, slots=True)
+class Percentile:
+    """The share of the collection's documents that rank above a hit, 0 to 1, whatever the filter is."""
+
+    share: float
+    """The share, known from the place of the hit, or estimated from a sample of documents."""
+    low: float
+    """The lower end of an interval that contains the true share in at least 95 % of cases."""
+    high: float
+    """The upper end of the interval; all three are equal if the share is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One result: a document, the values that ranked it, and the texts to show."""
 
@@ -83,6 +95,8 @@ class Hit:
     """The whole text, its parts separated by empty lines; None unless it was requested."""
     costs: tuple[tuple[str, float], ...] = ()
     """The share of each term in `total`, by `TermScale.part`; the shares add up to `total`."""
+    percentile: Percentile | None = None
+    """The share of the documents that rank above this one; None unless it was requested."""
 
     @property
     def score(self) -> float:
@@ -109,6 +123,8 @@ class Hit:
             values["text"] = self.text
         if self.total is not None:
             values |= {"total": self.total, "parts": numbers_by_name(self.parts), "costs": dict(self.costs)}
+        if self.percentile is not None:
+            values["percentile"] = asdict(self.percentile)
         if self.candidate is not None:
             values |= {"candidate": self.candidate, "exact": self.exact, "wordless": self.wordless}
         return values | ({"flows": [asdict(flow) for flow in self.flows]} if self.flows else {})
@@ -134,6 +150,7 @@ class Hit:
             values.get("wordless", False),
             values.get("text"),
             tuple((name, float(value)) for name, value in values.get("costs", {}).items()),
+            Percentile(**values["percentile"]) if "percentile" in values else None,
         )
 
 

@@ -62,6 +62,14 @@ class QueryChoices:
         return read_query_vector(self.query_vector)
 
 
+def _limit(typed: str) -> float | str:
+    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
+    try:
+        return float(typed)
+    except ValueError:
+        return typed
+
+
 @dataclass(frozen=True, slots=True)
 class RankingChoices:
     """The ranking of a search, and the hits that it shows; the defaults are as in `SearchOptions`."""
@@ -88,11 +96,20 @@ class RankingChoices:
     ] = _DEFAULTS.distance
     gamma: Gamma = _DEFAULTS.gamma
     max_distance: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="D", help="Leave out hits with a larger distance, or a larger total of a sum. [default: no limit]"
+            "--max-distance",
+            "--within",
+            metavar="D|P%",
+            help="Leave out hits with a larger distance, or a larger total of a sum; or, as in 0.1%, hits below a "
+            "larger share of all documents. [default: no limit]",
+            parser=_limit,
         ),
-    ] = _DEFAULTS.max_distance
+    ] = None
+    percentile: Annotated[
+        bool,
+        typer.Option("--percentile", help="Show the share of all documents that rank above each hit, with its error."),
+    ] = _DEFAULTS.percentile
     budget: Annotated[
         float | None,
         typer.Option(

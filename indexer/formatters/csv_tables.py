@@ -17,6 +17,7 @@ Cell = str | int | float | bool | None
 
 _FORMULA = ("=", "+", "-", "@", "\t")
 _HIT = ("rank", "key", "title", "label", "distance", "total", "score", "certified", "snippet")
+_PERCENTILE = ("percentile", "percentile_low", "percentile_high")
 _ENTRY = ("key", "title", "label", "parts", "wordless", "source", "file")
 _DOCUMENT = ("key", "title", "label")
 
@@ -37,11 +38,15 @@ def hit_table(answers: Sequence[tuple[str, Ranking]], *, several: bool) -> Itera
     """Yield a row for each hit of each query; `several`: the first column is the query's id."""
     hits = [hit for _, ranking in answers for hit in ranking.hits]
     fields, full = metadata_fields(hit.metadata for hit in hits), any(hit.text is not None for hit in hits)
-    more = ("text",) if full else ()
-    yield csv_line([*(("query",) if several else ()), *_HIT, *more, *_named(fields, {"query", *_HIT, "text"})])
+    shares = _PERCENTILE if any(hit.percentile for hit in hits) else ()
+    more = (*shares, *(("text",) if full else ()))
+    names = _named(fields, {"query", *_HIT, *shares, "text"})
+    yield csv_line([*(("query",) if several else ()), *_HIT, *more, *names])
     for query, ranking in answers:
         for rank, hit in enumerate(ranking.hits, start=1):
             cells = [*([query] if several else []), rank, *_hit_cells(hit, certified=ranking.certified)]
+            own = hit.percentile
+            cells += ([own.share, own.low, own.high] if own else [None] * 3) if shares else []
             yield csv_line([*cells, *([hit.text] if full else []), *_values(hit.metadata, fields)])
 
 

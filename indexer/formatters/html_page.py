@@ -9,7 +9,7 @@ from moverank.indexer.documents import values_by_field
 from moverank.indexer.formatters.document_lines import explanation_words, ranking_words
 from moverank.indexer.formatters.flow_diagram import Band, Diagram, Word, flow_diagram
 from moverank.indexer.formatters.marking import Mark, marked, marks_of_flows, marks_of_words, words_of
-from moverank.indexer.formatters.sentences import verdict, work_done
+from moverank.indexer.formatters.sentences import top_share, verdict, work_done
 from moverank.rerank.distance.explain import Explanation
 from moverank.rerank.ranking import Flow, Hit, Ranking
 from moverank.rerank.words.tokenizer import Tokenizer
@@ -81,12 +81,13 @@ def _hit(hit: Hit, ranking: Ranking, words: dict[str, Mark], tokenizer: Tokenize
     """Return a hit: title, number, key, label, metadata, text, terms of a sum, and flows that open by a click."""
     marks = marks_of_flows(hit.flows, ranking.unknown_words or ()) if hit.flows else words
     measure, value = _value(hit)
+    share = f' <span class="quiet">{top_share(hit.percentile)}</span>' if hit.percentile else ""
     text = f'<p class="snippet" dir="auto">{_marked(hit.snippet, marks, tokenizer)}</p>' if hit.snippet else ""
     if hit.text is not None:
         text = f'<div class="post"><p class="text" dir="auto">{_marked(hit.text.strip(), marks, tokenizer)}</p></div>'
     return f"""<li><article class="hit">
 <h3 dir="auto">{_marked(hit.title or hit.key, marks, tokenizer)}</h3>
-<p class="value"><span class="quiet">{measure}</span> {value}</p>
+<p class="value"><span class="quiet">{measure}</span> {value}{share}</p>
 <ul class="facts">{"".join(_facts(hit))}</ul>
 {text}
 {_terms(hit, ranking)}

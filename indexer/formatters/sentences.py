@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import printable
 from moverank.indexer.formatters.json_objects import changes_object
-from moverank.rerank.ranking import Hit, Ranking, TermScale, numbers_by_name
+from moverank.rerank.ranking import Hit, Percentile, Ranking, TermScale, numbers_by_name
 
 if TYPE_CHECKING:
     from moverank.rerank.distance.explain import WhyNot
@@ -54,6 +54,12 @@ def ranking_value(hit: Hit) -> tuple[str, float]:
     if hit.total is not None:
         return "total", hit.total
     return ("distance", hit.distance) if hit.scored is None or not isnan(hit.distance) else ("score", hit.scored)
+
+
+def top_share(percentile: Percentile) -> str:
+    """Return the share of the documents above a hit, "top 0.12 %", with its interval if it is an estimate."""
+    share, low, high = (f"{100 * value:.2g}" for value in (percentile.share, percentile.low, percentile.high))
+    return f"top {share} %" if percentile.low == percentile.high else f"top {share} % ({low} to {high} %)"
 
 
 def legend(ranking: Ranking) -> str:

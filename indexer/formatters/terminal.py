@@ -25,6 +25,7 @@ from moverank.indexer.formatters.sentences import (
     ranking_value,
     shares,
     specified,
+    top_share,
     verdict,
     work_done,
 )
@@ -55,6 +56,8 @@ def ranking_view(ranking: Ranking, seconds: float, *, flows: bool = False) -> Re
         head = Text.assemble((f"{rank:>3} ", "bold"), (f"{measured} {value:.4f}  ", "cyan"), (name, "bold"))
         if hit.label:
             head.append(f"  [{isolated(hit.label)}]", "magenta")
+        if hit.percentile:
+            head.append(f"  {top_share(hit.percentile)}", "green")
         lines.append(head)
         if hit.title:
             lines.append(Padding(Text(printable(hit.key), style="dim"), _INDENT, expand=False))

@@ -24,7 +24,7 @@ def search_by_score(view: View, query: Query, scorer: ScorerChoice) -> Outcome:
     gamma = query.ranking.terms[0].gamma or 0.0
     scores = view.scores.score(scorer, gamma, query.words.terms[gamma])
     ids, nearness = scores.best(query.k, allowed, query.without)
-    if np.isfinite(query.within):  # only a scorer that is a distance has a limit
+    if np.isfinite(query.within):
         ids, nearness = ids[-nearness <= query.within], nearness[-nearness <= query.within]
     counts = StageCounts(candidates=len(view.scores.ids if allowed is None else allowed))
     ascending = scorer.kind.ascending

@@ -85,7 +85,7 @@ def explain_exclusion(search: Search, document: StoredBag) -> WhyNot:
     """
     check_bounded(search.query.ranking)
     _check_words(search.query, document)
-    outcome = Search(search.view, replace(search.query, partial=False)).run()
+    outcome = Search(search.view, replace(search.query, partial=False, percentiles=False)).run()
     kth = float(outcome.values[-1]) if len(outcome.ids) == search.query.k else np.inf
     return why_not_below(search, document, kth, hit=document.id in outcome.ids)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import reduce
+from math import inf
 from operator import add
 from typing import TypeVar
 
@@ -11,7 +12,7 @@ from moverank.indexer.errors import QueryVectorError, UnknownKey, UsageError
 from moverank.indexer.options import DEFAULT_DEPTH, OtherGroups, SearchOptions
 from moverank.rerank.errors import NoKnownWords, OutOfTime
 from moverank.rerank.options import did_you_mean
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.ranking import Hit, Percentile, Ranking
 from moverank.rerank.runtime.deadline import time_is_over
 
 _Item = TypeVar("_Item")
@@ -47,7 +48,7 @@ def grouped(search: _Search, options: SearchOptions, fields: Callable[[], Collec
         best += _best(rankings[-1].hits, field, plain.k)
     return replace(
         rankings[0],
-        hits=tuple(best),
+        hits=_in_order(best),
         certified=not more and all(each.certified for each in rankings),
         scope=rankings[-1].scope,
         counts=reduce(add, (each.counts for each in rankings)),
@@ -95,6 +96,12 @@ def check_not_grouped(options: SearchOptions) -> None:
         raise UsageError("group_by goes with search and similar: why_not explains a search without")
 
 
+def check_not_by_share(options: SearchOptions) -> None:
+    """Raise UsageError for a limit in percent, which excludes no document by its bounds."""
+    if options.largest_share < inf:
+        raise UsageError("a limit in percent goes with search and similar: why_not takes a distance")
+
+
 def _is_over(options: SearchOptions) -> bool:
     return time_is_over() or (options.stop is not None and options.stop())
 
@@ -108,6 +115,17 @@ def _best(hits: Sequence[Hit], field: str, k: int) -> list[Hit]:
             seen.add(values)
             best.append(hit)
     return best[:k]
+
+
+def _in_order(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return hits of several searches with percentiles that increase: at least those of the hits above."""
+    ordered, last = list[Hit](), Percentile(0.0, 0.0, 0.0)
+    for hit in hits:
+        if (own := hit.percentile) is not None:
+            last = Percentile(max(own.share, last.share), max(own.low, last.low), max(own.high, last.high))
+            hit = replace(hit, percentile=last)
+        ordered.append(hit)
+    return tuple(ordered)
 
 
 def _values(hit: Hit, field: str) -> tuple[str, ...]:

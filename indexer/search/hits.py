@@ -16,7 +16,7 @@ from moverank.indexer.search.query import Outcome, Query, QueryWords
 from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
 from moverank.rerank.errors import NoKnownWords, TooLarge
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.ranking import Hit, Percentile, Ranking
 from moverank.rerank.words.segmentation import WHOLE
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -86,7 +86,8 @@ def ranking_of(stored: StoredHits, outcome: Outcome, query: Query, tokenizer: To
         scored = None if outcome.scores is None else float(outcome.scores[position])
         total = None if outcome.totals is None else float(outcome.totals[position])
         about_hit = (key, distance, title, label, extract, flows, scored, parts, total, stored.metadata[id_])
-        hits.append(Hit(*about_hit, text=text, costs=costs))
+        own = None if outcome.percentiles is None else Percentile(*outcome.percentiles[position].tolist())
+        hits.append(Hit(*about_hit, text=text, costs=costs, percentile=own))
     proof = (outcome.certified, outcome.scope, outcome.counts, outcome.largest_error, outcome.seconds)
     words = query.words
     return Ranking(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from moverank.indexer.errors import QueryVectorError, UnknownKey
 from moverank.indexer.search.by_distance import DistanceSearch
 from moverank.indexer.search.by_score import search_by_known_sum, search_by_score
+from moverank.indexer.search.percentiles import Population, SampledValues, percentiles, with_percentiles
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.sum_terms import (
     KnownTerm,
@@ -47,12 +48,19 @@ class Search:
         self._terms: list[UnscaledTerm] = []
         self._known: list[KnownTerm] = []
         self._by_distance: DistanceSearch | None = None
+        self._scales: QueryStatistics = ()
         self._began, self._until = 0.0, np.inf
 
     def run(self) -> Outcome:
         """Return the outcome of the query among the documents of the view alone."""
         self.bounds(self.statistics())
-        return self.answer()
+        outcome = self.answer()
+        if not self.query.percentiles:
+            return outcome
+        began, placed = time.monotonic(), outcome.certified and self.query.allowed is None
+        found = percentiles(outcome.values, self.sampled, placed=placed)
+        outcome = replace(outcome, seconds=outcome.seconds + time.monotonic() - began)
+        return with_percentiles(outcome, self.query, found)
 
     def statistics(self) -> QueryStatistics:
         """Return the statistics of the view's documents that set the scales of the ranking's terms."""
@@ -76,6 +84,7 @@ class Search:
         `statistics` cover all documents that are searched together; `shared`: other shards take their limit from the
         bounds, which are tighter then.
         """
+        self._scales = statistics
         with self._stopping():
             if not self._has_distance:
                 self._known = self._scaled(statistics)
@@ -93,6 +102,23 @@ class Search:
             if self._by_distance:
                 return self._by_distance.answer(limit)
             return search_by_known_sum(self.view, self.query, self._known, self._began)
+
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a `limit` of a sample of at most a `size`, whatever the filter is; after `bounds`.
+
+        Raises OutOfTime if the time is used up.
+        """
+        population = Population.of(self.view, self.query.without, size)
+        ids, sample = population.ids, SampledValues.unranked(population)
+        if len(ids) and limit > -np.inf:
+            k = len(ids) + 1  # never reached, so that the limit is not computed from the k nearest
+            query = replace(self.query, k=k, allowed=ids, depth=None, within=limit, partial=False)
+            search = Search(self.view, query)
+            search.statistics()  # the terms of these documents, by the scales of the hits
+            search.bounds(self._scales)
+            found = search.answer(limit)
+            sample.values[np.searchsorted(ids, found.ids)] = found.values
+        return sample
 
     def weights(self, statistics: QueryStatistics) -> SumWeights:
         """Return the weights of a sum's terms by the `statistics` of all documents, after the phase `statistics`."""

@@ -118,6 +118,8 @@ class Query:
     vector: NDArray[np.float32] | None = None  # (d,) for given vectors of documents, in the form that is compared
     placed: NDArray[np.int64] | None = None  # (m,) ids with exact positions, besides `PLACES` first hits; None: all
     why_empty: str | None = None  # why no document is allowed, if none is
+    percentiles: bool = False  # hits have percentiles
+    largest_share: float = inf  # of the documents that are above a hit: the list ends before hits beyond it
 
     @property
     def needs_bag(self) -> bool:
@@ -182,6 +184,7 @@ class Outcome:
     parts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # values of the terms of a sum, by name
     costs: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)  # shares of the totals, by name
     terms: tuple[TermScale, ...] = ()  # how the terms count
+    percentiles: NDArray[np.float64] | None = None  # (k, 3) `Percentile` of each document, if the query requests them
     others: Others = field(default_factory=Others.none)  # the other documents, if the query requests them
     # (u,) lower bounds of the values of documents that were not solved
     unsolved_bounds: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -197,6 +200,7 @@ class Outcome:
             totals=None if self.totals is None else self.totals[rows],
             parts={name: values[rows] for name, values in self.parts.items()},
             costs={name: values[rows] for name, values in self.costs.items()},
+            percentiles=None if self.percentiles is None else self.percentiles[rows],
         )
 
     def terms_of(self, position: int) -> tuple[NamedValues, NamedValues]:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +69,12 @@ class QueryParser:
     def resolve(self, options: SearchOptions, ranking: RankingSpec) -> Query:
         """Return a query without words; UsageError for a ranking that contradicts other options."""
         scorer = ranking.single_scorer
-        if scorer and options.max_distance is not None and not scorer.kind.ascending:
+        if scorer and isinstance(options.max_distance, float) and not scorer.kind.ascending:
             raise UsageError(f"{scorer.name} ranks by a score: --max-distance goes with a distance or a sum")
         if scorer and options.budget is not None:
             raise UsageError(f"{scorer.name} ranks at once: --budget goes with a distance")
+        if options.has_percentiles and options.budget is not None:
+            raise UsageError("percentiles go without --budget: a sample of documents is compared after the search")
         for term in ranking.scorers:
             if term.scorer and term.scorer.rule:
                 self.view.scores.derived(term.scorer.rule)
@@ -87,12 +88,14 @@ class QueryParser:
             bounded=ranking.weights == own.weights != "tfidf" and ranking.gamma == own.gamma,
             prove=options.exact,
             allowed=allowed,
-            within=inf if options.max_distance is None else options.max_distance,
+            within=options.within,
             budget=options.budget,
             stop=options.stop,
             joined=joined_scorer(options, ranking, own),
             priors={field: self._prior(field) for field in prior_fields([ranking])},
             why_empty=None if allowed is None or len(allowed) else self.why_none_passes(options.where or ()),
+            percentiles=options.has_percentiles,
+            largest_share=options.largest_share,
         )
 
     def why_none_passes(self, where: Where) -> str:

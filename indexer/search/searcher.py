@@ -20,7 +20,7 @@ from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores
 from moverank.indexer.search.explanations import StoredBag, explain_document, explain_exclusion, explain_words
-from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
+from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.hits import StoredHits, ranking_of
 from moverank.indexer.search.pairs import (
     FoundPairs,
@@ -124,7 +124,7 @@ class Searcher:
 
     def _home(self, options: SearchOptions, ranking: RankingSpec) -> Home:
         """Return where a search finds its documents."""
-        if options.depth is not None and not options.exact:
+        if options.depth is not None and not options.exact and not options.has_percentiles:
             with self._opening:
                 found = self._candidates
             if found and found.suits(ranking):
@@ -321,6 +321,7 @@ class Searcher:
 
     def why_not(self, request: Request, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query with `options` excludes the document `key`."""
+        check_not_by_share(options)
         search = self.begun(request, options)
         return explain_exclusion(search, self.stored(search.query, key))
 

@@ -76,6 +76,18 @@ class TermObject(TypedDict):
 
 
 @_described
+class PercentileObject(TypedDict):
+    """The share of the collection's documents that rank above a hit, 0 to 1."""
+
+    share: float
+    """The share, known or estimated."""
+    low: float
+    """The lower end of an interval that contains the true share in at least 95 % of cases."""
+    high: float
+    """The upper end; all three are equal if the share is known."""
+
+
+@_described
 class HitObject(TypedDict):
     """A document, and what ranked it."""
 
@@ -103,6 +115,8 @@ class HitObject(TypedDict):
     """The value of each term of a sum; null: the document has none."""
     costs: NotRequired[dict[str, float]]
     """The share of each term in `total`: they add up to it."""
+    percentile: NotRequired[PercentileObject]
+    """How many of all documents rank above it, with `percentile` or a share as `max_distance`."""
     candidate: NotRequired[int]
     """In `rerank`, the index among the candidates as they were given."""
     exact: NotRequired[bool]

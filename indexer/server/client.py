@@ -160,6 +160,7 @@ def _body(options: SearchOptions) -> dict[str, Any]:
         "gamma": options.gamma,
         "where": options.where,
         "max_distance": options.max_distance,
+        "percentile": options.percentile or None,
         "explain": options.explained,
         "full": options.full or None,
         "group_by": options.group_by,

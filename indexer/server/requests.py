@@ -24,6 +24,7 @@ Listed = Annotated[list[_Item], Field(fail_fast=True)]
 FilterBody = Listed[str] | dict[str, Any]
 _DEPTH, _VALUES = 100, 100_000
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[str, Field(pattern=r"^([0-9]{1,2}(\.[0-9]+)?|100)%$")]
 Vector = Listed[float] | None
 
 
@@ -62,8 +63,10 @@ class SearchParameters(RankingParameters):
     """All documents are compared, whatever the size of the collection."""
     where: FilterBody | None = None
     """The filter: a list of conditions such as `year>=2019`, all of which must hold, or values by field."""
-    max_distance: Finite | None = Field(default=None, ge=0)
-    """Hits that are farther are left out."""
+    max_distance: Annotated[Finite, Field(ge=0)] | Share | None = None
+    """Hits that are farther are left out; with a share such as `0.1%`, hits below a larger share of all documents."""
+    percentile: bool = False
+    """Each hit has its percentile: the share of all documents that rank above it."""
     explain: bool = False
     """Each hit has its flows."""
     full: bool = False
@@ -90,6 +93,7 @@ class SearchParameters(RankingParameters):
             gamma=self.gamma,
             where=self.where,
             max_distance=self.max_distance,
+            percentile=self.percentile,
             explained=self.explain,
             full=self.full,
             group_by=self.group_by,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
 import numpy as np
@@ -21,12 +21,13 @@ from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
 from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
-from moverank.indexer.search.by_distance import certificate
+from moverank.indexer.search.by_distance import Certificate, certificate
 from moverank.indexer.search.deduplication import Deduplication, KeepOrder
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
-from moverank.indexer.search.grouping import check_not_grouped, grouped, ranking_or_problem
+from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first
 from moverank.indexer.search.pairs import Pairs
+from moverank.indexer.search.percentiles import SampledValues, few_within, percentiles, value_below
 from moverank.indexer.search.query import Outcome, PortableQuery
 from moverank.indexer.search.query_parser import joined_scorer
 from moverank.indexer.search.searcher import Request
@@ -51,16 +52,28 @@ def kth_smallest(values: Iterable[NDArray[np.float64]], k: int) -> float:
     return float(every[k - 1]) if len(every) >= k else np.inf
 
 
+class _Proof(NamedTuple):
+    """The certificate of a list, and a lower bound of the values of documents that were not compared."""
+
+    certificate: Certificate
+    floor: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Merged:
-    """The best documents of all shards: their `values` (k,), the shard of each, and the documents of each shard."""
+    """The best documents of all shards: their `values` (k,), the shard of each, and the documents of each shard.
+
+    `k` hits were requested, none farther than `within`.
+    """
 
     values: NDArray[np.float64]
     shards: tuple[str, ...]
     chosen: Mapping[str, Outcome]
+    k: int
+    within: float
 
     @classmethod
-    def of(cls, found: Mapping[str, Outcome], k: int) -> "Merged":
+    def of(cls, found: Mapping[str, Outcome], k: int, within: float) -> "Merged":
         """Return the k best documents; ties in the order of shards."""
         names, lengths = list(found), [len(own.values) for own in found.values()]
         values = np.concatenate([own.values for own in found.values()])
@@ -68,21 +81,39 @@ class Merged:
         shards = np.repeat(np.arange(len(names)), lengths)[best]
         rows = np.concatenate([np.arange(length) for length in lengths])[best]
         chosen = {name: own.take(rows[shards == number]) for number, (name, own) in enumerate(found.items())}
-        return cls(values, tuple(names[number] for number in shards.tolist()), chosen)
+        return cls(values, tuple(names[number] for number in shards.tolist()), chosen, k, within)
 
-    def ranking(
-        self, own: Mapping[str, Ranking], k: int, within: float, missing: Sequence[str], seconds: float
-    ) -> Ranking:
-        """Return the ranking of all shards, for k hits not farther than `within`, with its certificate.
+    def with_percentiles(
+        self, sampled: Callable[[float, int], SampledValues], largest_share: float, *, placed: bool
+    ) -> "Merged":
+        """Return the documents with percentiles, up to the largest share; parameters as of `percentiles`."""
+        found = percentiles(self.values, sampled, placed=placed)
+        few = few_within(found, largest_share)
+        within = value_below(self.values[few]) if few < len(self.values) else self.within
+        shards, chosen = np.array(self.shards[:few]), dict[str, Outcome]()
+        for name, own in self.chosen.items():
+            rows = np.flatnonzero(shards == name)
+            chosen[name] = replace(own.take(np.arange(len(rows))), percentiles=found[rows])
+        return replace(self, values=self.values[:few], shards=self.shards[:few], chosen=chosen, within=within)
 
-        `own` are the rankings of the chosen documents of each shard. Nothing is known of the documents of `missing`
-        shards, but that no distance or sum is negative.
+    def proof(self, missing: Sequence[str]) -> "_Proof":
+        """Return the certificate.
+
+        Nothing is known of the documents of `missing` shards, but that no distance or sum is negative.
         """
-        outcomes, hits = self.chosen.values(), {name: iter(each.hits) for name, each in own.items()}
+        outcomes = self.chosen.values()
         unknown = -np.inf if any(each.scores is not None for each in outcomes) else 0.0
         floor = min([*(each.floor for each in outcomes), *([unknown] if missing else [])])
         unsolved_bounds = np.concatenate([each.unsolved_bounds for each in outcomes])
-        proven, error = certificate(self.values, unsolved_bounds, floor, k, within)
+        return _Proof(certificate(self.values, unsolved_bounds, floor, self.k, self.within), floor)
+
+    def ranking(self, own: Mapping[str, Ranking], missing: Sequence[str], seconds: float) -> Ranking:
+        """Return the ranking of all shards, with its certificate.
+
+        `own` are the rankings of the chosen documents of each shard; `missing` shards did not answer.
+        """
+        outcomes, hits = self.chosen.values(), {name: iter(each.hits) for name, each in own.items()}
+        (proven, error), floor = self.proof(missing)
         scope: Literal["collection", "candidates", "shards"] = "collection"
         if missing:
             scope = "shards"
@@ -125,6 +156,7 @@ class _Running:
 
     def __init__(self, shards: RayShards, names: Iterable[str]) -> None:
         self.name, self.names, self._shards = uuid4().hex, list(names), shards
+        self._every = self.names
         self.late: dict[str, float] = {}
         self.problem = ""
         self.statistics: QueryStatistics = ()
@@ -142,6 +174,11 @@ class _Running:
     def phase(self, method: str, *arguments: Any) -> dict[str, Any]:
         """Return the results of a phase in all shards that answer; see `ShardSearch`."""
         return self.each("phase", method, *arguments)
+
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a limit of a sample of all documents, also of shards without a word of the query."""
+        self.names = self._every
+        return SampledValues.merged(self.phase("sampled", limit, size).values(), size)
 
     def each(self, method: str, *arguments: Any) -> dict[str, Any]:
         """Return the results of a method in all shards that answer; raises the error of the first that fails."""
@@ -219,6 +256,7 @@ class ClusterSearcher:
     def why_not(self, request: QueryText | StoredKey, key: str, options: SearchOptions) -> WhyNot:
         """Return the stage at which a search for a query excludes the document `key`."""
         check_not_grouped(options)
+        check_not_by_share(options)
         check_bounded(self._ranking_of(options))
         ranking = self._answer(request, options)
         last = ranking.hits[-1] if len(ranking.hits) == options.k else None
@@ -306,14 +344,17 @@ class ClusterSearcher:
 
     def _once(self, version: Version, request: Request, options: SearchOptions) -> Ranking:
         began, k = time.monotonic(), options.k
-        within = np.inf if options.max_distance is None else options.max_distance
         with stopping(_stop_of(options, began)), self._begun(version, request, options) as running:
             upper = running.phase("bounds", running.statistics)
-            merged = Merged.of(running.phase("answer", kth_smallest(upper.values(), k)), k)
+            merged = Merged.of(running.phase("answer", kth_smallest(upper.values(), k)), k, options.within)
+            if options.has_percentiles:
+                missing = (*version.missing, *running.late)
+                placed = not options.where and not missing and merged.proof(()).certificate.proven
+                merged = merged.with_percentiles(running.sampled, options.largest_share, placed=placed)
             calls = {name: Call.of("phase", running.name, "ranking", own) for name, own in merged.chosen.items()}
             rankings: dict[str, Ranking] = self._coordinator.call_all(calls)
         missing = tuple(sorted({*version.missing, *running.late}))
-        return merged.ranking(rankings, k, within, missing, time.monotonic() - began)
+        return merged.ranking(rankings, missing, time.monotonic() - began)
 
     def _explained(
         self, request: QueryText | StoredKey, key: str, options: SearchOptions, explain: Callable[..., Any]

@@ -15,6 +15,7 @@ from moverank.indexer.errors import CollectionError, DamagedFile, NoCollection, 
 from moverank.indexer.files.location import collection_directory, display_name
 from moverank.indexer.indexing.collection_vectors import open_collection
 from moverank.indexer.options import SearchOptions
+from moverank.indexer.search.percentiles import Population, SampledValues
 from moverank.indexer.search.phases import Search
 from moverank.indexer.search.query import Outcome, PortableQuery
 from moverank.indexer.search.searcher import Request, Searcher
@@ -67,11 +68,13 @@ class ShardSearch:
         self._stopped = False
         self._options = replace(options, stop=lambda: self._stopped)
         self._search: Search
+        self._knows_words = False
         self._bounds: _Floats | None = None
 
     def statistics(self, request: Request) -> QueryStatistics:
         """Return the statistics of a query; NoKnownWords if none of its words is known here."""
         self._search = self.version.searcher.begun(request, self._options)
+        self._knows_words = True
         own = self._search.statistics()
         if self._search.is_unscaled:  # bounded before a shard that hangs can use up the time
             self._bounds = self._search.bounds(own, shared=True)
@@ -84,6 +87,12 @@ class ShardSearch:
     def answer(self, limit: float) -> Outcome:
         """Return the best documents with values of at most `limit`, which all shards share."""
         return self._search.answer(limit)
+
+    def sampled(self, limit: float, size: int) -> SampledValues:
+        """Return the values up to a limit of a sample of the shard's documents, of at most a size."""
+        if self._knows_words:
+            return self._search.sampled(limit, size)
+        return SampledValues.unranked(Population.of(self.version.searcher.view, None, size))
 
     def ranking(self, outcome: Outcome) -> Ranking:
         """Return the ranking of some documents of the answer, with their stored data."""

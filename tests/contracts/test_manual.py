@@ -62,6 +62,7 @@ MORE_JSON = (
     "remove --where label=car -i docs.index --dry-run",
     "evaluate bounds -i docs.index --sample 2 --depths",
     "search --queries queries.jsonl -i forum --budget 1",
+    "search plug -i forum --percentile -k 3",
     "info --source -i docs.index",
     "index docs.jsonl.gz -i docs.index --dry-run",
 )

@@ -18,6 +18,7 @@ _OTHER: dict[str, Any] = {
     "distance": "chamfer",
     "gamma": 0.5,
     "max_distance": 0.9,
+    "percentile": True,
     "where": {"label": ["red"]},
     "explained": True,
     "full": True,

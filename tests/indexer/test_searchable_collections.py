@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ OPTIONS: dict[str, Any] = {
     "gamma": 0.5,
     "where": ["label=red", "year<1996"],
     "max_distance": 1.2,
+    "percentile": True,
     "explained": True,
     "full": True,
     "budget": 60.0,
@@ -113,6 +115,7 @@ def _check_same(found: Ranking, expected: Ranking) -> None:
         assert values == pytest.approx(own, abs=1e-6, nan_ok=True)
     for name in ("flows", "text"):
         assert [bool(getattr(hit, name)) for hit in found.hits] == [bool(getattr(hit, name)) for hit in expected.hits]
+    assert [hit.percentile for hit in found.hits] == [hit.percentile for hit in expected.hits]
     assert (found.certified, found.scope, found.problem) == (expected.certified, expected.scope, expected.problem)
 
 
@@ -157,6 +160,22 @@ def test_every_option_has_the_same_effect(name: str, as_keyword: bool, given: Se
         lambda one: one.similar_many(["d1", "d2"], *positional, **named),
     ):
         _check_answers(call, given, **limited)
+
+
+def _searched(one: Any, options: SearchOptions) -> list[Ranking]:
+    return [one.search(QUERY, options, vector=VECTOR)]
+
+
+@pytest.mark.parametrize("share", ["0%", "15%"])
+def test_a_share_is_the_same_limit(share: str, given: Searchables) -> None:
+    for options in (SearchOptions(), SearchOptions(where=["label=red"]), SearchOptions(rank="bm25", group_by="year")):
+        chosen = replace(options, max_distance=share)
+        found = given.collection.search(QUERY, chosen, vector=VECTOR)
+        assert all(hit.percentile and hit.percentile.share <= float(share[:-1]) / 100 for hit in found.hits)
+        _check_answers(partial(_searched, options=chosen), given)
+    for one in (given.collection, given.shards):
+        with pytest.raises(UsageError, match="a limit in percent goes with search and similar"):
+            one.why_not(QUERY, "d3", vector=VECTOR, max_distance=share)
 
 
 def test_the_vector_of_a_query_chooses_the_candidates(given: Searchables) -> None:

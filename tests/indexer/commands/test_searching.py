@@ -46,6 +46,20 @@ def test_search_and_similar_have_their_json_keys(call: Call, collection: Path, a
         assert all(set(flow) == {"source", "target", "mass", "cost", "share"} for flow in hit.get("flows", []))
 
 
+def test_percentiles_and_a_share_of_the_documents(call: Call, collection: Path) -> None:
+    whole = call("search", "cat and dog", "-i", collection, "--percentile", "--json").json["hits"]
+    shares = [hit["percentile"]["share"] for hit in whole]
+    assert shares == sorted(shares)
+    assert 0 == shares[0] < shares[-1]
+    limit = f"{100 * shares[2]}%"
+    few = call("search", "cat and dog", "-i", collection, "--within", limit, "--json").json["hits"]
+    assert [hit["key"] for hit in few] == [hit["key"] for hit in whole if hit["percentile"]["share"] <= shares[2]]
+    shown = call("search", "cat and dog", "-i", collection, "--within", limit).out.splitlines()[0]
+    assert shown.endswith("top 0 %")
+    table = csv.DictReader(io.StringIO(call("similar", "d1", "-i", collection, "--percentile", "--format", "csv").out))
+    assert float(next(table)["percentile"]) == 0
+
+
 @pytest.mark.parametrize("scorer", ["bow", "tfidf:norm=l2", "bm25", "pl2", "translation", "interpolation"])
 def test_a_scorer_is_selected_like_a_distance(call: Call, collection: Path, scorer: str) -> None:
     for arguments in (("search", "cat and dog"), ("similar", "d1")):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from moverank.indexer.formatters.csv_tables import csv_line, document_table, hit_table, metadata_fields
 from moverank.indexer.formatters.escaping import printable
-from moverank.rerank.ranking import Hit, Ranking
+from moverank.rerank.ranking import Hit, Percentile, Ranking
 from tests.indexer.world import document
 
 
@@ -62,6 +62,15 @@ def test_hits_of_several_queries_share_the_columns_of_their_metadata() -> None:
     ]
     assert [row["certified"] for row in rows] == ["true", "false"]
     assert [row["tags"] for row in rows] == ["", "x, y"]
+
+
+def test_percentiles_have_columns_only_where_a_hit_has_one() -> None:
+    one, other = Hit("a", 0.5, metadata={"percentile": 7}), Hit("b", 0.75, percentile=Percentile(0.1, 0.05, 0.2))
+    header, first = _read(list(hit_table([("q", Ranking((one,), True, "collection"))], several=False)))
+    assert (header[-2:], first[-1]) == (["snippet", "percentile"], "7")
+    header, *rows = _read(list(hit_table([("q", Ranking((one, other), True, "collection"))], several=False)))
+    assert header[-4:] == ["percentile", "percentile_low", "percentile_high", "metadata.percentile"]
+    assert [row[-4:] for row in rows] == [["", "", "", "7"], ["0.1", "0.05", "0.2", ""]]
 
 
 def test_a_text_has_its_line_ends_and_parts_are_apart() -> None:

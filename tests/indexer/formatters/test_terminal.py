@@ -1,10 +1,12 @@
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
 from moverank.indexer.documents import Changes
 from moverank.indexer.formatters.escaping import without_isolates
+from moverank.indexer.formatters.html_page import ranking_page
 from moverank.indexer.formatters.sentences import changes_line
 from moverank.indexer.formatters.terminal import (
     explanation_view,
@@ -15,7 +17,8 @@ from moverank.indexer.formatters.terminal import (
     why_not_view,
 )
 from moverank.rerank.distance.explain import Explanation, WhyNot
-from moverank.rerank.ranking import Flow, Hit, Ranking
+from moverank.rerank.ranking import Flow, Hit, Percentile, Ranking
+from moverank.rerank.words.tokenizer import Tokenizer
 from tests.indexer.formatters.samples import COUNTS, FLOWS, HIT, MALICIOUS, RANKING, printed
 
 
@@ -24,6 +27,20 @@ def test_a_ranking_as_text() -> None:
     assert lines[0].split() == ["1", "distance", "1.2500", "Title", "[pets]"]
     assert [line.strip() for line in lines[1:4]] == ["key/1", "a dog and a bird", "red,  cat → dog,  cat → bird"]
     assert lines[4] == "Certified: no other document is nearer. 1,200 compared, 3 solved, 0.50 s."
+
+
+@pytest.mark.parametrize(
+    ("percentile", "shown"),
+    [
+        (Percentile(0.00125, 0.00125, 0.00125), "top 0.12 %"),
+        (Percentile(0.0, 0.0, 0.0009), "top 0 % (0 to 0.09 %)"),
+        (Percentile(0.5, 0.482, 0.5181), "top 50 % (48 to 52 %)"),
+    ],
+)
+def test_a_percentile_is_shown_with_its_interval(percentile: Percentile, shown: str) -> None:
+    hit = replace(HIT, percentile=percentile)
+    assert printed(ranking_view(replace(RANKING, hits=(hit,)), 0.5)).splitlines()[0].endswith(f"[pets]  {shown}")
+    assert f">{shown}</span>" in ranking_page([("cat", replace(RANKING, hits=(hit,)))], Tokenizer())
 
 
 def test_all_flows_are_shown_on_request() -> None:

@@ -278,6 +278,17 @@ def test_other_rankings_use_the_files_of_this_machine(make: Make) -> None:
     assert check_collection(there.path).sentences() == ()
 
 
+def test_percentiles_use_the_files_of_this_machine(make: Make) -> None:
+    there = make()
+    there.index(documents(300))
+    distances = np.array(list(there_distances(there).values()))
+    found = there.search(QUERY, depth=20, k=5, rank="wmd", percentile=True)
+    assert len(found.hits) == 5
+    for hit in found.hits:
+        assert hit.percentile is not None
+        assert hit.percentile.share == pytest.approx(np.mean(distances < hit.distance - 1e-9))
+
+
 def there_distances(collection: Collection) -> dict[str, float]:
     """Return the distances of all documents by a search of all."""
     return {hit.key: hit.distance for hit in collection.search(QUERY, k=1000, rank="wmd").hits}

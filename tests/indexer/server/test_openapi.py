@@ -120,6 +120,8 @@ QUERIES: list[Object] = [
     {"query": "dog", "where": ["year>=2020"], "group_by": "year"},
     {"query": "dog", "where": {"year": 1999}},
     {"query": "dog", "max_distance": 0.0},
+    {"query": "dog", "max_distance": "0.5%"},
+    {"query": "dog", "percentile": True},
     {"queries": ["dog", "xyzzy", {"title": "wine"}], "rank": "wmd"},
 ]
 

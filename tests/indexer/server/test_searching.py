@@ -28,6 +28,10 @@ def _without_time(values: Any) -> Any:
         (["search", "dog", "--where", "year>=2021"], "search", {"query": "dog", "where": ["year>=2021"]}),
         (["search", "dog", "--where", "label=pet"], "search", {"query": "dog", "where": ["label=pet"]}),
         (["search", "dog", "--group-by", "label"], "search", {"query": "dog", "group_by": "label"}),
+        (["search", "dog", "--percentile"], "search", {"query": "dog", "percentile": True}),
+        (["search", "dog", "--within", "30%"], "search", {"query": "dog", "max_distance": "30%"}),
+        (["search", "dog", "--max-distance", "0.9"], "search", {"query": "dog", "max_distance": 0.9}),
+        (["similar", "t1", "--within", "30%"], "similar", {"key": "t1", "max_distance": "30%"}),
         (["search", "dog", "--full"], "search", {"query": "dog", "full": True}),
         (["similar", "t1", "--full"], "similar", {"key": "t1", "full": True}),
         (["search", "zzz", "--rank", "bm25"], "search", {"query": "zzz", "rank": "bm25"}),
@@ -51,6 +55,16 @@ def test_a_search_by_url_is_that_by_body(server: RunningServer) -> None:
     by_url = server.ask("/collections/pets/search?q=dog+wine&k=2&where=year>=2020&where=label=pets&exact=true").json
     body = {"query": "dog wine", "k": 2, "where": ["year>=2020", "label=pets"], "exact": True}
     assert _without_time(by_url) == _without_time(server.ask("/collections/pets/search", body).json)
+
+
+@pytest.mark.parametrize("limit", ["9.9", "30%25"])
+def test_a_limit_in_a_url_is_a_distance_or_a_share(server: RunningServer, limit: str) -> None:
+    by_url = server.ask(f"/collections/pets/search?q=dog+wine&max_distance={limit}&percentile=true").json
+    own = 9.9 if limit == "9.9" else "30%"
+    body = {"query": "dog wine", "max_distance": own, "percentile": True}
+    assert _without_time(by_url) == _without_time(server.ask("/collections/pets/search", body).json)
+    assert by_url["hits"]
+    assert server.ask("/collections/pets/search", {"query": "dog", "max_distance": "101%"}).status == 422
 
 
 def test_a_record_is_a_query_and_queries_may_be_many(pets: Path, server: RunningServer) -> None:

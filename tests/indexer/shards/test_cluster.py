@@ -13,13 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from moverank import Collection, Document, Settings
+from moverank import Collection, Document, SearchOptions, Settings
 from moverank.indexer.documents import NamedSource, Origin, Rejection
 from moverank.indexer.errors import CollectionError, PruneRefused, RecordError, SettingsError, UnknownKey, UsageError
 from moverank.indexer.evaluation.experiments import evaluate_retrieval
 from moverank.indexer.evaluation.retrieval import RunFiles
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
+from moverank.indexer.search import percentiles
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace, shard_of
 from moverank.rerank.errors import NoKnownWords
@@ -34,6 +35,7 @@ from tests.indexer.world import (
     Twin,
     check_exact,
     document,
+    random_documents,
     snapshot_above,
 )
 
@@ -358,6 +360,42 @@ def test_groups_are_those_of_one_collection(both: tuple[Cluster, Collection]) ->
             _check_same(mine, theirs)
             mine, theirs = (each.similar("d1", k=k, rank=rank, group_by=field) for each in (cluster, one))
             _check_same(mine, theirs)
+
+
+@pytest.mark.parametrize("rank", ["wmd", "chamfer", "bm25", "wmd:mu=20,weights=tfidf+0.5*cover+2*bm25+cosine"])
+def test_percentiles_are_those_of_one_collection(rank: str, both: tuple[Cluster, Collection]) -> None:
+    cluster, one = both
+    for options in ({}, {"where": ["label=red"]}, {"depth": 9}, {"max_distance": "12%"}):
+        chosen = SearchOptions(k=9, rank=rank, percentile=True, **options)
+        mine, theirs = (each.search("elk elk fox zorp", chosen) for each in (cluster, one))
+        shares = [[hit.percentile for hit in each.hits] for each in (mine, theirs)]
+        assert None not in shares[0]
+        assert len(shares[0]) > 0
+        if "depth" not in options:  # each shard has so many candidates
+            assert shares[0] == shares[1]
+            _check_same(mine, theirs)
+
+
+def test_shards_without_a_word_of_the_query_count_in_percentiles(make_cluster: MakeCluster) -> None:
+    documents = [*random_documents(40), *(document(f"z{i}", " ".join(["zorp"] * i), "ant") for i in (1, 2, 3))]
+    cluster = make_cluster(documents)
+    found = cluster.search("zorp", rank="wmd+bm25", percentile=True)
+    assert [hit.percentile and hit.percentile.high for hit in found.hits] == pytest.approx([0, 1 / 43, 2 / 43])
+
+
+def test_a_sample_of_shards_contains_the_true_shares(
+    both: tuple[Cluster, Collection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(percentiles, "FEW", 20)
+    monkeypatch.setattr(percentiles, "SAMPLED", 40)
+    cluster, one = both
+    whole = [_value(hit) for hit in one.search("elk fox", k=99, rank="wmd").hits]
+    found = cluster.search("elk fox", k=9, rank="wmd", percentile=True, where=["label=blue"])
+    for hit in found.hits:
+        assert hit.percentile is not None
+        true = sum(value < _value(hit) - 1e-9 for value in whole) / 62
+        assert hit.percentile.low - 1e-9 <= true <= hit.percentile.high + 1e-9
+    assert any(hit.percentile and hit.percentile.low < hit.percentile.high for hit in found.hits)
 
 
 def test_words_that_no_shard_knows_are_reported(make_cluster: MakeCluster) -> None:
