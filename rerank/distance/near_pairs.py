@@ -67,17 +67,26 @@ class _BoundedPairs(NamedTuple):
     bounds: _Floats
     complete_below: float = np.inf
 
+    @classmethod
+    def joined(cls, parts: "list[_BoundedPairs]") -> "_BoundedPairs":
+        """Return the pairs of all parts, whose rows are in order."""
+        return cls(
+            np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.others for part in parts)]),
+            np.concatenate([np.empty(0), *(part.bounds for part in parts)]),
+            min((part.complete_below for part in parts), default=np.inf),
+        )
+
     def take(self, pairs: NDArray[np.intp]) -> "_BoundedPairs":
         """Return only some of the pairs, in increasing order."""
-        return _BoundedPairs(self.rows[pairs], self.others[pairs], self.bounds[pairs])
+        return self._replace(rows=self.rows[pairs], others=self.others[pairs], bounds=self.bounds[pairs])
 
-    def with_row(self, row: int, others: _Rows, bounds: _Floats, count: int) -> "_BoundedPairs":
-        """Return these pairs and those of a later `row`, but at most `count`, those with the smallest bounds."""
-        rows, others = np.append(self.rows, np.full(len(others), row)), np.append(self.others, others)
-        every = _BoundedPairs(rows, others, np.append(self.bounds, bounds))
-        if len(rows) <= count:
-            return every
-        return every.take(np.sort(np.argpartition(every.bounds, count - 1)[:count]))
+    def least(self, count: int) -> "_BoundedPairs":
+        """Return at most `count` of the pairs, those with the smallest bounds."""
+        if len(self.rows) <= count:
+            return self
+        kept = self.take(np.sort(np.argpartition(self.bounds, count - 1)[:count]))
+        return kept._replace(complete_below=float(kept.bounds.max()))
 
     def by_row(self, first: int, n: int) -> Iterator[tuple[int, _Rows]]:
         """Yield each row from `first` to `n` - 1 with its others."""
@@ -134,12 +143,15 @@ class NearPairs:
 
     def _least(self, count: int) -> "_BoundedPairs":
         """Return `count` pairs with the smallest bounds, all pairs if there are fewer."""
-        limit, kept = Limit(np.inf, count), _BoundedPairs(*(np.empty(0, kind) for kind in (np.int64, np.int64, float)))
+        limit, kept, found = Limit(np.inf), list[_BoundedPairs](), 0
         for row, others, bounds in self._near(0, limit):
             if len(others):
-                limit.add(bounds)
-                kept = kept.with_row(row, others, bounds, count)
-        return kept if len(kept.bounds) < count else kept._replace(complete_below=limit.value)
+                kept.append(_BoundedPairs(np.full(len(others), row), others, bounds))
+                found += len(others)
+            if found > 2 * count:
+                kept, found = [_BoundedPairs.joined(kept).least(count)], count
+                limit.value = kept[0].complete_below
+        return _BoundedPairs.joined(kept).least(count)
 
     def _near(self, first: int, limit: Limit) -> Iterator[tuple[int, _Rows, _Floats]]:
         """Yield each row from `first` on, the later rows (m,) whose bounds are within the limit, and these bounds."""

@@ -67,9 +67,7 @@ def main() -> None:
         lines.append([label, f"{min(old):.1f}", f"{min(new):.1f}", f"{ratio:.3f}", *asked])
     same = before[0]["pairs"] == now[0]["pairs"]
     same = same and np.allclose(before[0]["distances"], now[0]["distances"], rtol=0, atol=1e-9)
-    show(
-        f"Before: {arguments.before}; {NOW}: the working tree. {count:,} documents, {arguments.k:,} pairs, {turns} turns."
-    )
+    show(f"Before: {arguments.before}; {NOW}: the working tree. {count:,} documents, {arguments.k:,} pairs.")
     show_table(HEADS, lines)
     show(f"Both find {'the same' if same else 'DIFFERENT'} pairs.")
     sys.exit(any_missed(lines) or not same)
