@@ -1,33 +1,30 @@
 """The nearest pairs of many bags by the exact Word Mover's Distance.
 
-WCD, a matrix product of centroids, excludes nearly all pairs: the limit is far below a typical distance. The cascade
-searches the remaining pairs of each bag, with the limit as the largest distance.
+RWMD over near words, by an inverted file, excludes nearly all pairs. The cascade searches the remaining pairs of each
+bag, with the limit as the largest distance.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moverank.rerank.bags.bag import Bag, Bags
-from moverank.rerank.distance.bounds import wcd_from_squares
 from moverank.rerank.distance.ground_cost import vector_norms
+from moverank.rerank.distance.near_words import NearWords, PairBounds
 from moverank.rerank.distance.nearest import nearest
 from moverank.rerank.distance.query_bag import QueryBag
-from moverank.rerank.encoders.centroid import centroids
 from moverank.rerank.ranking import StageCounts
-from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.runtime.parallel import map_ahead
 from moverank.rerank.runtime.thread_pool import single_threaded_blas
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-_BLOCK = 128  # bags whose distances from all others are bounded by one matrix product
-_PER_PAIR = 2  # pairs solved at first for each pair wanted: a small limit from the beginning
+_CELLS = 2**17  # bounds that are computed by one call
+# For each pair wanted, of those with the smallest bounds: how many are kept, and how many are solved at first, so that
+# the limit is small from the beginning.
+_KEPT_PER_PAIR, _SOLVED_PER_PAIR = 4, 2
 
 _Rows = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -59,6 +56,45 @@ class Limit:
                 self.value = min(self.value, float(self.best[-1]))
 
 
+class _BoundedPairs(NamedTuple):
+    """Pairs (p,) of `rows` and later rows, `others`, in the order of the rows, and lower `bounds` of their distances.
+
+    There is no other pair whose bound is below `complete_below`.
+    """
+
+    rows: _Rows
+    others: _Rows
+    bounds: _Floats
+    complete_below: float = np.inf
+
+    @classmethod
+    def joined(cls, parts: "list[_BoundedPairs]") -> "_BoundedPairs":
+        """Return the pairs of all parts, whose rows are in order."""
+        return cls(
+            np.concatenate([np.empty(0, np.int64), *(part.rows for part in parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.others for part in parts)]),
+            np.concatenate([np.empty(0), *(part.bounds for part in parts)]),
+            min((part.complete_below for part in parts), default=np.inf),
+        )
+
+    def take(self, pairs: NDArray[np.intp]) -> "_BoundedPairs":
+        """Return only some of the pairs, in increasing order."""
+        return self._replace(rows=self.rows[pairs], others=self.others[pairs], bounds=self.bounds[pairs])
+
+    def least(self, count: int) -> "_BoundedPairs":
+        """Return at most `count` of the pairs, those with the smallest bounds."""
+        if len(self.rows) <= count:
+            return self
+        kept = self.take(np.sort(np.argpartition(self.bounds, count - 1)[:count]))
+        return kept._replace(complete_below=float(kept.bounds.max()))
+
+    def by_row(self, first: int, n: int) -> Iterator[tuple[int, _Rows]]:
+        """Yield each row from `first` to `n` - 1 with its others."""
+        ends = np.searchsorted(self.rows, np.arange(first, n + 1))
+        for row in range(first, n):
+            yield row, self.others[ends[row - first] : ends[row - first + 1]]
+
+
 class NearPairs:
     """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it.
 
@@ -67,41 +103,26 @@ class NearPairs:
     """
 
     def __init__(self, bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None = None) -> None:
-        self._bags, self._vectors, self._norms = bags, vectors, vector_norms(vectors)
-        self._centroids = centroids(bags, vectors)
-        self._lengths = np.linalg.norm(self._centroids, axis=1)
-        self._dim = self._centroids.shape[1]
-        self._known, self._others = known, None if known is None else _unknown_parts(bags, known)
-        if known is not None and self._others is not None:
-            used = np.unique(bags.words[known[bags.words]])
-            self._far = float(self._norms[used].mean()) if len(used) else 1.0
-            self._others = self._others * np.float32(self._far)
-            self._lengths = np.sqrt(np.square(self._lengths) + self._others.multiply(self._others).sum(axis=1))
-            self._dim += int(np.diff(self._others.indptr).max(initial=0))
+        used, words = np.unique(bags.words, return_inverse=True)
+        self._bags, self._vectors = Bags(bags.starts, words.astype(np.int32), bags.weights), vectors[used]
+        self._norms = vector_norms(self._vectors)
+        self._known = None if known is None else known[used]
+        self._kept: _BoundedPairs | None = None
+        has_vector = np.ones(len(used), bool) if self._known is None else self._known
+        self._far = float(self._norms[has_vector].mean()) if has_vector.any() else 1.0
+        self._lower = PairBounds(self._bags, NearWords.of(self._vectors, has_vector, self._far))
 
     def smallest_distance_of(self, k: int) -> float:
         """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.
 
-        It is the k-th smallest among the distances of the pairs with the smallest WCD.
+        It is the k-th smallest among the distances of the pairs with the smallest bounds, which are kept for `run`.
         """
-        count = _PER_PAIR * k
-        rows, others, bounds = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        for row, lower in self._bounds(0):
-            chosen = np.arange(len(lower))
-            if len(bounds) == count:
-                chosen = np.flatnonzero(lower < bounds.max())
-            if len(chosen):
-                rows, others = np.append(rows, np.full(len(chosen), row)), np.append(others, row + 1 + chosen)
-                bounds = np.append(bounds, lower[chosen])
-            if len(bounds) > count:
-                least = np.argpartition(bounds, count - 1)[:count]
-                rows, others, bounds = rows[least], others[least], bounds[least]
-        if len(bounds) < k:
+        self._kept = kept = self._least(_KEPT_PER_PAIR * k)
+        if len(kept.bounds) < k:
             return float("inf")
-        order = np.argsort(rows, kind="stable")
-        pairs = np.split(others[order], np.flatnonzero(np.diff(rows[order])) + 1)
+        promising = np.sort(np.argsort(kept.bounds, kind="stable")[: _SOLVED_PER_PAIR * k])
         work = partial(self._distances, within=float("inf"))
-        solved = map_ahead(work, zip(np.unique(rows).tolist(), pairs, strict=True))
+        solved = map_ahead(work, kept.take(promising).by_row(0, len(self._bags)))
         return float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
 
     def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
@@ -110,24 +131,37 @@ class NearPairs:
         def work(item: tuple[int, _Rows]) -> PairsOfRow:
             return self._distances(item, limit.value)
 
-        near = ((row, row + 1 + np.flatnonzero(lower <= limit.value)) for row, lower in self._bounds(first))
+        near: Iterator[tuple[int, _Rows]]
+        if self._kept is not None and limit.value < self._kept.complete_below:
+            within = np.flatnonzero(self._kept.bounds <= limit.value)
+            near = self._kept.take(within).by_row(first, len(self._bags))
+        else:
+            near = ((row, others) for row, others, _ in self._near(first, limit))
         for _, found in map_ahead(work, near):
             limit.add(found.distances)
             yield found
 
-    def _bounds(self, first: int) -> Iterator[tuple[int, _Floats]]:
-        """Yield each row from `first` on, and lower bounds (m,) of its distances from all later rows."""
-        for start in range(first, len(self._bags), _BLOCK):
-            check_time()
-            stop = min(start + _BLOCK, len(self._bags))
-            products = self._centroids[start:stop] @ self._centroids[start:].T
-            if self._others is not None:
-                products += (self._others[start:stop] @ self._others[start:].T).toarray()
+    def _least(self, count: int) -> "_BoundedPairs":
+        """Return `count` pairs with the smallest bounds, all pairs if there are fewer."""
+        limit, kept, found = Limit(np.inf), list[_BoundedPairs](), 0
+        for row, others, bounds in self._near(0, limit):
+            if len(others):
+                kept.append(_BoundedPairs(np.full(len(others), row), others, bounds))
+                found += len(others)
+            if found > 2 * count:
+                kept, found = [_BoundedPairs.joined(kept).least(count)], count
+                limit.value = kept[0].complete_below
+        return _BoundedPairs.joined(kept).least(count)
+
+    def _near(self, first: int, limit: Limit) -> Iterator[tuple[int, _Rows, _Floats]]:
+        """Yield each row from `first` on, the later rows (m,) whose bounds are within the limit, and these bounds."""
+        n = len(self._bags)
+        size = max(1, _CELLS // max(1, n))
+        blocks = ((start, min(start + size, n)) for start in range(first, n, size))
+        for (start, stop), lower in map_ahead(lambda block: self._lower.of_rows(*block, limit.value), blocks):
             for row in range(start, stop):
-                later = slice(row + 1, None)
-                lengths, own = self._lengths[later], self._lengths[row]
-                squares = np.square(lengths) + np.square(own) - 2 * products[row - start, row + 1 - start :]
-                yield row, wcd_from_squares(squares, lengths, own, self._dim)
+                others = row + 1 + np.flatnonzero(lower[row - start, row + 1 :] <= limit.value)
+                yield row, others, lower[row - start, others]
 
     def _distances(self, item: tuple[int, _Rows], within: float) -> PairsOfRow:
         row, others = item
@@ -160,13 +194,3 @@ class NearPairs:
         vectors[unknown, dim + np.arange(len(unknown))] = self._far
         places = np.searchsorted(words, bags.words).astype(np.int32)
         return Bag(own.astype(np.int32), bag.weights), Bags(bags.starts, places, bags.weights), vectors
-
-
-def _unknown_parts(bags: Bags, known: NDArray[np.bool_]) -> "csr_array[np.float32, tuple[int, int]]":
-    """Return the weights (n, v) of the unknown words of bags."""
-    from scipy.sparse import csr_array
-
-    unknown = ~known[bags.words]
-    starts = np.concatenate([[0], np.cumsum(unknown)])[bags.starts]
-    weights = bags.weights[unknown].astype(np.float32)
-    return csr_array((weights, bags.words[unknown], starts), shape=(len(bags), len(known)))

@@ -37,7 +37,9 @@ def main() -> int:
     last = found.pairs[-1].distance
     show(f"{len(pool):,} documents, {found.compared:,} pairs; the {len(found.pairs):,} nearest are within {last:.4f}")
     counts = found.counts
-    show(f"{seconds:.0f} s, CPU {cpu:.0f} s; {counts.candidates:,} pairs passed WCD, {counts.solved:,} were solved")
+    show(
+        f"{seconds:.0f} s, CPU {cpu:.0f} s; {counts.candidates:,} pairs passed a first bound, {counts.solved:,} solved"
+    )
     rows, bags = pool.bags(0.0, pool.idf)
     rng, row_of = np.random.default_rng(0), {pool.keys[row]: i for i, row in enumerate(rows.tolist())}
     keys = list(dict.fromkeys(key for pair in found.pairs for key in pair.keys))

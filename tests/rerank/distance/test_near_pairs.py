@@ -39,7 +39,7 @@ def test_all_pairs_within_a_distance_are_found(seed: int, kind: str, share: floa
     within = float(np.quantile([*distances.values()], share)) + 1e-7
     with pytest.MonkeyPatch.context() as patch:
         if blocks:
-            patch.setattr(near_pairs, "_BLOCK", 5)
+            patch.setattr(near_pairs, "_CELLS", 60)
         found = _found(NearPairs(bags, vectors), 0, Limit(within))
     expected = {pair: distance for pair, distance in distances.items() if distance <= within}
     assert found.keys() == expected.keys()
@@ -61,6 +61,20 @@ def test_the_nearest_pairs_are_found(kind: str, k: int) -> None:
         assert limit.value == pytest.approx(expected[-1], abs=1e-7)
     rest = {pair: distance for pair, distance in distances.items() if pair[0] >= 9 and distance <= expected[-1] + 1e-7}
     assert _found(search, 9, Limit(expected[-1] + 1e-7)).keys() == rest.keys()
+
+
+@pytest.mark.parametrize("kept", [1, 2, 9])
+def test_kept_pairs_are_completed(kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether all pairs within the limit are among those kept, or the bounds are computed again."""
+    monkeypatch.setattr(near_pairs, "_KEPT_PER_PAIR", kept)
+    bags, vectors, distances = _input(8, 30, "lattice")
+    for k in (5, 40, 200):
+        search = NearPairs(bags, vectors)
+        limit = Limit(search.smallest_distance_of(k), k)
+        expected = {
+            pair: distance for pair, distance in distances.items() if distance < sorted(distances.values())[k - 1]
+        }
+        assert _found(search, 0, limit).keys() >= {pair for pair in expected if expected[pair] < limit.value - 1e-9}
 
 
 def test_few_problems_are_solved() -> None:

@@ -1,0 +1,77 @@
+"""Measures the nearest pairs of 20 Newsgroups, now and in a git revision, in turns.
+
+A run is a process; its seconds and CPU seconds are compared with those of the other version in the same turn.
+"""
+
+import statistics
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+sys.path.extend(str(Path(__file__).parents[2] / name) for name in (".", ".src"))
+
+from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
+from tests.benchmarks.common import any_missed, argument_parser, rotated, show, show_table, vectors, verdict
+from tests.benchmarks.comparison_input import ComparisonInput
+from tests.benchmarks.data_sets import read_split
+from tests.benchmarks.revisions import NOW, run_version, versions
+from tests.oracle import Oracle
+
+HEADS = ("nearest pairs", "before", "now", "now / before", "target", "")
+RATIO = 0.11
+"""Target: the share of the time before, for all documents."""
+
+
+def write_input(path: Path, documents: int) -> int:
+    """Write the bags of documents, with tf-idf weights, as arrays; return how many there are."""
+    texts = [text for split in ("train", "test") for text in read_split("20news", split)]
+    rows = np.sort(np.random.default_rng(0).permutation(len(texts))[:documents]).tolist()
+    data = ComparisonInput.of(Oracle(vectors()), [texts[row] for row in rows], [])
+    frequencies = np.bincount(data.bags.words, minlength=len(data.words))
+    bags = with_factors(data.bags, inverse_document_frequency(frequencies, len(data.bags)))
+    np.savez(path, starts=bags.starts, words=bags.words, weights=bags.weights, vectors=data.vectors)
+    return len(bags)
+
+
+def main() -> None:
+    """Print the table; exit with 1 if the target is missed, or if the versions find different pairs."""
+    parser = argument_parser(__doc__)
+    parser.add_argument("--before", default="fe522c2", help="the git revision to compare with (fe522c2)")
+    parser.add_argument("--documents", type=int, default=18846, help="drawn from all 18,846 (all)")
+    parser.add_argument("-k", type=int, default=1000, help="number of pairs (1000)")
+    parser.add_argument("--turns", type=int, default=1, help="runs of each version (1)")
+    arguments = parser.parse_args()
+    script, turns = Path(__file__).with_name("pairs_process.py"), arguments.turns
+    runs: dict[str, list[dict[str, Any]]] = {}
+    with versions(arguments.before) as roots, TemporaryDirectory() as name:
+        data = Path(name, "input.npz")
+        count = write_input(data, arguments.documents)
+        for turn in range(turns):
+            for version in rotated(list(roots), turn):
+                runs.setdefault(version, []).extend(
+                    run_version(roots[version], [script, data, str(arguments.k)]).objects
+                )
+    before, now = runs[arguments.before], runs[NOW]
+    lines: list[list[object]] = []
+    for label, field, target in (
+        ("seconds", "seconds", RATIO),
+        ("CPU seconds", "cpu", 0.0),
+        ("problems", "solved", 0.0),
+    ):
+        old, new = ([float(run[field]) for run in each] for each in (before, now))
+        ratio = statistics.median(b / a for a, b in zip(old, new, strict=True))
+        asked = [f"<= {target}", verdict(ratio <= target)] if target else ["", ""]
+        lines.append([label, f"{min(old):.1f}", f"{min(new):.1f}", f"{ratio:.3f}", *asked])
+    same = before[0]["pairs"] == now[0]["pairs"]
+    same = same and np.allclose(before[0]["distances"], now[0]["distances"], rtol=0, atol=1e-9)
+    show(f"Before: {arguments.before}; {NOW}: the working tree. {count:,} documents, {arguments.k:,} pairs.")
+    show_table(HEADS, lines)
+    show(f"Both find {'the same' if same else 'DIFFERENT'} pairs.")
+    sys.exit(any_missed(lines) or not same)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""RWMD over near words: the lists are those of brute force, and no bound is above the distance."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from moverank.rerank.bags.bag import Bag, Bags
+from moverank.rerank.distance import near_words
+from moverank.rerank.distance.near_words import NearWords, PairBounds
+from tests import naive
+from tests.rerank.problems import VECTORS, WEIGHTS, make_bag, make_vectors
+
+
+def _lists(near: NearWords) -> list[list[int]]:
+    return [near.words[first:last].tolist() for first, last in zip(near.starts[:-1], near.starts[1:], strict=True)]
+
+
+def _cost(vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) -> NDArray[np.float64]:
+    """Return the distances of all words; unknown ones have a dimension each."""
+    wide = np.hstack([vectors.astype(np.float64), np.diag(np.where(known, 0.0, far))])
+    return cdist(wide, wide)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 5), st.sampled_from(VECTORS), st.booleans())
+def test_words_outside_the_lists_cost_the_radius_or_more(
+    seed: int, v: int, count: int, kind: str, all_known: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors, known = make_vectors(rng, v, 7, kind, 1.0), np.full(v, all_known) | (rng.random(v) < 0.7)
+    vectors[~known] = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_words, "_NEAR", count)
+        patch.setattr(near_words, "MATRIX_BYTES", 200)
+        near = NearWords.of(vectors, known, 1.5)
+    cost, lists = _cost(vectors, known, 1.5), _lists(near)
+    listed = np.zeros((v, v), bool)
+    for word, words in enumerate(lists):
+        costs = near.costs[near.starts[word] : near.starts[word + 1]]
+        assert words[0] == word or costs[0] == 0
+        assert len(set(words)) == len(words)
+        assert np.all(np.diff(costs) >= 0)
+        assert np.all(costs <= cost[word, words] + 1e-12)
+        listed[word, words] = True
+        if known[word]:
+            assert len(words) >= min(count + 1, known.sum())
+    assert np.array_equal(listed, listed.T)
+    assert np.all(listed | (near.radius[:, None] <= cost + 1e-12))
+    if kind == "normal":
+        nearest = np.sort(np.where(np.outer(known, known), cost, np.inf), axis=1)[:, min(count, known.sum() - 1)]
+        assert np.all(near.radius[known] <= nearest[known])
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 4),
+    st.sampled_from(VECTORS),
+    st.sampled_from(WEIGHTS),
+    st.sampled_from([1, 9]),
+)
+def test_no_bound_is_above_the_distance(seed: int, count: int, kind: str, weights: str, longest: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, 25, 6, kind, 1.0)
+    bags = [make_bag(rng, 25, weights, longest) for _ in range(9)]
+    bags[5], bags[8] = bags[1], Bag.of([3], [1])
+    known, (first, last) = np.ones(25, bool), (2, 7)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_words, "_NEAR", count)
+        near = NearWords.of(vectors, known, 1.0)
+    every = PairBounds(Bags.of(bags), near)
+    lower, one_side = every.of_rows(0, 9, np.inf), every.of_rows(0, 9, -np.inf)
+    cost = _cost(vectors, known, 1.0)
+    for i, j in combinations(range(9), 2):
+        exact = naive.wmd(bags[i], vectors[bags[i].words], bags[j], vectors)
+        rounding = 1e-14 * max(1.0, float(cost.max()))
+        assert one_side[i, j] <= lower[i, j] <= exact + rounding
+        sides = _side(bags[i], bags[j], near, cost), _side(bags[j], bags[i], near, cost)
+        assert lower[i, j] == pytest.approx(max(sides), abs=2e-3 * float(cost.max()))
+        assert one_side[i, j] == pytest.approx(sides[1], abs=2e-3 * float(cost.max()))
+    part = every.of_rows(first, last, np.inf)
+    for row in range(first, last):
+        np.testing.assert_array_equal(part[row - first, row + 1 :], lower[row, row + 1 :])
+
+
+def _side(bag: Bag, other: Bag, near: NearWords, cost: NDArray[np.float64]) -> float:
+    """Return the cost of moving each word of `bag` to the nearest near word of `other`, or by its radius."""
+    lists, total = _lists(near), 0.0
+    for word, weight in zip(bag.words.tolist(), bag.weights.tolist(), strict=True):
+        costs = [cost[word, one] for one in other.words.tolist() if one in lists[word]]
+        total += weight * min([float(near.radius[word]), *costs])
+    return total
