@@ -237,4 +237,4 @@ def with_words_of(embedding: Embedding | None, settings: Settings) -> Settings:
         return settings
     if settings.lacks_vocabulary:
         settings = replace(settings, vocabulary=vocabulary_of(embedding.words, settings.language))
-    return replace(settings, phrases=embedding.words) if settings.lacks_phrases else settings
+    return replace(settings, phrases=embedding.phrases(settings.language)) if settings.lacks_phrases else settings

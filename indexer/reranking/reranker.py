@@ -116,7 +116,7 @@ class Reranker:
         if own.lacks_vocabulary:
             own = replace(own, vocabulary=embedding.words)
         if own.lacks_phrases:
-            own = replace(own, phrases=embedding.words)
+            own = replace(own, phrases=embedding.phrases(own.language))
         if not isinstance(frequencies, DocumentFrequencies | None):
             raise UsageError(f"frequencies must be DocumentFrequencies or None, not {shown(frequencies)}")
         self._embedding, self._frequencies, self._title_weight = embedding, frequencies, title_weight

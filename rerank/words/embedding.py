@@ -12,6 +12,7 @@ from moverank.rerank.errors import EmbeddingError
 from moverank.rerank.runtime.deadline import check_time
 from moverank.rerank.words.forms import COMPOUND, EXACT, SUBWORDS, UNFOUND, Forms
 from moverank.rerank.words.languages import language_of
+from moverank.rerank.words.phrases import JOINT, phrases_of
 from moverank.rerank.words.subwords import Subwords
 from moverank.rerank.words.vocabulary import UNKNOWN, Vocabulary
 
@@ -145,6 +146,10 @@ class Embedding:
     def dim(self) -> int:
         """Return the number of dimensions d."""
         return int(self.vectors.shape[1])
+
+    def phrases(self, language: str) -> str:
+        """Return the first 20,000 phrases among the words, for texts in a language, a code; see `phrases_of`."""
+        return phrases_of(self._vocabulary.containing(JOINT), language)
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the rows (n,) of `words`, folded as a tokenizer does.

@@ -9,7 +9,6 @@ from functools import lru_cache
 from itertools import islice, pairwise
 
 from moverank.rerank.words.folding import ended, fold, word_pattern
-from moverank.rerank.words.vocabulary import Vocabulary
 
 JOINT = "_"
 """What joins the words of a phrase. No other word has it: it separates words of a text."""
@@ -35,8 +34,6 @@ def phrases_of(entries: Iterable[str], language: str) -> str:
 
     Entries are in the order of their frequency, most frequent first. `language` is a code.
     """
-    if isinstance(entries, Vocabulary):
-        entries = entries.containing(JOINT)
     found = (phrase for entry in entries if (phrase := folded_phrase(entry, language)))
     return " ".join(dict.fromkeys(islice(found, MOST_PHRASES)))
 

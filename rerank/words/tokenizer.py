@@ -17,7 +17,6 @@ from moverank.rerank.words.folding import DOTLESS_I, INVISIBLE, ended, fold, fol
 from moverank.rerank.words.languages import CODES, DEFAULT, NO_LANGUAGE, language_of, listed_stop_words
 from moverank.rerank.words.phrases import phrases_named, phrases_of
 from moverank.rerank.words.segmentation import AUTO, WHOLE, parts_of, segmentation_of, segmenter_of, vocabulary_of
-from moverank.rerank.words.vocabulary import Vocabulary
 
 _ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 """The character of a word that each ASCII character stands for, or a space."""
@@ -170,7 +169,7 @@ def tokenizer_of(
 
 def _words(what: str, given: object) -> str | Sequence[str]:
     """Return a text or a list of words as it is, an empty text for None; OptionError for anything else."""
-    if given is None or isinstance(given, str | Vocabulary):
+    if given is None or isinstance(given, str):
         return given or ""
     words: list[object] = [given]
     with suppress(TypeError):

@@ -18,7 +18,7 @@ def test_a_new_collection_is_empty(tmp_path: Path, factory: CollectionFactory) -
         assert created.info()["documents"] == created.info()["revision"] == 0
     assert Collection.exists(path)
     with Collection.open(str(path)) as opened:
-        assert opened.settings == replace(factory.settings(), normalize=False)
+        assert opened.settings == replace(factory.settings(), normalize=False, phrases="")
 
 
 def test_a_directory_holds_one_collection(collection: Collection, factory: CollectionFactory) -> None:

@@ -14,7 +14,6 @@ from moverank.rerank.words.forms import PHRASE
 from moverank.rerank.words.phrases import Phrases, folded_phrase, phrases_of
 from moverank.rerank.words.term_rules import PARTS, terms_of
 from moverank.rerank.words.tokenizer import Tokenizer, tokenizer_of
-from moverank.rerank.words.vocabulary import Vocabulary
 from moverank.rerank.words.word_numbers import FewWords, ManyWords, WordNumbers
 
 ENTRIES = [
@@ -58,7 +57,7 @@ def test_phrases_are_folded_by_language() -> None:
 def test_phrases_of_entries_in_their_order() -> None:
     expected = "new_york new_york_times bank_of_america 1_000"
     assert phrases_of(ENTRIES, "en") == expected
-    assert phrases_of(Vocabulary.of(ENTRIES), "en") == expected
+    assert Embedding.of(ENTRIES, np.eye(len(ENTRIES))).phrases("en") == expected
     assert phrases_of(iter(ENTRIES), "en") == expected
 
 
