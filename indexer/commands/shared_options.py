@@ -131,9 +131,16 @@ def _vocabulary(value: str) -> tuple[str, ...]:
 
 
 def _phrases(value: str) -> tuple[str, ...]:
+    from moverank.indexer.errors import UsageError
     from moverank.indexer.reading.inputs.word_list import read_words
+    from moverank.rerank.words.languages import NO_LANGUAGE
+    from moverank.rerank.words.phrases import folded_phrase
 
-    return () if value == "none" else read_words(value, "the phrases")
+    phrases = () if value == "none" else read_words(value, "the phrases")
+    for phrase in phrases:
+        if folded_phrase(phrase, NO_LANGUAGE) is None:
+            raise UsageError(f"{value}: {phrase!r} is no phrase: one is 2 to 8 words joined by `_`, such as new_york")
+    return phrases
 
 
 SETTINGS: dict[str, Callable[[str], Any]] = {

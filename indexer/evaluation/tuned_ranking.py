@@ -55,7 +55,8 @@ def tune_ranking(
         check_no_given(settings.ranking, settings, has_scores=given.scores is not None)
         trial = given.trial(collection, [judgments], [settings.ranking], progress)
     own, stem = resolve(None, None, settings.ranking), settings.stem if language is None else stem
-    start = TriedRanking(gamma=settings.gamma, title_weight=settings.title_weight, rule=stem)
+    has_phrases = bool(settings.phrases)
+    start = TriedRanking(settings.gamma, settings.title_weight, rule=stem, phrases=has_phrases)
     cache = results_directory(index)
     tuner = Tuner(trial, judgments, measure_name, own, cache=cache, cutoff=cutoff, limit=TUNED_QUERIES)
     if len(tuner.queries) < max(2, folds):

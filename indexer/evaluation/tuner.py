@@ -54,17 +54,21 @@ class Components:
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """The settings that the components depend on: gamma, word weights, title weight, the rule of terms or None."""
+    """The settings that the components depend on: gamma, word weights, title weight, the rule of terms or None.
+
+    `phrases`: whether the collection has phrases.
+    """
 
     gamma: float
     weights: Weights
     title_weight: int
     rule: str | None
+    phrases: bool = False
 
     @property
     def ranking(self) -> RankingSpec:
         """Return a ranking that has all terms."""
-        own = own_ranking("", self.gamma, self.weights)
+        own = own_ranking("", self.gamma, self.weights, phrases=self.phrases)
         return resolve(f"{'pwmd' if self.gamma else 'wmd'}+cover+cosine+{_bm25(self.rule)}", None, own)
 
 
@@ -121,6 +125,8 @@ class TriedRanking:
     bm25: float = 2.0
     cosine: float = 1.0
     vector: float = 0.0
+    phrases: bool = False
+    """Whether the collection has phrases."""
 
     @property
     def rank(self) -> str:
@@ -140,12 +146,12 @@ class TriedRanking:
     @property
     def ranking(self) -> RankingSpec:
         """Return the ranking, with its gamma."""
-        return resolve(self.rank, None, own_ranking("", self.gamma, self.weights))
+        return resolve(self.rank, None, own_ranking("", self.gamma, self.weights, phrases=self.phrases))
 
     @property
     def weighting(self) -> Weighting:
         """Return the weighting that determines the components."""
-        return Weighting(self.gamma, self.weights, self.title_weight, self.rule)
+        return Weighting(self.gamma, self.weights, self.title_weight, self.rule, self.phrases)
 
 
 GRID: Mapping[str, Sequence[object]] = {

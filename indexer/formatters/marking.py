@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from moverank.indexer.formatters.flow_diagram import SHARES, STAYS, cost_limits, cost_step
 from moverank.rerank.ranking import Flow
+from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # they would import numpy
@@ -62,11 +63,12 @@ def marks_of_near(same: Iterable[str], near: "Mapping[str, NearWord]") -> dict[s
 
 
 def marked(text: str, marks: Mapping[str, Mark], tokenizer: Tokenizer) -> Segments:
-    """Return the pieces of a text, which `tokenizer` splits into words."""
+    """Return the pieces of a text, which `tokenizer` splits into words; a phrase is marked as its first marked word."""
     pieces, last = Segments(), 0
     for start, end, word in tokenizer.spans(text) if marks else ():
-        if word in marks:
-            pieces += [(text[last:start], None), (text[start:end], marks[word])]
+        mark = next((marks[one] for one in (word, *word.split(JOINT)) if one in marks), None)
+        if mark:
+            pieces += [(text[last:start], None), (text[start:end], mark)]
             last = end
     return [(piece, mark) for piece, mark in [*pieces, (text[last:], None)] if piece]
 

@@ -28,9 +28,10 @@ class DocumentFrequencies:
     """The number of `documents`, and how many of them contain each of the `words`, which are in lower case.
 
     `mean_length` is the mean number of tokens of a document, for BM25; None: the candidates' mean. `stems` counts
-    documents by stem for each language, or by sequence of letters for a name such as "ngrams=4", and `mean_lengths` has
-    the mean number of these sequences of a document; without them, the frequency of a term is the sum over its words,
-    at most `documents`, and the mean length follows from the words. Raises UsageError for a number out of its range.
+    documents by stem for each language, by sequence of letters for a name such as "ngrams=4", or by word of a phrase
+    for "parts", and `mean_lengths` has the mean number of these of a document, where it is not that of words; without
+    them, the frequency of a term is the sum over its words, at most `documents`, and the mean length follows from the
+    words. Raises UsageError for a number out of its range.
     """
 
     documents: int

@@ -17,6 +17,7 @@ from moverank.indexer.store import Reader
 from moverank.indexer.store.reader import DisplayFields
 from moverank.rerank.errors import NoKnownWords, TooLarge
 from moverank.rerank.ranking import Hit, Percentile, Ranking
+from moverank.rerank.words.phrases import JOINT
 from moverank.rerank.words.segmentation import WHOLE
 from moverank.rerank.words.tokenizer import Tokenizer
 
@@ -131,7 +132,8 @@ def snippet(
     pieces = list(islice(split, _WORDS + 1))
     if not pieces:
         return ""
-    wanted, considered, words_in = frozenset(about), pieces[:_WORDS], _words_in(tokenizer)
+    wanted = frozenset(part for word in about for part in (word, *word.split(JOINT)))  # pieces have no phrase
+    considered, words_in = pieces[:_WORDS], _words_in(tokenizer)
     matching = {piece for piece in set(considered) if not wanted.isdisjoint(words_in(piece))}
     hits = [position for position, piece in enumerate(considered) if piece in matching]
     start, end = _best_window(list(map(len, considered)), hits, length if has_spaces else length - 1)

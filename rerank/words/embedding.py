@@ -148,8 +148,15 @@ class Embedding:
         return int(self.vectors.shape[1])
 
     def phrases(self, language: str) -> str:
-        """Return the first 20,000 phrases among the words, for texts in a language, a code; see `phrases_of`."""
-        return phrases_of(self._vocabulary.containing(JOINT), language)
+        """Return the first 20,000 phrases among the words, for texts in a language, a code; see `phrases_of`.
+
+        Without `forms`, they are those that have a vector as a text has them, in lower case.
+        """
+        found = phrases_of(self._vocabulary.containing(JOINT), language)
+        if self.forms:
+            return found
+        phrases = found.split()
+        return " ".join(phrases[i] for i in np.flatnonzero(self.find(phrases) != UNKNOWN).tolist())
 
     def find(self, words: Sequence[str]) -> NDArray[np.int32]:
         """Return the rows (n,) of `words`, folded as a tokenizer does.

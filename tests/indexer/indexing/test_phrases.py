@@ -8,6 +8,7 @@ import pytest
 
 from moverank import Collection, Document, DocumentFrequencies, Embedding, Part, Ranking, Reranker
 from moverank.indexer.errors import SettingsError
+from moverank.indexer.formatters.marking import marked, marks_of_words
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.settings import Settings
 from tests.indexer.commands.program import program
@@ -119,7 +120,7 @@ def test_other_vectors_have_other_phrases(tmp_path: Path, file: Path) -> None:
 
 def test_a_reranker_splits_as_the_collection(tmp_path: Path, file: Path) -> None:
     embedding = Embedding.of(list(VECTORS), np.array(list(VECTORS.values())), "en")
-    frequencies = DocumentFrequencies.of(TEXTS.values(), phrases=embedding.words)
+    frequencies = DocumentFrequencies.of(TEXTS.values(), phrases=embedding.phrases("en"))
     with _filled(tmp_path / "i", file) as collection:
         rerankers = [
             Reranker(embedding, frequencies=frequencies),
@@ -136,6 +137,24 @@ def test_a_reranker_splits_as_the_collection(tmp_path: Path, file: Path) -> None
             assert {key: found[key] for key in hits} == pytest.approx(hits)
 
 
+def test_vectors_that_find_no_other_forms_have_phrases_in_lower_case_only() -> None:
+    words = ["New_York", "new_delhi", "new", "york", "delhi"]
+    embedding = Embedding.of(words, np.random.default_rng(0).normal(size=(5, 3)))
+    assert embedding.phrases("en") == "new_delhi"
+    found = Reranker(embedding).rank("new york", {"a": "york", "b": "new delhi"}, rank="wmd")
+    assert [hit.key for hit in found.hits if not hit.wordless] == ["a", "b"]
+
+
+def test_snippets_and_marks_of_phrases(tmp_path: Path, file: Path) -> None:
+    with Collection.create(tmp_path / "i", Settings(str(file))) as collection:
+        collection.index([Document("d", "", (Part("broker " * 100 + "in New York"),))])
+        for query, rank in (("new york", "wmd"), ("york", "bm25")):
+            hit = collection.search(query, rank=rank).hits[0]
+            assert hit.snippet.endswith("in New York")
+        pieces = marked("in New York", marks_of_words(["york"]), collection.settings.tokenizer)
+        assert [piece for piece, mark in pieces if mark] == ["New York"]
+
+
 def test_own_phrases_and_none(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -150,5 +169,9 @@ def test_own_phrases_and_none(
             assert collection.settings.phrases == expected
     with Collection.open(tmp_path / "b.index") as collection, pytest.raises(SettingsError, match="another phrases"):
         collection.settings.changed({"phrases": "bank_of_america"})
+    (tmp_path / "own.txt").write_text("new york\n")
+    answer = run("index", tmp_path / "d.txt", "-i", tmp_path / "c", "--setting", f"phrases={tmp_path / 'own.txt'}")
+    assert answer.code != 0
+    assert "'new' is no phrase" in answer.err
     answer = run("explain", "york", tmp_path / "d.txt", "-i", tmp_path / "b.index")
     assert "New York" in answer.out

@@ -57,7 +57,7 @@ def test_phrases_are_folded_by_language() -> None:
 def test_phrases_of_entries_in_their_order() -> None:
     expected = "new_york new_york_times bank_of_america 1_000"
     assert phrases_of(ENTRIES, "en") == expected
-    assert Embedding.of(ENTRIES, np.eye(len(ENTRIES))).phrases("en") == expected
+    assert Embedding.of(ENTRIES, np.eye(len(ENTRIES)), "en").phrases("en") == expected
     assert phrases_of(iter(ENTRIES), "en") == expected
 
 
