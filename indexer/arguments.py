@@ -10,7 +10,8 @@ from typing import Any
 
 from moverank.indexer.errors import UsageError
 
-_SHARE = re.compile(r"[0-9]{1,3}(\.[0-9]+)?", re.ASCII)
+SHARE = r"^([0-9]{0,2}\.[0-9]+|[0-9]{1,2}|100(\.0+)?) ?%$"
+"""The pattern of a share in percent, from 0 to 100."""
 
 
 def whole_number(name: str, value: object, least: int = 1) -> int:
@@ -40,10 +41,9 @@ def limit_or_share(name: str, value: object) -> float | str:
     """Return a number of 0 or more, or a share from 0 to 100 with a percent sign; UsageError for anything else."""
     if not isinstance(value, str):
         return limit(name, value)
-    number = value.removesuffix("%").rstrip()
-    if not (value.endswith("%") and _SHARE.fullmatch(number) and float(number) <= 100):
+    if not re.fullmatch(SHARE, value):
         raise UsageError(f"{name} must be a number of 0 or more, or a share such as 0.1%, not {shown(value)}")
-    return f"{number}%"
+    return value.replace(" ", "")
 
 
 def text(name: str, value: object) -> str:

@@ -64,7 +64,7 @@ class SearchOptions:
     100 characters; TooLarge for more. None: no limit.
 
     `stop`: called often while distances are computed, in any thread; once it returns True, the search ends as if its
-    budget were used up.
+    budget were used up, or by OutOfTime while percentiles are computed.
     """
 
     k: int = 10

@@ -62,14 +62,6 @@ class QueryChoices:
         return read_query_vector(self.query_vector)
 
 
-def _limit(typed: str) -> float | str:
-    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
-    try:
-        return float(typed)
-    except ValueError:
-        return typed
-
-
 @dataclass(frozen=True, slots=True)
 class RankingChoices:
     """The ranking of a search, and the hits that it shows; the defaults are as in `SearchOptions`."""
@@ -103,7 +95,6 @@ class RankingChoices:
             metavar="D|P%",
             help="Leave out hits with a larger distance, or a larger total of a sum; or, as in 0.1%, hits below a "
             "larger share of all documents. [default: no limit]",
-            parser=_limit,
         ),
     ] = None
     percentile: Annotated[
@@ -365,7 +356,16 @@ def _named(query: "QueryText") -> str:
 def _options(ranked: RankingChoices, where: list[str] | None, output: OutputChoices) -> SearchOptions:
     """Return the options of a search, whose output is checked first."""
     output.check()
-    return SearchOptions(**asdict(ranked), where=where, explained=output.explained, full=output.full)
+    given = asdict(ranked) | {"max_distance": _limit(ranked.max_distance)}
+    return SearchOptions(**given, where=where, explained=output.explained, full=output.full)
+
+
+def _limit(typed: str | None) -> float | str | None:
+    """Return a typed distance as a number; a share in percent, and what is neither, stays a text."""
+    try:
+        return None if typed is None else float(typed)
+    except ValueError:
+        return typed
 
 
 def _queries(text: str | None, queries: str | None, given: QueryChoices) -> "tuple[list[BatchQuery], QueryText | None]":

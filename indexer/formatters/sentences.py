@@ -1,6 +1,7 @@
 """Sentences about results, changes, dry runs and shares, for the terminal and the pages of the server."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from math import floor, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -58,8 +59,13 @@ def ranking_value(hit: Hit) -> tuple[str, float]:
 
 def top_share(percentile: Percentile) -> str:
     """Return the share of the documents above a hit, "top 0.12 %", with its interval if it is an estimate."""
-    share, low, high = (f"{100 * value:.2g}" for value in (percentile.share, percentile.low, percentile.high))
+    share, low, high = (_two_digits(100 * value) for value in (percentile.share, percentile.low, percentile.high))
     return f"top {share} %" if percentile.low == percentile.high else f"top {share} % ({low} to {high} %)"
+
+
+def _two_digits(value: float) -> str:
+    """Return a number rounded to two digits, without an exponent."""
+    return f"{Decimal(f'{value:.2g}'):f}"
 
 
 def legend(ranking: Ranking) -> str:

@@ -1,7 +1,7 @@
 """The share of the documents that rank above a hit: known from its place, or estimated from a sample of documents.
 
-The population are the documents that have a word, without the query itself if it is stored: a filter does not change
-it, so that shares of different queries and filters compare.
+The population is all documents that have a word, without the query itself if it is stored: a filter does not change it,
+so that shares of different queries and filters compare.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from moverank.indexer.files.checksums import short_checksum
 from moverank.indexer.search.by_distance import certificate
 from moverank.indexer.search.query import Outcome, Query
 from moverank.indexer.search.view import View
@@ -38,7 +39,7 @@ class Population:
     @classmethod
     def of(cls, view: View, without: int | None, size: int) -> "Population":
         """Return the population of a view without the document `without`, with a sample of at most a `size`."""
-        every = view.computed.get("population", lambda: cls.drawn(view.scores.ids))
+        every = view.computed.get("population", lambda: cls.drawn(view.scores.ids, view.shard))
         if without is not None and np.isin(without, view.scores.ids):
             kept = every.ids != without
             every = cls(every.documents - 1, every.ids[kept], every.order[kept])
@@ -46,17 +47,20 @@ class Population:
         return cls(every.documents, every.ids[chosen], every.order[chosen])
 
     @classmethod
-    def drawn(cls, ids: NDArray[np.int64]) -> "Population":
-        """Draw the sample from the documents `ids` (n,); a document that is added replaces at most one."""
-        order = _mixed(ids)
+    def drawn(cls, ids: NDArray[np.int64], shard: str = "") -> "Population":
+        """Draw the sample from the documents `ids` (n,) of a `shard`; a document that is added replaces at most one."""
+        order = _mixed(ids, short_checksum(shard.encode()) if shard else 0)
         chosen = np.argpartition(order, SAMPLED - 1)[:SAMPLED] if len(ids) > SAMPLED else np.arange(len(ids))
         chosen = chosen[np.argsort(ids[chosen])]
         return cls(len(ids), ids[chosen], order[chosen])
 
 
-def _mixed(ids: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a number (n,) of 64 bits for each id: distinct for distinct ids, and pseudo-random (SplitMix64)."""
-    numbers = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+def _mixed(ids: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
+    """Return a number (n,) of 64 bits for each id: distinct for distinct ids, and pseudo-random (SplitMix64).
+
+    `seed` differs from shard to shard, whose ids are the same: else all of them would sample the same ids.
+    """
+    numbers = ids.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(31))

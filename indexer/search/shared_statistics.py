@@ -99,8 +99,8 @@ def counted_terms(view: View, keys: Iterable[TableKey]) -> dict[TableKey, TermTa
     return {(gamma, rule): TermTable.of(*view.scores.frequencies(gamma, rule)) for gamma, rule in keys}
 
 
-def with_statistics(view: View, shared: SharedStatistics) -> View:
-    """Return a view of the same documents that ranks by the statistics of all shards.
+def with_statistics(view: View, shared: SharedStatistics, shard: str) -> View:
+    """Return the view of a `shard` of the same documents that ranks by the statistics of all shards.
 
     The database is read here, not by later searches.
     """
@@ -117,4 +117,5 @@ def with_statistics(view: View, shared: SharedStatistics) -> View:
     segments = tuple(part.with_idf(factors) for part in view.segments)
     scores = view.scores.within(shared)
     scores.prepare(shared.tables)
-    return replace(view, segments=segments, factors=factors, scores=scores, computed=view.computed.emptied())
+    changed = replace(view, segments=segments, factors=factors, scores=scores, shard=shard)
+    return replace(changed, computed=view.computed.emptied())

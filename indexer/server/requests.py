@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticSerializationError, to_json
 
+from moverank.indexer.arguments import SHARE
 from moverank.indexer.documents import Document
 from moverank.indexer.filters.where import alternatives, checked_size
 from moverank.indexer.options import SearchOptions
@@ -24,7 +25,7 @@ Listed = Annotated[list[_Item], Field(fail_fast=True)]
 FilterBody = Listed[str] | dict[str, Any]
 _DEPTH, _VALUES = 100, 100_000
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Share = Annotated[str, Field(pattern=r"^([0-9]{1,2}(\.[0-9]+)?|100)%$")]
+Share = Annotated[str, Field(pattern=SHARE)]
 Vector = Listed[float] | None
 
 
@@ -77,7 +78,7 @@ class SearchParameters(RankingParameters):
     def resolved(self, limits: Limits, task: Task, queries: int = 1) -> SearchOptions:
         """Return the options of one search of `queries` queries; the `task` ends it, by the budget of the request.
 
-        HttpProblem 422 beyond a limit.
+        HttpProblem 422 beyond a limit, and for a budget with percentiles, which would be lost when it is used up.
         """
         for name in ("k", "depth"):
             value, most = getattr(self, name), getattr(limits, name)
@@ -85,7 +86,7 @@ class SearchParameters(RankingParameters):
                 raise HttpProblem(422, f"{name} must be at most {most} here, not {value}")
         if self.where is not None:
             checked_size(alternatives(self.where), limits.conditions, limits.values)
-        return SearchOptions(
+        options = SearchOptions(
             k=self.k,
             depth=self.depth,
             exact=self.exact,
@@ -100,6 +101,9 @@ class SearchParameters(RankingParameters):
             stop=task.over,
             most_characters=limits.answer // queries,
         )
+        if self.budget is not None and options.has_percentiles:
+            raise HttpProblem(422, "percentiles go without budget: a sample of documents is compared after the search")
+        return options
 
 
 class SearchBody(SearchParameters):

@@ -184,7 +184,7 @@ class Coordinator:
                     shared = self.shards.shared(self._statistics(states, keys))
                     version = Version(_id_of(states, keys), states, keys, shared, missing)
                 shared = version.statistics
-                self.call_all({name: Call.of("adopt", version.id, own, shared) for name, own in states.items()})
+                self.call_all({name: Call.of("adopt", version.id, own, shared, name) for name, own in states.items()})
             except (StaleState, ShardLost):
                 check_time()
                 continue

@@ -50,9 +50,9 @@ class StaleState(CollectionError):  # noqa: N818 - named after what it is
 class _Version:
     """A state of the shard, searched by the statistics of all shards."""
 
-    def __init__(self, opened: OpenState, statistics: SharedStatistics) -> None:
+    def __init__(self, opened: OpenState, statistics: SharedStatistics, shard: str) -> None:
         self.opened = opened
-        view = with_statistics(opened.view, statistics)
+        view = with_statistics(opened.view, statistics, shard)
         own = opened.reader, opened.settings, opened.embedding
         self.searcher = Searcher(*own, lambda: view, fields=statistics.fields)
 
@@ -143,12 +143,15 @@ class Shard(ShardContents):
         embedding = self._embedding
         return nearest_words(embedding, sources, targets) if embedding else {}
 
-    def adopt(self, version: str, state: ShardState, statistics: SharedStatistics) -> None:
-        """Search a committed state by the statistics of all shards under the name `version`, if this is new."""
+    def adopt(self, version: str, state: ShardState, statistics: SharedStatistics, shard: str) -> None:
+        """Search a committed state by the statistics of all shards under the name `version`, if this is new.
+
+        `shard` is the name of this shard.
+        """
         if version in self._versions:
             return
         with self._current(state) as opened:
-            adopted = _Version(opened, statistics)
+            adopted = _Version(opened, statistics, shard)
             opened.acquire()  # until the version is dropped
         with self._lock:
             dropped = [self._versions.pop(name) for name in list(self._versions)[: 1 - _VERSIONS]]

@@ -35,6 +35,8 @@ def test_a_ranking_as_text() -> None:
         (Percentile(0.00125, 0.00125, 0.00125), "top 0.12 %"),
         (Percentile(0.0, 0.0, 0.0009), "top 0 % (0 to 0.09 %)"),
         (Percentile(0.5, 0.482, 0.5181), "top 50 % (48 to 52 %)"),
+        (Percentile(0.996, 0.9949, 1.0), "top 100 % (99 to 100 %)"),
+        (Percentile(1e-7, 0.0, 3.2e-6), "top 0.00001 % (0 to 0.00032 %)"),
     ],
 )
 def test_a_percentile_is_shown_with_its_interval(percentile: Percentile, shown: str) -> None:

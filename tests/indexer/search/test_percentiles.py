@@ -132,7 +132,7 @@ def test_the_query_itself_does_not_count(searchable: Searchable) -> None:
 
 
 @pytest.mark.parametrize("rank", ["wmd", "bm25", "wmd+bm25"])
-@pytest.mark.parametrize("share", ["0%", "7%", "25.0 %", "100%"])
+@pytest.mark.parametrize("share", ["0%", ".5%", "7%", "25.0 %", "100.0%"])
 def test_a_share_ends_the_list(searchable: Searchable, rank: str, share: str) -> None:
     collection, _ = searchable.flat()
     for options in ({}, {"where": RED}, {"depth": 45}, {"group_by": "label"}):
@@ -164,7 +164,7 @@ def test_percentiles_survive_json(searchable: Searchable) -> None:
     assert "percentile" not in collection.search(QUERY, k=3).to_dict()["hits"][0]
 
 
-@pytest.mark.parametrize("share", ["0.1", "%", "-1%", "101%", "1e1%", "nan%", "0.1 percent", "١%"])
+@pytest.mark.parametrize("share", ["0.1", "%", "-1%", "101%", "100.1%", "1e1%", "1%\n", "nan%", "0.1 percent", "١%"])
 def test_what_is_no_share_is_refused(searchable: Searchable, share: str) -> None:
     collection, _ = searchable.flat()
     with pytest.raises(UsageError, match=r"or a share such as 0\.1%, not"):
@@ -192,6 +192,13 @@ def test_intervals_are_those_of_clopper_and_pearson() -> None:
     for count, *own in zip(above.tolist(), low.tolist(), high.tolist(), strict=True):
         expected = binomtest(count, 60).proportion_ci(0.975, "exact")
         assert own == pytest.approx([expected.low, expected.high], abs=1e-9)
+
+
+def test_shards_draw_different_ids() -> None:
+    ids = np.arange(50_000)
+    one, other = (percentiles.Population.drawn(ids, shard).ids for shard in ("s1", "s2"))
+    assert len(np.intersect1d(one, other)) == pytest.approx(500, abs=100)
+    assert percentiles.Population.drawn(ids, "s1").ids.tolist() == one.tolist()
 
 
 def test_an_added_document_replaces_at_most_one_of_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:

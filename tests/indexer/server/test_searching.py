@@ -1,12 +1,13 @@
 """The API answers as the command line does."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from moverank import Collection
+from moverank import Collection, SearchOptions, UsageError
 from tests.indexer.commands.program import Call, program
 from tests.indexer.server.running import RunningServer
 
@@ -64,7 +65,15 @@ def test_a_limit_in_a_url_is_a_distance_or_a_share(server: RunningServer, limit:
     body = {"query": "dog wine", "max_distance": own, "percentile": True}
     assert _without_time(by_url) == _without_time(server.ask("/collections/pets/search", body).json)
     assert by_url["hits"]
-    assert server.ask("/collections/pets/search", {"query": "dog", "max_distance": "101%"}).status == 422
+
+
+@pytest.mark.parametrize(
+    ("share", "status"), [("100.0%", 200), ("0.1 %", 200), (".5%", 200), ("101%", 422), ("100.1%", 422), ("%", 422)]
+)
+def test_a_share_is_what_the_library_accepts(server: RunningServer, share: str, status: int) -> None:
+    assert server.ask("/collections/pets/search", {"query": "dog", "max_distance": share}).status == status
+    with nullcontext() if status == 200 else pytest.raises(UsageError):
+        SearchOptions(max_distance=share)
 
 
 def test_a_record_is_a_query_and_queries_may_be_many(pets: Path, server: RunningServer) -> None:
@@ -121,6 +130,8 @@ def test_documents_are_listed_and_shown(call: Call, pets: Path, server: RunningS
         ("/collections/pets/search", {}, 422, "give one of query and queries"),
         ("/collections/pets/search", {"query": "dog", "k": 0}, 422, "k: Input should be greater than or equal to 1"),
         ("/collections/pets/search", {"query": "dog", "k": 5000}, 422, "k must be at most 1000 here, not 5000"),
+        ("/collections/pets/search", {"query": "dog", "percentile": True, "budget": 9}, 422, "go without budget"),
+        ("/collections/pets/similar", {"key": "t1", "max_distance": "9%", "budget": 9}, 422, "go without budget"),
         ("/collections/pets/search", {"query": "dog", "rank": "nope"}, 422, "there is no ranking 'nope'"),
         (
             "/collections/pets/search",

@@ -21,6 +21,7 @@ from moverank.indexer.evaluation.retrieval import RunFiles
 from moverank.indexer.maintenance.backup import copy_collection
 from moverank.indexer.maintenance.check import check_collection
 from moverank.indexer.search import percentiles
+from moverank.indexer.search.view import View
 from moverank.indexer.shards.cluster import Cluster
 from moverank.indexer.shards.cluster_file import ClusterFile, ShardPlace, shard_of
 from moverank.rerank.errors import NoKnownWords
@@ -396,6 +397,27 @@ def test_a_sample_of_shards_contains_the_true_shares(
         true = sum(value < _value(hit) - 1e-9 for value in whole) / 62
         assert hit.percentile.low - 1e-9 <= true <= hit.percentile.high + 1e-9
     assert any(hit.percentile and hit.percentile.low < hit.percentile.high for hit in found.hits)
+
+
+def test_documents_sorted_by_topic_are_sampled_at_random(
+    make_cluster: MakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, population_of = list[percentiles.Population](), percentiles.Population.of
+
+    def recorded(view: View, without: int | None, size: int) -> percentiles.Population:
+        drawn.append(population_of(view, without, size))
+        return drawn[-1]
+
+    for name in ("FEW", "SAMPLED"):
+        monkeypatch.setattr(percentiles, name, 60)
+    monkeypatch.setattr(percentiles.Population, "of", recorded)
+    topics = [WORDS[i // 30] for i in range(300)]
+    cluster = make_cluster(document(f"d{i}", topic, label=f"l{i % 4}") for i, topic in enumerate(topics))
+    found = cluster.search("ant bee", k=60, rank="wmd", percentile=True, where=["label=l1"])
+    assert found.hits[-1].percentile
+    ids, order = (np.concatenate([getattr(own, name) for own in drawn[-3:]]) for name in ("ids", "order"))
+    sample = ids[np.argsort(order)[:60]]
+    assert len(np.unique(sample)) > 40  # 25 if all shards sampled the same ids
 
 
 def test_words_that_no_shard_knows_are_reported(make_cluster: MakeCluster) -> None:
