@@ -11,6 +11,8 @@ documents of up to n = 100,000 words, with c the largest cost:
 - Sinkhorn: no potential exceeds c, so sums are off by at most 2 n 2^-53 c; the masses of both sides, equal up to
   n 2^-53, add as much again: the lower bound is multiplied by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times c is
   subtracted; the upper bound is divided by `SUM_MARGIN`, and `ABSOLUTE_MARGIN` times c is added.
+- RWMD over near words: savings are subtracted from such a sum, at most the largest radius r: `ABSOLUTE_MARGIN` times
+  r is subtracted, too.
 - WCD: see `wcd_from_squares`.
 
 `every_bound` returns all bounds of a query by name, for `why_not` and for `rerank.evaluation.tightness`.
