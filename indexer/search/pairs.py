@@ -225,8 +225,8 @@ def pairs_of_bags(
 
     Words that are not `known` (v,) are far; None: all are known. `near_words` as of `NearPairs`.
 
-    An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. What
-    comes before the first row is done again: the words are compared, and with `k`, pairs are bounded and some solved.
+    An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. Words
+    are compared again; what a run with `k` does before the first row is not saved.
     """
     path = directory / f"pairs-{checksum(run)}" if directory else None
     state = _State.read(path, len(ids))
