@@ -335,6 +335,12 @@ class Collection(Face, StoredDocuments):
             self._compact(progress)
         return changes
 
+    def _check_writable(self) -> None:
+        """Make changes by others visible; raise LockedError or UsageError if nothing can be removed now."""
+        with locked_for_writing(self._store, self.path, self.wait):
+            self.refresh()
+            check_first_stage(self.settings)
+
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
         """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
         from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged

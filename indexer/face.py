@@ -128,6 +128,10 @@ class Face:
             """Make changes by other processes visible."""
             ...
 
+        def _check_writable(self) -> None:
+            """Make changes by others visible; raise what a removal would: the lock is taken, or settings unusable."""
+            ...
+
         def _remove_unless_changed(
             self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress
         ) -> "Changes":
@@ -237,8 +241,9 @@ class Face:
         `rank`: "wmd" or "pwmd" with options, by default with the collection's gamma and word weights; or a sum, of
         which the larger total with either document as the query counts, by one search for each document. `gamma` and
         `where` as in `SearchOptions`. `unknown`: words without a vector are "ignored", or "far" from all other words.
-        `progress` is called after each document; an interrupted run continues at the next call with the same arguments,
-        unless it is not `resumed`. Raises UsageError for other rankings, and without `within` and `k`.
+        `progress` is called after each document; an interrupted run by wmd or pwmd continues after the last of these at
+        the next call with the same arguments, unless it is not `resumed`. Raises UsageError for other rankings, and
+        without `within` and `k`.
         """
         options, most = pair_options(within, k, rank, gamma, where, self.settings.ranking)
         far = far_words(unknown)
@@ -276,7 +281,7 @@ class Face:
         if explained and far:
             raise UsageError("flows move words that have a vector: leave them out if words without one are far")
         if removes:
-            self.refresh()
+            self._check_writable()  # before the comparison, which a failure after it would lose
         before, most = (self.revision, self.settings), limit("the largest distance of a pair", within)
         options, _ = pair_options(most, None, rank, gamma, where, self.settings.ranking)
         found = self._run(

@@ -11,7 +11,7 @@ from moverank.indexer.commands.shared_options import DEFAULT_INDEX, Gamma, Index
 
 app = typer.Typer()
 
-_CONTINUES = "the same command continues where it stopped"
+_CONTINUES = "the same command continues an unfinished comparison by wmd or pwmd after the last document done"
 _PairRank = Annotated[
     str | None,
     typer.Option(
@@ -95,8 +95,8 @@ def dedupe(
         typer.Option(
             "--keep",
             metavar="first|longest|oldest[:FIELD]|newest[:FIELD]",
-            help="Which of near documents to keep: the one indexed first, that of most words, or the oldest or newest "
-            "by a date or number in a field, `date` if none is named.",
+            help="Which of near documents to keep: the one indexed first, the one with the most words, or the oldest "
+            "or newest by a date or number in a field, `date` if none is named.",
         ),
     ] = "first",
     keep_where: Annotated[
@@ -124,7 +124,10 @@ def dedupe(
     format: TableFormat = "text",  # noqa: A002 - the option's name
     as_json: Json = False,
 ) -> None:
-    """Keep documents of which no two are near; list or remove all others, each of which is near a kept one; exact."""
+    """Keep documents of which no two are near; remove the others, each of which is near a kept one; exact.
+
+    The text output shows the ten farthest of the others; --json and --format csv list all.
+    """
     from moverank.indexer.errors import UsageError
     from moverank.indexer.formatters.duplicate_tables import (
         duplicate_csv_lines,

@@ -47,15 +47,13 @@ class Condition:
             absent = text.lstrip().startswith("!")
             field, operator, value = text.strip().removeprefix("!").strip(), "absent" if absent else "present", ""
         if not field or field.startswith("!") or _NO_FIELD.match(text):
-            raise UsageError(f"--where {text!r} is not a condition: write {FORMS}")
+            raise UsageError(f"{text!r} is not a condition: write {FORMS}")
         condition = cls(field, cast("Operator", operator), value)
         if operator == "^=" and len(value.encode(errors="surrogatepass")) > LONGEST_VALUE:
-            raise UsageError(
-                f"--where {text[:40]!r}...: a prefix has at most {LONGEST_VALUE:,} bytes; = takes any value"
-            )
+            raise UsageError(f"{text[:40]!r}...: a prefix has at most {LONGEST_VALUE:,} bytes; = takes any value")
         if operator in _ORDERS and not Comparable(value).has_order:
             raise UsageError(
-                f"--where {text!r}: {operator} compares numbers and dates (3, 2021-05, 2021-05-03, "
+                f"{text!r}: {operator} compares numbers and dates (3, 2021-05, 2021-05-03, "
                 f"2021-05-03T10:00Z), and {value.strip()!r} is neither"
             )
         return condition

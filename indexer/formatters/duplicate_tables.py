@@ -85,11 +85,12 @@ def duplicates_summary(found: Deduplication, *, remove: bool) -> str:
     removed, documents, counts = len(found.removed), len(found.kept) + len(found.removed), found.counts
     differ = sum(one.differs for one in found.removed)
     marked = f"; {differ:,} differ from it in words without a vector (--unknown far counts these)" if differ else ""
-    proof = (
-        f"each is within {found.within:g} by {found.ranked_by} of a kept one, no two kept ones are: "
-        f"{counts.candidates:,} pairs passed WCD, {counts.solved:,} were solved{marked}"
-    )
+    work = f"{counts.candidates:,} pairs passed the first bound, {counts.solved:,} were solved{marked}"
+    near = f"within {found.within:g} by {found.ranked_by}"
+    if not removed:
+        return f"no two of {documents:,} documents are {near}: {work}"
+    proof = f"each is {near} of a kept one, no two kept ones are: {work}"
     if found.changes:
         return f"{removed:,} of {documents:,} documents are removed (revision {found.changes.revision}); {proof}"
-    action = "" if remove or not removed else "; nothing is removed: the same command with --remove does it"
+    action = "" if remove else "; nothing is removed: the same command with --remove does it"
     return f"{removed:,} of {documents:,} documents would be removed; {proof}{action}"

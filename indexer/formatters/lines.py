@@ -83,7 +83,7 @@ def summary_line(found: Pairs) -> str:
     marked = f"; {differ:,} differ in words without a vector" if differ else ""
     return (
         f"{len(found.pairs):,} of {found.compared:,} pairs by {found.ranked_by}, all others are farther: "
-        f"{counts.candidates:,} passed WCD, {counts.solved:,} were solved{marked}"
+        f"{counts.candidates:,} passed the first bound, {counts.solved:,} were solved{marked}"
     )
 
 

@@ -78,7 +78,9 @@ class Duplicate:
 class Deduplication:
     """The keys of the documents that are `kept`, in the order of the choice, and the `removed` ones, nearest first.
 
-    Each removed document is `within` the distance of a kept one, and no two kept ones are. `compared` is the number of
+    Each removed document is `within` the distance of a kept one, and no two kept ones are. Documents that are not
+    compared are in neither: those that the filter excludes, those without words, and by WMD those of which no word has
+    a vector, unless such words are far. `compared` is the number of
     all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says why no document passes the
     filter, if none does. `changes` are those of the collection; None: nothing was removed from it.
     """
@@ -161,12 +163,12 @@ def visiting_order(
         places, found = lookup(ids, scores.ids[order])
         sizes[found] = -scores.lengths()[order[places[found]]]
     elif keep.by_field:
-        sizes = _places_in_time(keep, ids, reader)
+        sizes = _places_by_field(keep, ids, reader)
     preferred = np.isin(ids, matching_ids(reader, keep.where, elsewhere))  # all without a filter
     return np.lexsort((ids, sizes, ~preferred))
 
 
-def _places_in_time(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:
+def _places_by_field(keep: KeepOrder, ids: NDArray[np.int64], reader: Reader) -> NDArray[np.float64]:
     """Return the places (n,) of documents in the order of the values of a field; those without one come last.
 
     Of several values, the first in this order counts.

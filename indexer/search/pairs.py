@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from moverank.indexer.word_factors import OF_VECTORS
 from moverank.rerank.bags.bag import Bags
 from moverank.rerank.bags.weights import inverse_document_frequency, with_factors
 from moverank.rerank.distance.near_pairs import Limit, NearPairs
+from moverank.rerank.distance.near_words import NearWords
 from moverank.rerank.ranking import StageCounts
 
 _KEPT = 7 * 24 * 3600.0  # seconds for which an unfinished run can be continued
@@ -34,14 +36,13 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundPairs:
-    """Ids of the documents of each pair, `first` (p,) < `second` (p,), and distances (p,), increasing.
+    """Ids of the documents of each pair, `first` (p,) and `second` (p,), and distances (p,), increasing.
 
-    `ids` (n,), increasing, are those of all documents that were compared; `counts` are the cascade's, over the
-    `compared` pairs.
+    `first` < `second`, except in the pairs of `deduplicated`. `ids` (n,), increasing, are those of all documents that
+    were compared; `counts` are the cascade's, over the `compared` pairs.
     """
 
     ids: NDArray[np.int64]
-
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     distances: NDArray[np.float64]
@@ -82,7 +83,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The nearest `pairs` of a collection, nearest first; all others are proven to be farther.
+    """The `pairs` that were found, nearest first; of `Collection.pairs`, all others are proven to be farther.
 
     `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says
     why no document passes the filter, if none does.
@@ -144,16 +145,22 @@ def find_pairs(
 
     The distance is WMD with the gamma and the weights of `ranking`. `allowed` are the ids of documents considered,
     None: all. `far`: words without a vector are far from all others. `progress` is called after each document. An
-    interrupted run continues where it stopped, from a file in the collection's directory, unless it is not `resumed`.
+    interrupted run continues after the last document done, from a file in the collection's directory, unless it is not
+    `resumed`.
     """
     ids, bags, vectors, known = _all_words(view, ranking) if far else (*_documents(view, ranking), None)
     if allowed is not None:
         rows = np.flatnonzero(np.isin(ids, allowed))
         ids, bags = ids[rows], bags.take(rows)
     weights = ranking.gamma, ranking.weights, {part.title_weight for part in view.segments}
+    words = checksum(repr((str(ranking), *weights, far)).encode() + ids.tobytes())
+
+    def near_words(*of: Any) -> NearWords:
+        return view.computed.get(("near words", words), lambda: NearWords.of(*of))
+
     run = repr((view.revision, str(ranking), *weights, within, k, far)).encode() + ids.tobytes()
     directory = view.directory if resumed else None
-    return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known)
+    return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known, near_words)
 
 
 def pairs_by_searches(
@@ -212,16 +219,18 @@ def pairs_of_bags(
     run: bytes,
     progress: Progress,
     known: NDArray[np.bool_] | None = None,
+    near_words: Callable[..., NearWords] = NearWords.of,
 ) -> FoundPairs:
     """Find the nearest pairs of `bags` (n,) of documents `ids` (n,), over word `vectors` (v, d); see `find_pairs`.
 
-    Words that are not `known` (v,) are far; None: all are known.
+    Words that are not `known` (v,) are far; None: all are known. `near_words` as of `NearPairs`.
 
-    An interrupted run continues from a file in `directory`, whose name identifies the `run`.
+    An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. Words
+    are compared again; what a run with `k` does before the first row is not saved.
     """
     path = directory / f"pairs-{checksum(run)}" if directory else None
     state = _State.read(path, len(ids))
-    search, limit = NearPairs(bags, vectors, known), Limit(within, k)
+    search, limit = NearPairs(bags, vectors, known, near_words), Limit(within, k)
     if k is not None and not state.done:
         limit.value = min(within, search.smallest_distance_of(k))
     elif k is not None:

@@ -190,6 +190,11 @@ class Cluster(Face):
         with self._changing() as changer:
             return changer.remove(DocumentsToRemove(keys, where, source, everything), dry_run=dry_run)
 
+    def _check_writable(self) -> None:
+        """Make changes by others visible; raise LockedError if another process changes the shards."""
+        with self._changing():
+            self.refresh()
+
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
         """Remove documents if revisions and settings are still those of `state`; CollectionError if not."""
         _ = progress

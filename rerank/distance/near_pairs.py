@@ -4,7 +4,7 @@ RWMD over near words, by an inverted file, excludes nearly all pairs. The cascad
 bag, with the limit as the largest distance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -99,10 +99,17 @@ class NearPairs:
     """Finds the pairs of `bags` (n) over word `vectors` (v, d) that are within a limit; threads share it.
 
     Words that are not `known` (v,) (None: all are known) have a vector of zeros. Each gets a vector that is orthogonal
-    to all others and has the average length of the known vectors. So the ground cost stays Euclidean.
+    to all others and has the average length of the known vectors. So the ground cost stays Euclidean. `near_words` has
+    the arguments of `NearWords.of`, and may return what it returned before for the same words.
     """
 
-    def __init__(self, bags: Bags, vectors: NDArray[np.float32], known: NDArray[np.bool_] | None = None) -> None:
+    def __init__(
+        self,
+        bags: Bags,
+        vectors: NDArray[np.float32],
+        known: NDArray[np.bool_] | None = None,
+        near_words: Callable[[NDArray[np.float32], NDArray[np.bool_], float], NearWords] = NearWords.of,
+    ) -> None:
         used, words = np.unique(bags.words, return_inverse=True)
         self._bags, self._vectors = Bags(bags.starts, words.astype(np.int32), bags.weights), vectors[used]
         self._norms = vector_norms(self._vectors)
@@ -110,7 +117,7 @@ class NearPairs:
         self._kept: _BoundedPairs | None = None
         has_vector = np.ones(len(used), bool) if self._known is None else self._known
         self._far = float(self._norms[has_vector].mean()) if has_vector.any() else 1.0
-        self._lower = PairBounds(self._bags, NearWords.of(self._vectors, has_vector, self._far))
+        self._lower = PairBounds(self._bags, near_words(self._vectors, has_vector, self._far))
 
     def smallest_distance_of(self, k: int) -> float:
         """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.

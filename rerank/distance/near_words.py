@@ -68,7 +68,7 @@ def _nearest(vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> tuple[
 
     Each word is its own nearest. The costs of each pair of words are computed once, block by block.
     """
-    from moverank.rerank.kernels.neighbours import keep_nearest_of_columns, keep_nearest_of_rows
+    from moverank.rerank.kernels.nearest_words import keep_nearest_of_columns, keep_nearest_of_rows
 
     v, start = len(vectors), 0
     words = np.zeros((v, max(1, min(_NEAR + 1, v))), np.int32)
@@ -105,7 +105,7 @@ class PairBounds:
 
         The second side of RWMD is skipped where the first exceeds `limit`.
         """
-        from moverank.rerank.kernels.neighbours import pair_bounds
+        from moverank.rerank.kernels.nearest_words import pair_bounds
 
         lower = np.empty((last - first, len(self._far)))
         pair_bounds(first, last, self._bags, self._near, self._radius, self._postings, self._far, limit, lower)

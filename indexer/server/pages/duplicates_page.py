@@ -54,7 +54,7 @@ class _Clock:
 
     def __init__(self, task: Task, *, resumed: bool) -> None:
         self._task = task
-        self._again = "find groups again to go on from there, or " if resumed else ""
+        self._again = "find the copies again to go on from there, or " if resumed else ""
 
     def __call__(self, task: str, done: int, total: int | None, unit: str) -> None:  # noqa: ARG002 - of Progress
         """Raise HttpProblem 503 if no time is left."""

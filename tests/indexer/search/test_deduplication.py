@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from moverank import Collection, CollectionError, Document, UsageError
+from moverank import Collection, CollectionError, Document, LockedError, UsageError
+from moverank.indexer.files.writer_lock import locked
 from moverank.indexer.search.deduplication import Deduplication, KeepOrder, deduplicated
 from moverank.indexer.search.pairs import FoundPairs
 from moverank.rerank.ranking import StageCounts
@@ -226,6 +227,29 @@ def test_nothing_is_removed_if_the_collection_was_changed_meanwhile(
             collection.dedupe(0.7, remove=True, progress=progress)
         assert len(collection) == N + 1
         assert collection.dedupe(0.7, remove=True).changes
+
+
+def test_a_writer_is_reported_before_the_comparison(factory: CollectionFactory) -> None:
+    def progress(task: str, done: int, total: int | None, unit: str) -> None:
+        pytest.fail(f"compared: {task}, {done}, {total}, {unit}")
+
+    with factory.empty() as collection:
+        collection.index(_documents())
+        with locked(collection.path), pytest.raises(LockedError, match="is writing to"):
+            collection.dedupe(0.7, remove=True, progress=progress)
+
+
+def test_documents_that_are_not_compared_are_not_among_the_kept(factory: CollectionFactory) -> None:
+    """One has no word with a vector, one has no word at all."""
+    with factory.empty() as collection:
+        collection.index(
+            [document("a", "ant"), document("b", "kiwi"), document("code", "0x80070005"), document("c", "")]
+        )
+        assert collection.dedupe(0.1, rank="wmd").kept == ("a", "b")
+        assert collection.dedupe(0.1, rank="wmd", unknown="far").kept == ("a", "b", "code")
+        assert collection.dedupe(0.1, rank="wmd:mu=3+0.5*cover").kept == ("a", "b", "code")
+        assert len(collection.dedupe(99.0, rank="wmd", remove=True, confirmed=True).removed) == 1
+        assert set(collection.keys()) == {"a", "code", "c"}
 
 
 def test_an_interrupted_run_continues(filled: Collection) -> None:

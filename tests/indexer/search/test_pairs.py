@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from moverank import Collection, Document, Part, UsageError
 from moverank.indexer.files.arrays import read_arrays, write_arrays
 from moverank.rerank.distance.near_pairs import Limit, NearPairs, PairsOfRow
+from moverank.rerank.distance.near_words import NearWords
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, Twin, document, random_documents, snapshot_above
 
 
@@ -144,6 +145,26 @@ def test_an_interrupted_run_continues(
     file.write_bytes(b"damaged")
     assert filled.pairs(**options).pairs == expected.pairs  # type: ignore[arg-type]
     assert rows == [20, 0]
+
+
+def test_words_are_compared_once(filled: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs on the same documents share the near words; another filter has its own."""
+    compared, of = list[int](), NearWords.of
+
+    def counted(vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) -> NearWords:
+        compared.append(len(vectors))
+        return of(vectors, known, far)
+
+    monkeypatch.setattr(NearWords, "of", counted)
+    filled.refresh()
+    rank = "wmd:weights=tf"
+    expected = filled.pairs(k=30, rank=rank).pairs
+    assert len(compared) == 1
+    assert filled.pairs(within=expected[-1].distance, rank=rank).pairs[:29] == expected[:29]
+    assert len(compared) == 1
+    filled.pairs(k=3, rank=rank, where="label=copy")
+    filled.pairs(k=3, rank=rank, unknown="far")
+    assert len(compared) == 3
 
 
 def test_a_run_with_another_title_weight_begins_again(factory: CollectionFactory) -> None:
