@@ -199,7 +199,7 @@ def test_the_language_of_a_collection_is_found_once(vectors: Path, tmp_path: Pat
         with Collection.open(tmp_path / "auto") as opened:
             assert opened.settings == collection.settings
         collection.index(texts[:1])
-        assert collection.settings == Settings(str(vectors), language="de", normalize=False)
+        assert collection.settings == Settings(str(vectors), language="de", normalize=False, phrases="")
         collection.index(texts[1:])
         with Collection.open(tmp_path / "auto") as opened:
             assert opened.settings == collection.settings
