@@ -47,13 +47,15 @@ class Condition:
             absent = text.lstrip().startswith("!")
             field, operator, value = text.strip().removeprefix("!").strip(), "absent" if absent else "present", ""
         if not field or field.startswith("!") or _NO_FIELD.match(text):
-            raise UsageError(f"{text!r} is not a condition: write {FORMS}")
+            raise UsageError(f"the filter {text!r} is not a condition: write {FORMS}")
         condition = cls(field, cast("Operator", operator), value)
         if operator == "^=" and len(value.encode(errors="surrogatepass")) > LONGEST_VALUE:
-            raise UsageError(f"{text[:40]!r}...: a prefix has at most {LONGEST_VALUE:,} bytes; = takes any value")
+            raise UsageError(
+                f"the filter {text[:40]!r}...: a prefix has at most {LONGEST_VALUE:,} bytes; = takes any value"
+            )
         if operator in _ORDERS and not Comparable(value).has_order:
             raise UsageError(
-                f"{text!r}: {operator} compares numbers and dates (3, 2021-05, 2021-05-03, "
+                f"the filter {text!r}: {operator} compares numbers and dates (3, 2021-05, 2021-05-03, "
                 f"2021-05-03T10:00Z), and {value.strip()!r} is neither"
             )
         return condition
