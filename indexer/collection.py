@@ -230,9 +230,7 @@ class Collection(Face, StoredDocuments):
         for name, value in flags.items():
             switch(name, value)
         items("records", records)
-        with locked_for_writing(self._store, self.path, self.wait):
-            self.refresh()
-            check_first_stage(self.settings)
+        with self._locked():
             settings, records, self.detected = with_language(self.settings, records)
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
@@ -318,10 +316,16 @@ class Collection(Face, StoredDocuments):
         chosen = DocumentsToRemove(keys, where, source, everything=everything or dry_run)
         if dry_run:
             return count_removals(self._store, chosen)
+        with self._locked():
+            return self._removed(chosen, progress, upkeep=upkeep)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the writer's lock, with the newest state; UsageError if the first stage cannot be used."""
         with locked_for_writing(self._store, self.path, self.wait):
             self.refresh()
             check_first_stage(self.settings)
-            return self._removed(chosen, progress, upkeep=upkeep)
+            yield
 
     def _removed(self, chosen: "DocumentsToRemove", progress: Progress, *, upkeep: bool) -> Changes:
         """Remove the chosen documents; the lock is held."""
@@ -337,17 +341,14 @@ class Collection(Face, StoredDocuments):
 
     def _check_writable(self) -> None:
         """Make changes by others visible; raise LockedError or UsageError if nothing can be removed now."""
-        with locked_for_writing(self._store, self.path, self.wait):
-            self.refresh()
-            check_first_stage(self.settings)
+        with self._locked():
+            pass
 
     def _remove_unless_changed(self, keys: Sequence[str], state: tuple[Any, Settings], progress: Progress) -> Changes:
         """Remove documents if revision and settings are still those of `state`; CollectionError if not."""
         from moverank.indexer.indexing.removal import DocumentsToRemove, check_unchanged
 
-        with locked_for_writing(self._store, self.path, self.wait):
-            self.refresh()
-            check_first_stage(self.settings)
+        with self._locked():
             check_unchanged(state, (self.revision, self.settings))
             return self._removed(DocumentsToRemove(keys), progress, upkeep=True)
 
@@ -373,8 +374,7 @@ class Collection(Face, StoredDocuments):
         again by the newest rule, as texts of this language ("auto": the one found from them), without its stop words,
         and train trained vectors again; `stop_words` and `segmentation` as for a new collection, None: the user's own
         words stay. Searches see either the old state or the new one. Raises LockedError while another process writes,
-        UsageError for invalid choices,
-        VectorsError for unusable vectors; nothing is changed then.
+        UsageError for invalid choices, VectorsError for unusable vectors; nothing is changed then.
         """
         from moverank.indexer.indexing.vectors_change import change_language, change_vectors
 

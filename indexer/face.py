@@ -14,7 +14,7 @@ from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.documents import Changes
-    from moverank.indexer.search.deduplication import Deduplication
+    from moverank.indexer.search.deduplication import Deduplication, KeepOrder
     from moverank.indexer.search.pairs import Pairs
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
@@ -76,8 +76,7 @@ class Searchable(Protocol):
         self,
         within: float,
         options: SearchOptions,
-        keep: str,
-        keep_where: Where | None,
+        keep: "KeepOrder",
         progress: Progress,
         *,
         far: bool = False,
@@ -274,10 +273,12 @@ class Face:
         removed document. `remove`: remove the others in one transaction, more than half only if `confirmed`; with
         `dry_run`, remove nothing. CollectionError, and nothing is removed, if the collection was changed meanwhile.
         """
+        from moverank.indexer.search.deduplication import KeepOrder
+
         flags = {"explained": explained, "remove": remove, "confirmed": confirmed, "dry_run": dry_run}
         for name, value in flags.items():
             switch(name, value)
-        far, removes = far_words(unknown), remove and not dry_run
+        far, removes, order = far_words(unknown), remove and not dry_run, KeepOrder.of(keep, keep_where)
         if explained and far:
             raise UsageError("flows move words that have a vector: leave them out if words without one are far")
         if removes:
@@ -285,7 +286,7 @@ class Face:
         before, most = (self.revision, self.settings), limit("the largest distance of a pair", within)
         options, _ = pair_options(most, None, rank, gamma, where, self.settings.ranking)
         found = self._run(
-            lambda state: state.searcher.dedupe(most, options, keep, keep_where, progress, far=far, explained=explained)
+            lambda state: state.searcher.dedupe(most, options, order, progress, far=far, explained=explained)
         )
         if not removes or not found.removed:
             return found

@@ -288,18 +288,21 @@ class RankingSpec:
     """A ranking: documents with a smaller sum of `terms` are better.
 
     Bags are weighted by `gamma` and `weights`, which all terms of a sum share; each scorer has a gamma of its own.
-    `phrases`: whether the collection has phrases.
     """
 
     terms: tuple[Term, ...]
     gamma: float = 0.0
     weights: Weights = "tf"
-    phrases: bool = False
 
     def __str__(self) -> str:
         if len(self.terms) == 1 and self.terms[0].weight == 1:
             return str(self.terms[0])
         return "+".join((f"{term.weight:g}*" if term.weight != 1 else "") + str(term) for term in self.terms)
+
+    @property
+    def phrases(self) -> bool:
+        """Return whether the collection has phrases."""
+        return self.terms[0].phrases
 
     @property
     def plain(self) -> Distance | None:
@@ -427,14 +430,14 @@ def resolve(text: str | None, gamma: float | None, own: RankingSpec) -> RankingS
     terms = tuple(
         replace(t, gamma=fallback if t.scorer and t.gamma is None else t.gamma, phrases=own.phrases) for t in spec.terms
     )
-    return RankingSpec(terms, of_bags, weights, own.phrases)
+    return RankingSpec(terms, of_bags, weights)
 
 
 def own_ranking(rank: str, gamma: float, weights: Weights, *, phrases: bool = False) -> RankingSpec:
     """Return the ranking of a collection with these settings; an empty `rank` means P-WMD with a gamma, else WMD."""
     spec = parse_ranking(rank or ("pwmd" if gamma else "wmd"))
     terms = tuple(replace(term, phrases=phrases) for term in spec.terms)
-    return RankingSpec(terms, gamma, weights, phrases)
+    return RankingSpec(terms, gamma, weights)
 
 
 def scorer_named(typed: str, *, phrases: bool = False) -> ScorerChoice | None:

@@ -1,7 +1,7 @@
 """The commands `pairs` and `dedupe`: near duplicates of a collection, and their removal."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -141,18 +141,23 @@ def dedupe(
 
     if format == "csv" and (as_json or flows):
         raise UsageError("--format csv goes without --json and --flows")
-    choices: dict[str, Any] = {"keep": keep, "keep_where": keep_where, "rank": rank, "gamma": gamma, "where": where}
-    how: dict[str, Any] = {
-        "unknown": unknown,
-        "explained": flows,
-        "remove": remove,
-        "confirmed": yes,
-        "dry_run": dry_run,
-    }
     unchanged = f"nothing was removed; {_CONTINUES}"
     opened = open_index(index, wait=wait)
     with opened as collection, interruptible(unchanged), committing(collection, unchanged), Bars() as bars:
-        found = collection.dedupe(within, **choices, **how, progress=bars)
+        found = collection.dedupe(
+            within,
+            keep=keep,
+            keep_where=keep_where,
+            rank=rank,
+            gamma=gamma,
+            where=where,
+            unknown=unknown,
+            explained=flows,
+            remove=remove,
+            confirmed=yes,
+            dry_run=dry_run,
+            progress=bars,
+        )
     if as_json:
         for each in duplicate_objects(found, flows=flows):
             print_object(each)

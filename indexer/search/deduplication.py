@@ -80,9 +80,9 @@ class Deduplication:
 
     Each removed document is `within` the distance of a kept one, and no two kept ones are. Documents that are not
     compared are in neither: those that the filter excludes, those without words, and by WMD those of which no word has
-    a vector, unless such words are far. `compared` is the number of
-    all pairs, `counts` are the cascade's, `ranked_by` names the distance. `why_empty` says why no document passes the
-    filter, if none does. `changes` are those of the collection; None: nothing was removed from it.
+    a vector, unless such words are far. `compared` is the number of all pairs, `counts` are the cascade's, `ranked_by`
+    names the distance. `why_empty` says why no document passes the filter, if none does. `changes` are those of the
+    collection; None: nothing was removed from it.
     """
 
     kept: tuple[str, ...]

@@ -153,12 +153,12 @@ def find_pairs(
         rows = np.flatnonzero(np.isin(ids, allowed))
         ids, bags = ids[rows], bags.take(rows)
     weights = ranking.gamma, ranking.weights, {part.title_weight for part in view.segments}
-    words = checksum(repr((str(ranking), *weights, far)).encode() + ids.tobytes())
+    compared = checksum(repr((str(ranking), *weights, far)).encode() + ids.tobytes())
 
     def near_words(*of: Any) -> NearWords:
-        return view.computed.get(("near words", words), lambda: NearWords.of(*of))
+        return view.computed.get(("near words", compared), lambda: NearWords.of(*of))
 
-    run = repr((view.revision, str(ranking), *weights, within, k, far)).encode() + ids.tobytes()
+    run = repr((view.revision, compared, within, k)).encode()
     directory = view.directory if resumed else None
     return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known, near_words)
 

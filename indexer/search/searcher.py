@@ -11,7 +11,7 @@ import numpy as np
 
 from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
-from moverank.indexer.options import Progress, SearchOptions, Where, silent
+from moverank.indexer.options import Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
@@ -221,8 +221,7 @@ class Searcher:
         self,
         within: float,
         options: SearchOptions,
-        keep: str,
-        keep_where: Where | None,
+        keep: KeepOrder,
         progress: Progress,
         *,
         far: bool = False,
@@ -231,9 +230,7 @@ class Searcher:
     ) -> Deduplication:
         """Choose the documents to keep in the order `keep`; `explained`: with flows. See `Collection.dedupe`."""
         files, query = self._resolved(options)
-        order_of = partial(
-            visiting_order, KeepOrder.of(keep, keep_where), self._reader, self.view.scores, self._fields_of_shards
-        )
+        order_of = partial(visiting_order, keep, self._reader, self.view.scores, self._fields_of_shards)
         order_of(np.empty(0, np.int64))  # errors are raised before the work
         found = self._found_pairs(query, within, None, progress, far=far, resumed=resumed)
         removals, kept = deduplicated(found, order_of(found.ids))

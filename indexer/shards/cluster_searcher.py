@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from moverank.indexer.arguments import items
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.given_vectors import GIVEN
-from moverank.indexer.options import Progress, SearchOptions, Where
+from moverank.indexer.options import Progress, SearchOptions
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
@@ -295,8 +295,7 @@ class ClusterSearcher:
         self,
         within: float,
         options: SearchOptions,
-        keep: str,
-        keep_where: Where | None,
+        keep: KeepOrder,
         progress: Progress,
         *,
         far: bool = False,
@@ -304,15 +303,14 @@ class ClusterSearcher:
         resumed: bool = True,
     ) -> Deduplication:
         """Choose the documents to keep; the bags of all shards are compared in this process, as by `pairs`."""
-        order = KeepOrder.of(keep, keep_where)
-        if options.where or order.where is not None or order.by_field or explained:
+        if options.where or keep.where is not None or keep.by_field or explained:
             raise UsageError(
                 "documents of shards are deduplicated as a whole, and the first or the longest ones are kept: leave "
                 "filters, fields and flows out"
             )
         ranking, whole = self._ranking_of(options), WholeCorpus.of(self._documents)
         directory = self._documents.directory if resumed else None
-        return deduplicated_texts(whole.texts, whole.titles, ranking, within, order, directory, progress, far=far)
+        return deduplicated_texts(whole.texts, whole.titles, ranking, within, keep, directory, progress, far=far)
 
     def _answer(self, request: QueryText | StoredKey, options: SearchOptions) -> Ranking:
         def answer(version: Version) -> Ranking:

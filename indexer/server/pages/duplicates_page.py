@@ -5,7 +5,7 @@ from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError, UsageError
 from moverank.indexer.options import SearchOptions
-from moverank.indexer.search.deduplication import Deduplication, Duplicate
+from moverank.indexer.search.deduplication import Deduplication, Duplicate, KeepOrder
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.server.pages.typed_form import TypedForm
@@ -40,7 +40,7 @@ async def duplicates_page(state: ThisServer, request: Request) -> HTMLResponse:
             clock, resumed = _Clock(task, resumed=not state.read_only), not state.read_only
             found: PageValues = state.finished.get(
                 (served.name, view.revision, within, tuple(form.conditions)),
-                lambda: _shown(view.searcher.dedupe(within, options, "first", None, clock, resumed=resumed)),
+                lambda: _shown(view.searcher.dedupe(within, options, KeepOrder(), clock, resumed=resumed)),
             )
             return found | {"larger": [f"{factor * (within or _SMALLEST):g}" for factor in (2, 4, 8)]}
 
