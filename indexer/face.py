@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from moverank.indexer.arguments import finite_number, limit, switch, text, whole_number
 from moverank.indexer.errors import UsageError
-from moverank.indexer.options import Progress, SearchOptions, Where, silent
+from moverank.indexer.options import KeepOrder, Progress, SearchOptions, Where, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey, explained_query, with_vector
 from moverank.indexer.ranking_spec import RankingSpec, resolve
 from moverank.indexer.settings import Settings
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.documents import Changes
-    from moverank.indexer.search.deduplication import Deduplication, KeepOrder
+    from moverank.indexer.search.deduplication import Deduplication
     from moverank.indexer.search.pairs import Pairs
     from moverank.rerank.distance.explain import Explanation, WhyNot
     from moverank.rerank.ranking import Ranking
@@ -76,7 +76,7 @@ class Searchable(Protocol):
         self,
         within: float,
         options: SearchOptions,
-        keep: "KeepOrder",
+        keep: KeepOrder,
         progress: Progress,
         *,
         far: bool = False,
@@ -273,8 +273,6 @@ class Face:
         removed document. `remove`: remove the others in one transaction, more than half only if `confirmed`; with
         `dry_run`, remove nothing. CollectionError, and nothing is removed, if the collection was changed meanwhile.
         """
-        from moverank.indexer.search.deduplication import KeepOrder
-
         flags = {"explained": explained, "remove": remove, "confirmed": confirmed, "dry_run": dry_run}
         for name, value in flags.items():
             switch(name, value)

@@ -1,4 +1,4 @@
-"""The options of a search, for `Collection.search` and the command line, and the callback of long work's progress."""
+"""The options of a search and of a deduplication, and the callback of progress of long work."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -182,3 +182,35 @@ class Progress(Protocol):
 
 def silent(task: str, done: int, total: int | None, unit: str) -> None:
     """No-op `Progress` callback."""
+
+
+_BY_FIELD = ("oldest", "newest")
+_ORDERS = ("first", "longest", *_BY_FIELD)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepOrder:
+    """The order in which documents are visited: `by` first, longest, oldest or newest, the last two by a `field`.
+
+    Documents that pass the filter `where` come before all others.
+    """
+
+    by: str = "first"
+    field: str = "date"
+    where: Where | None = None
+
+    @classmethod
+    def of(cls, keep: str, where: Where | None = None) -> "KeepOrder":
+        """Return the order that a text such as "newest:year" names; UsageError for other texts."""
+        from moverank.indexer.arguments import text
+        from moverank.indexer.errors import UsageError
+
+        by, colon, field = text("keep", keep).partition(":")
+        if by not in _ORDERS or (colon and not (by in _BY_FIELD and field)):
+            raise UsageError(f"keep is first, longest, oldest[:FIELD] or newest[:FIELD], not {keep!r}")
+        return cls(by, field or "date", where)
+
+    @property
+    def by_field(self) -> bool:
+        """Return whether the values of a field determine the order."""
+        return self.by in _BY_FIELD

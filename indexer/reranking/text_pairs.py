@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from moverank.indexer.options import Progress
+from moverank.indexer.options import KeepOrder, Progress
 from moverank.indexer.ranking_spec import RankingSpec
 from moverank.indexer.reranking.texts import Texts
-from moverank.indexer.search.deduplication import Deduplication, KeepOrder, deduplicated
+from moverank.indexer.search.deduplication import Deduplication, deduplicated
 from moverank.indexer.search.pairs import FoundPairs, Pair, Pairs, check_pair_ranking, pairs_of_bags
 
 

@@ -11,45 +11,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from moverank.indexer.arguments import text
 from moverank.indexer.documents import Changes
 from moverank.indexer.errors import UsageError
 from moverank.indexer.filters import matching_ids, sizes_of
-from moverank.indexer.options import Where
+from moverank.indexer.options import KeepOrder
 from moverank.indexer.search.ordering import rounded
 from moverank.indexer.search.pairs import FoundPairs, Pairs
 from moverank.indexer.search.term_scores import TermScores
 from moverank.indexer.store import Reader
 from moverank.rerank.bags.bag import lookup
 from moverank.rerank.ranking import Flow, StageCounts
-
-_BY_FIELD = ("oldest", "newest")
-_ORDERS = ("first", "longest", *_BY_FIELD)
-
-
-@dataclass(frozen=True, slots=True)
-class KeepOrder:
-    """The order in which documents are visited: `by` first, longest, oldest or newest, the last two by a `field`.
-
-    Documents that pass the filter `where` come before all others.
-    """
-
-    by: str = "first"
-    field: str = "date"
-    where: Where | None = None
-
-    @classmethod
-    def of(cls, keep: str, where: Where | None = None) -> Self:
-        """Return the order that a text such as "newest:year" names; UsageError for other texts."""
-        by, colon, field = text("keep", keep).partition(":")
-        if by not in _ORDERS or (colon and not (by in _BY_FIELD and field)):
-            raise UsageError(f"keep is first, longest, oldest[:FIELD] or newest[:FIELD], not {keep!r}")
-        return cls(by, field or "date", where)
-
-    @property
-    def by_field(self) -> bool:
-        """Return whether the values of a field determine the order."""
-        return self.by in _BY_FIELD
 
 
 @dataclass(frozen=True, slots=True)

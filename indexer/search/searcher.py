@@ -11,11 +11,11 @@ import numpy as np
 
 from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
-from moverank.indexer.options import Progress, SearchOptions, silent
+from moverank.indexer.options import KeepOrder, Progress, SearchOptions, silent
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, check_rules, resolve
 from moverank.indexer.search.candidate_rankings import RerankTask, StoredCandidates, rerank_many
-from moverank.indexer.search.deduplication import Deduplication, KeepOrder, deduplicated, visiting_order
+from moverank.indexer.search.deduplication import Deduplication, deduplicated, visiting_order
 from moverank.indexer.search.document_frequencies import DocumentFrequencies
 from moverank.indexer.search.document_words import DocumentWords
 from moverank.indexer.search.engine_scores import Scores

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from moverank.indexer.arguments import items
 from moverank.indexer.errors import UnknownKey, UsageError
 from moverank.indexer.given_vectors import GIVEN
-from moverank.indexer.options import Progress, SearchOptions
+from moverank.indexer.options import KeepOrder, Progress, SearchOptions
 from moverank.indexer.ranked_texts import QueryText, StoredKey
 from moverank.indexer.ranking_spec import VECTOR, RankingSpec, resolve
 from moverank.indexer.reranking.text_pairs import deduplicated_texts, pairs_of_texts
 from moverank.indexer.reranking.whole_corpus import Counted, WholeCorpus
 from moverank.indexer.search.by_distance import Certificate, certificate
-from moverank.indexer.search.deduplication import Deduplication, KeepOrder
+from moverank.indexer.search.deduplication import Deduplication
 from moverank.indexer.search.explanations import check_bounded, explain_document, why_not_below
 from moverank.indexer.search.grouping import check_not_by_share, check_not_grouped, grouped, ranking_or_problem
 from moverank.indexer.search.ordering import smallest_first

@@ -4,8 +4,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from moverank.indexer.errors import IndexerError, UsageError
-from moverank.indexer.options import SearchOptions
-from moverank.indexer.search.deduplication import Deduplication, Duplicate, KeepOrder
+from moverank.indexer.options import KeepOrder, SearchOptions
+from moverank.indexer.search.deduplication import Deduplication, Duplicate
 from moverank.indexer.server.pages.rendering import PageValues, error_page, page_about
 from moverank.indexer.server.pages.search_page import chosen_collection, cut_title, number_or_dash
 from moverank.indexer.server.pages.typed_form import TypedForm

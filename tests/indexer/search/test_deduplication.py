@@ -14,7 +14,8 @@ from scipy.spatial.distance import cdist
 
 from moverank import Collection, CollectionError, Document, LockedError, UsageError
 from moverank.indexer.files.writer_lock import locked
-from moverank.indexer.search.deduplication import Deduplication, KeepOrder, deduplicated
+from moverank.indexer.options import KeepOrder
+from moverank.indexer.search.deduplication import Deduplication, deduplicated
 from moverank.indexer.search.pairs import FoundPairs
 from moverank.rerank.ranking import StageCounts
 from tests.indexer.world import TABLE, WORDS, CollectionFactory, document
