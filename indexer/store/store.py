@@ -66,6 +66,7 @@ class Store:
         self._read_only = None if self.shared else ReadOnlyFile.of(self.url)
         self._engine = postgres_engine(self.url) if self.shared else sqlite_engine(self.url, self._read_only)
         self._lock = SessionLock(self._engine) if self.shared else None
+        self._closed = False
 
     def is_filled(self) -> bool:
         """Return whether the database holds a collection."""
@@ -92,7 +93,8 @@ class Store:
         return True
 
     def close(self) -> None:
-        """Close all connections."""
+        """Close all connections: those that are in use when their transactions end."""
+        self._closed = True
         self._engine.dispose()
 
     @contextmanager
@@ -103,11 +105,11 @@ class Store:
         server has committed it.
         """
         options = transaction_options(write=write) if self.shared else {"moverank_write": write}
-        ended, number = False, None
+        engine, pool, ended, number = self._engine, self._engine.pool, False, None
         try:
             with (
                 database_errors(self.place),
-                self._engine.connect().execution_options(**options) as connection,
+                engine.connect().execution_options(**options) as connection,
                 connection.begin(),
             ):
                 if write and self._lock:
@@ -117,6 +119,9 @@ class Store:
         except ConnectionLost:
             if not (ended and (number is None or self._has_committed(number))):
                 raise
+        finally:
+            if self._closed or engine is not self._engine:
+                pool.dispose()
 
     def _has_committed(self, number: str) -> bool:
         """Return whether the server has committed a transaction of a connection which was lost meanwhile."""

@@ -44,6 +44,16 @@ def test_a_reader_sees_one_state_while_a_writer_commits(file_store: Store, path:
     other.close()
 
 
+def test_a_connection_in_use_is_closed_after_the_store(path: Path) -> None:
+    opened = Store(sqlite_url(path))
+    with opened.reading() as reader:
+        driver = reader.rows.connection.connection.driver_connection  # type: ignore[attr-defined]
+        opened.close()
+        assert reader.revision() == 0
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        driver.execute("SELECT 1")
+
+
 def test_sqlite_has_a_write_ahead_log_and_foreign_keys(file_store: Store, path: Path) -> None:
     with file_store.writing() as writer:
         writer.next_revision()
