@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +28,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def collection(tmp_path: Path) -> Collection:
-    """Return a collection of texts with one label each."""
-    collection = CollectionFactory(tmp_path).empty()
+def collection(tmp_path: Path) -> Iterator[Collection]:
+    """Open a collection of texts with one label each."""
     texts = ["ant bee", "ant bee cat", "dog", "ants bee bee bee", "zorp cat", "hen"]
-    collection.index([document(f"d{i}", text, label="ab"[i % 2]) for i, text in enumerate(texts)])
-    return collection
+    with CollectionFactory(tmp_path).empty() as opened:
+        opened.index([document(f"d{i}", text, label="ab"[i % 2]) for i, text in enumerate(texts)])
+        yield opened
 
 
 def test_the_package_of_the_manual_passes_its_own_tests(package: Path) -> None:
