@@ -38,7 +38,7 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 class FoundPairs:
     """Ids of the documents of each pair, `first` (p,) and `second` (p,), and distances (p,), increasing.
 
-    `first` < `second`, except in the pairs of `deduplicated`. `ids` (n,), increasing, are those of all documents that
+    `first` < `second`, except in the pairs of `deduplicated` and `find_pairs_of`. `ids` (n,), increasing, are those of all documents that
     were compared; `counts` are the cascade's, over the `compared` pairs.
     """
 
@@ -163,6 +163,20 @@ def find_pairs(
     return pairs_of_bags(ids, bags, vectors, within, k, directory, run, progress, known, near_words)
 
 
+def find_pairs_of(
+    new: NDArray[np.int64], view: View, ranking: RankingSpec, within: float, progress: Progress
+) -> FoundPairs:
+    """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
+
+    `first` are new documents. The rest is as in `find_pairs`; only the words of new documents are compared with all.
+    """
+    ids, bags, vectors = _documents(view, ranking)
+    order = np.argsort(~np.isin(ids, new), kind="stable")
+    count = int(np.isin(ids, new).sum())
+    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, b"", progress, count=count)
+    return replace(found, ids=ids)
+
+
 def pairs_by_searches(
     ids: NDArray[np.int64],
     search_of: Callable[[int, int, float], Search | str],
@@ -220,17 +234,18 @@ def pairs_of_bags(
     progress: Progress,
     known: NDArray[np.bool_] | None = None,
     near_words: Callable[..., NearWords] = NearWords.of,
+    count: int | None = None,
 ) -> FoundPairs:
     """Find the nearest pairs of `bags` (n,) of documents `ids` (n,), over word `vectors` (v, d); see `find_pairs`.
 
-    Words that are not `known` (v,) are far; None: all are known. `near_words` as of `NearPairs`.
+    Words that are not `known` (v,) are far; None: all are known. `near_words` and `count` as of `NearPairs`.
 
     An interrupted run continues after the last row of a file in `directory`, whose name identifies the `run`. Words
     are compared again; what a run with `k` does before the first row is not saved.
     """
     path = directory / f"pairs-{checksum(run)}" if directory else None
-    state = _State.read(path, len(ids))
-    search, limit = NearPairs(bags, vectors, known, near_words), Limit(within, k)
+    state, rows = _State.read(path, len(ids)), len(ids) if count is None else count
+    search, limit = NearPairs(bags, vectors, known, near_words, count), Limit(within, k)
     if k is not None and not state.done:
         limit.value = min(within, search.smallest_distance_of(k))
     elif k is not None:
@@ -240,7 +255,7 @@ def pairs_of_bags(
     try:
         for found in search.run(state.done, limit):
             state.add(found.row, found.others, found.distances, found.counts, limit.value)
-            progress("Comparing", state.done, len(ids), "documents")
+            progress("Comparing", state.done, rows, "documents")
             if time.monotonic() - saved > _SAVE_SECONDS:
                 _write(state, path)
                 saved = time.monotonic()
@@ -251,7 +266,7 @@ def pairs_of_bags(
         with suppress(OSError):
             path.unlink(missing_ok=True)
         _drop_old(path.parent)
-    return state.result(ids, k)
+    return state.result(ids, k, rows)
 
 
 def _write(state: "_State", path: Path | None) -> None:
@@ -352,12 +367,16 @@ class _State:
         numbers = np.array([self.done, self.limit, *self._counts.as_dict().values()], np.float64)
         write_arrays(path, {"rows": np.concatenate(self._rows), "distances": self.distances, "numbers": numbers})
 
-    def result(self, ids: NDArray[np.int64], k: int | None) -> FoundPairs:
-        """Return the pairs, at most `k`, by distance, equal ones in the order of the documents."""
+    def result(self, ids: NDArray[np.int64], k: int | None, count: int) -> FoundPairs:
+        """Return the pairs, at most `k`, by distance, equal ones in the order of the documents.
+
+        The first `count` documents were compared with all later ones.
+        """
         rows, distances = np.concatenate(self._rows), self.distances
         order = np.lexsort((rows[:, 1], rows[:, 0], distances))[:k]
         first, second = ids[rows[order, 0]], ids[rows[order, 1]]
-        return FoundPairs(ids, first, second, distances[order], len(ids) * (len(ids) - 1) // 2, self._counts)
+        compared = count * (2 * len(ids) - count - 1) // 2
+        return FoundPairs(ids, first, second, distances[order], compared, self._counts)
 
 
 def _is_valid(stored: Arrays, documents: int) -> bool:

@@ -8,6 +8,7 @@ from threading import RLock
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moverank.indexer import arguments
 from moverank.indexer.arguments import finite_number
@@ -30,6 +31,7 @@ from moverank.indexer.search.pairs import (
     check_pair_ranking,
     find_neighbours,
     find_pairs,
+    find_pairs_of,
     is_wmd,
     pairs_by_searches,
 )
@@ -242,6 +244,18 @@ class Searcher:
         flows = (_flows(files.documents, query.ranking, *pair) for pair in ids)
         removed = (replace(one, flows=own) for one, own in zip(result.removed, flows, strict=True))
         return replace(result, removed=tuple(removed))
+
+    def duplicates_among(
+        self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
+    ) -> list[int]:
+        """Return which of the documents `new`, by their ids, a choice that keeps all other documents would remove.
+
+        It visits `new` documents after all others, in the order of their ids; the distance must be WMD.
+        """
+        _, query = self._resolved(options)
+        found = find_pairs_of(new, self.view, query.ranking, within, progress)
+        removals, _ = deduplicated(found, np.lexsort((found.ids, np.isin(found.ids, new))))
+        return removals.first.tolist()
 
     def _found_pairs(
         self, query: Query, within: float, k: int | None, progress: Progress, *, far: bool, resumed: bool

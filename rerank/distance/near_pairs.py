@@ -100,7 +100,8 @@ class NearPairs:
 
     Words that are not `known` (v,) (None: all are known) have a vector of zeros. Each gets a vector that is orthogonal
     to all others and has the average length of the known vectors. So the ground cost stays Euclidean. `near_words` has
-    the arguments of `NearWords.of`, and may return what it returned before for the same words.
+    the arguments of `NearWords.of`, and may return what it returned before for the same words. Of the pairs, only those
+    with one of the first `count` bags are sought, None: all are.
     """
 
     def __init__(
@@ -108,8 +109,10 @@ class NearPairs:
         bags: Bags,
         vectors: NDArray[np.float32],
         known: NDArray[np.bool_] | None = None,
-        near_words: Callable[[NDArray[np.float32], NDArray[np.bool_], float], NearWords] = NearWords.of,
+        near_words: Callable[..., NearWords] = NearWords.of,
+        count: int | None = None,
     ) -> None:
+        self._count, of_bags = len(bags) if count is None else count, bags.starts[-1 if count is None else count]
         used, words = np.unique(bags.words, return_inverse=True)
         self._bags, self._vectors = Bags(bags.starts, words.astype(np.int32), bags.weights), vectors[used]
         self._norms = vector_norms(self._vectors)
@@ -117,7 +120,8 @@ class NearPairs:
         self._kept: _BoundedPairs | None = None
         has_vector = np.ones(len(used), bool) if self._known is None else self._known
         self._far = float(self._norms[has_vector].mean()) if has_vector.any() else 1.0
-        self._lower = PairBounds(self._bags, near_words(self._vectors, has_vector, self._far))
+        sought = np.isin(np.arange(len(used)), self._bags.words[:of_bags])
+        self._lower = PairBounds(self._bags, near_words(self._vectors, has_vector, self._far, sought))
 
     def smallest_distance_of(self, k: int) -> float:
         """Return an upper bound of the k-th smallest distance of a pair, infinity if there are fewer pairs.
@@ -129,7 +133,7 @@ class NearPairs:
             return float("inf")
         promising = np.sort(np.argsort(kept.bounds, kind="stable")[: _SOLVED_PER_PAIR * k])
         work = partial(self._distances, within=float("inf"))
-        solved = map_ahead(work, kept.take(promising).by_row(0, len(self._bags)))
+        solved = map_ahead(work, kept.take(promising).by_row(0, self._count))
         return float(np.sort(np.concatenate([found.distances for _, found in solved]))[k - 1])
 
     def run(self, first: int, limit: Limit) -> Iterator[PairsOfRow]:
@@ -141,7 +145,7 @@ class NearPairs:
         near: Iterator[tuple[int, _Rows]]
         if self._kept is not None and limit.value < self._kept.complete_below:
             within = np.flatnonzero(self._kept.bounds <= limit.value)
-            near = self._kept.take(within).by_row(first, len(self._bags))
+            near = self._kept.take(within).by_row(first, self._count)
         else:
             near = ((row, others) for row, others, _ in self._near(first, limit))
         for _, found in map_ahead(work, near):
@@ -162,9 +166,8 @@ class NearPairs:
 
     def _near(self, first: int, limit: Limit) -> Iterator[tuple[int, _Rows, _Floats]]:
         """Yield each row from `first` on, the later rows (m,) whose bounds are within the limit, and these bounds."""
-        n = len(self._bags)
-        size = max(1, _CELLS // max(1, n))
-        blocks = ((start, min(start + size, n)) for start in range(first, n, size))
+        size = max(1, _CELLS // max(1, len(self._bags)))
+        blocks = ((start, min(start + size, self._count)) for start in range(first, self._count, size))
         for (start, stop), lower in map_ahead(lambda block: self._lower.of_rows(*block, limit.value), blocks):
             for row in range(start, stop):
                 others = row + 1 + np.flatnonzero(lower[row - start, row + 1 :] <= limit.value)

@@ -38,23 +38,31 @@ class NearWords:
     radius: NDArray[np.float64]
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) -> Self:
+    def of(
+        cls,
+        vectors: NDArray[np.float32],
+        known: NDArray[np.bool_],
+        far: float,
+        sought: NDArray[np.bool_] | None = None,
+    ) -> Self:
         """Return the near words of words with `vectors` (v, d).
 
-        Words that are not `known` (v,) have vectors of length `far` instead, orthogonal to all others.
+        Words that are not `known` (v,) have vectors of length `far` instead, orthogonal to all others. Only those that
+        are `sought` (v,) are compared with all words, None: all are; others are near them alone, with the radius 0.
         """
-        v, places = len(known), np.flatnonzero(known)
+        v, wanted = len(known), np.ones(len(known), bool) if sought is None else sought
+        places = np.append(np.flatnonzero(known & wanted), np.flatnonzero(known & ~wanted))
         norms = vector_norms(vectors[places])
-        found, costs = _nearest(vectors[places], norms)
-        radius = np.zeros(v)
-        radius[places] = costs[:, -1]
+        found, costs = _nearest(vectors[places], norms, int((known & wanted).sum()))
+        radius, compared = np.zeros(v), places[: len(found)]
+        radius[compared] = costs[:, -1]
         if len(places) < v:
             shrink = 1 - float(product_margins(vectors.shape[1])[0])
             apart = shrink * np.sqrt(np.square(norms, dtype=np.float64) + far**2)
             radius[places] = np.minimum(radius[places], apart)
             radius[~known] = min(apart.min(initial=np.inf), shrink * np.sqrt(2) * far)
         own = np.arange(v)
-        one, other = np.repeat(places, costs.shape[1]), places[found.ravel()]
+        one, other = np.repeat(compared, costs.shape[1]), places[found.ravel()]
         rows, columns = np.concatenate([one, other, own]), np.concatenate([other, one, own])
         both = np.concatenate([costs.ravel(), costs.ravel(), np.zeros(v, np.float32)])
         _, once = np.unique(rows * v + columns, return_index=True)
@@ -63,23 +71,26 @@ class NearWords:
         return cls(starts, columns[order].astype(np.int32), both[order], radius)
 
 
-def _nearest(vectors: NDArray[np.float32], norms: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the nearest words (v, k) of words with `vectors` (v, d) and `norms` (v,), and their cost floors (v, k).
+def _nearest(
+    vectors: NDArray[np.float32], norms: NDArray[np.float32], count: int
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the nearest words (count, k) of the first words, and their cost floors (count, k).
 
-    Each word is its own nearest. The costs of each pair of words are computed once, block by block.
+    All words have `vectors` (v, d) and `norms` (v,). Each is its own nearest. The costs of each pair of words are
+    computed once, block by block.
     """
     from moverank.rerank.kernels.nearest_words import keep_nearest_of_columns, keep_nearest_of_rows
 
     v, start = len(vectors), 0
-    words = np.zeros((v, max(1, min(_NEAR + 1, v))), np.int32)
+    words = np.zeros((count, max(1, min(_NEAR + 1, v))), np.int32)
     costs = np.full(words.shape, np.inf, np.float32)
-    words[:, 0], costs[:, 0] = np.arange(v), 0
-    while start < v:
-        stop = min(v, start + max(1, MATRIX_BYTES // (4 * (v - start))))
+    words[:, 0], costs[:, 0] = np.arange(count), 0
+    while start < count:
+        stop = min(count, start + max(1, MATRIX_BYTES // (4 * (v - start))))
         floor = cost_floor(vectors[start:], vectors[start:stop], norms[start:], norms[start:stop])
         rows, columns = floor.shape
         lists = floor, start, words, costs
-        parallel_for(partial(_call, keep_nearest_of_rows, lists), rows, most=max(1, _PORTION // columns))
+        parallel_for(partial(_call, keep_nearest_of_rows, lists), count - start, most=max(1, _PORTION // columns))
         parallel_for(partial(_call, keep_nearest_of_columns, lists), columns, most=max(1, _PORTION // rows))
         start = stop
     return words, costs

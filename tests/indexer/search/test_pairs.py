@@ -151,9 +151,9 @@ def test_words_are_compared_once(filled: Collection, monkeypatch: pytest.MonkeyP
     """Runs on the same documents share the near words; another filter has its own."""
     compared, of = list[int](), NearWords.of
 
-    def counted(vectors: NDArray[np.float32], known: NDArray[np.bool_], far: float) -> NearWords:
+    def counted(vectors: NDArray[np.float32], *others: Any) -> NearWords:
         compared.append(len(vectors))
-        return of(vectors, known, far)
+        return of(vectors, *others)
 
     monkeypatch.setattr(NearWords, "of", counted)
     filled.refresh()
