@@ -12,7 +12,7 @@ from moverank.indexer.contents.contents import Contents
 from moverank.indexer.contents.summary import StoredDocuments
 from moverank.indexer.documents import Changes, Document, Rejection
 from moverank.indexer.errors import CollectionError, UsageError
-from moverank.indexer.face import Face
+from moverank.indexer.face import Face, pair_options
 from moverank.indexer.files.location import collection_directory
 from moverank.indexer.indexing.collection_vectors import (
     current_settings,
@@ -26,13 +26,14 @@ from moverank.indexer.scope import Scope
 from moverank.indexer.settings import Settings, check_first_stage
 from moverank.indexer.state.follower import Follower
 from moverank.indexer.state.open_state import OpenState
-from moverank.indexer.store import Reader, Store, StoredSource, exists, locked_for_writing, repeated
+from moverank.indexer.store import Reader, Store, StoredSource, Writer, exists, locked_for_writing, repeated
 from moverank.rerank.words.languages import AUTO_LANGUAGE
 from moverank.rerank.words.tokenizer import StopWords
 
 if TYPE_CHECKING:  # only the methods that need these import them: every command opens a collection
     from moverank.indexer.contents.counted_documents import CountedDocuments, VectorsOfWords
     from moverank.indexer.indexing.removal import DocumentsToRemove
+    from moverank.indexer.indexing.uncompared import Uncompared
     from moverank.indexer.reading.inputs.vectors_by_key import KeyedVectors, VectorsByKey
     from moverank.indexer.search.document_frequencies import DocumentFrequencies
     from moverank.indexer.search.engine_scores import Scores
@@ -200,6 +201,7 @@ class Collection(Face, StoredDocuments):
         confirmed: bool = False,
         dry_run: bool = False,
         strict: bool = False,
+        dedupe: float | None = None,
         upkeep: bool = True,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] = lambda _, __: None,
@@ -213,15 +215,20 @@ class Collection(Face, StoredDocuments):
         Unless it is `confirmed`, PruneRefused is raised, and nothing changes, if more than half would be removed.
         `dry_run`: change nothing, and return what would be changed; `changed` is called with "added", "updated" or
         "removed" and each key. Unchanged documents, recognised by a digest, are skipped. Bad records are passed to
-        `rejected`; a `strict` run raises RecordError at the first and writes nothing. Unless the word vectors were
-        imported, they are trained on the collection's texts if there are none yet, and again when the texts have grown
-        much: see the manual's page `settings`. `progress` is called during training and compaction. With `upkeep`
-        False, training and compaction are left to a later `upkeep`, and the coverage is not measured: that is faster
-        for many small changes. Raises LockedError while another process writes.
+        `rejected`; a `strict` run raises RecordError at the first and writes nothing. `dedupe`: once documents are
+        stored, those new and changed ones are removed that are within this distance of a kept one, as by the method
+        `dedupe` in the order "first"; the documents that were there before are kept. `changed` is called with
+        "duplicate" and the key of each. Raises CollectionError if there are no word vectors to compare documents by.
+        Unless the word vectors were imported, they are trained on the collection's texts if there are none yet, and
+        again when the texts have grown much: see the manual's page `settings`. `progress` is called during training,
+        comparison and compaction. With `upkeep` False, training and compaction are left to a later `upkeep`, and the
+        coverage is not measured: that is faster for many small changes. Raises LockedError while another process
+        writes.
         """
         from moverank.indexer.indexing.creation import with_words_of
         from moverank.indexer.indexing.first_texts import with_language, with_vocabulary
         from moverank.indexer.indexing.sync import Sync
+        from moverank.indexer.indexing.uncompared import Uncompared, check_dedupe
         from moverank.indexer.indexing.word_counts import WordCounter
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
         from moverank.indexer.reading.inputs.vectors_by_key import VectorsByKey
@@ -230,13 +237,17 @@ class Collection(Face, StoredDocuments):
         for name, value in flags.items():
             switch(name, value)
         items("records", records)
+        within = None if dedupe is None else check_dedupe(dedupe, dry_run=dry_run)
         with self._locked():
             settings, records, self.detected = with_language(self.settings, records)
             settings, records = with_vocabulary(with_words_of(self._embedding, settings), records)
             counter = WordCounter(settings.tokenizer, self._embedding)
             callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed}
+            new = None if within is None else Uncompared(self._store, within)
             if not dry_run:
                 callbacks["follow"] = TableUpkeep(self.path, settings, self._embedding).follow
+            if new:
+                callbacks |= new.callbacks(callbacks["follow"])
             if settings != self.settings:
                 callbacks["begin"] = lambda writer: writer.set_settings(settings.stored())
             sync = Sync(self._store, counter, settings.tokens_digest(), scope=scope, strict=strict, **callbacks)
@@ -249,7 +260,36 @@ class Collection(Face, StoredDocuments):
             if self.detected:
                 changes = self._follow_language(changes)
             self._states.close()
-            return self._fit_and_compact(changes, progress) if upkeep else changes
+            changes = self._fit_and_compact(changes, progress) if upkeep else changes
+            return self._without_duplicates(changes, new, changed, progress, upkeep=upkeep) if new else changes
+
+    def _without_duplicates(
+        self,
+        changes: Changes,
+        new: "Uncompared",
+        changed: Callable[[str, str], None],
+        progress: Progress,
+        *,
+        upkeep: bool,
+    ) -> Changes:
+        """Remove `new` documents that are near other ones, and return the `changes` of the run; see `index`."""
+        from moverank.indexer.indexing.removal import DocumentsToRemove
+
+        if not len(new.ids):
+            return changes
+        if self._embedding is None:
+            raise CollectionError(
+                "documents were stored, but there are no word vectors yet to compare them by: index more text, and the "
+                "next run with dedupe compares them, too"
+            )
+        options, within = pair_options(new.within, None, None, None, None, self.settings.ranking)
+        found = self._states.run(lambda state: state.searcher.duplicates_among(new.ids, within, options, progress))
+        chosen = DocumentsToRemove([*found.values()])
+        removed = self._removed(chosen, progress, upkeep=upkeep, compared=new)
+        for key in found.values():
+            changed("duplicate", key)
+        coverage = self.coverage if upkeep else None
+        return replace(new.without(found, changes), revision=removed.revision, coverage=coverage)
 
     def _follow_language(self, changes: Changes) -> Changes:
         """Let imported vectors find the forms of words of the language found; return `changes` with the revision."""
@@ -327,13 +367,19 @@ class Collection(Face, StoredDocuments):
             check_first_stage(self.settings)
             yield
 
-    def _removed(self, chosen: "DocumentsToRemove", progress: Progress, *, upkeep: bool) -> Changes:
-        """Remove the chosen documents; the lock is held."""
+    def _removed(
+        self, chosen: "DocumentsToRemove", progress: Progress, *, upkeep: bool, compared: "Uncompared | None" = None
+    ) -> Changes:
+        """Remove the chosen documents, and clear those that are `compared` now; the lock is held."""
         from moverank.indexer.indexing.removal import remove_documents
         from moverank.indexer.pgvector.table_upkeep import TableUpkeep
 
-        table = TableUpkeep(self.path, self.settings, self._embedding)
-        changes = remove_documents(self._store, chosen, table.follow)
+        def follow(writer: Writer) -> None:
+            TableUpkeep(self.path, self.settings, self._embedding).follow(writer)
+            if compared is not None:
+                compared.clear(writer)
+
+        changes = remove_documents(self._store, chosen, follow)
         self._states.close()
         if upkeep:
             self._compact(progress)

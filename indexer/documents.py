@@ -142,6 +142,8 @@ class Changes:
     rejected: int = 0
     kept: int = 0
     """Documents that were not pruned, since a rejected record may be one of them."""
+    duplicates: int = 0
+    """New and changed documents that were left out, since another document is near; they count in no other number."""
     revision: int = 0
     coverage: float | None = field(default=None, compare=False)
     """The share of the collection's running words that have a vector; None without words, after a removal or a dry
@@ -151,8 +153,8 @@ class Changes:
 
     @property
     def documents(self) -> int:
-        """Return the number of documents that were added, updated or unchanged."""
-        return self.added + self.updated + self.unchanged
+        """Return the number of documents that were added, updated, unchanged, or left out as near duplicates."""
+        return self.added + self.updated + self.unchanged + self.duplicates
 
 
 MAX_TITLE_WEIGHT = 100

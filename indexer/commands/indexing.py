@@ -140,6 +140,14 @@ class SourceChoices:
         bool, typer.Option("--dry-run", help="Print what would be added, updated and removed; change nothing.")
     ] = False
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record and write nothing.")] = False
+    dedupe: Annotated[
+        float | None,
+        typer.Option(
+            metavar="D",
+            help="Leave out new and changed documents within the distance D of another document.",
+            show_default=False,
+        ),
+    ] = None
 
     def run(self, paths: list[str]) -> "RunSources":
         """Return the sources of a run over `paths`."""
@@ -148,6 +156,7 @@ class SourceChoices:
 
         more = chosen_metadata(self.set_fields or ())
         how: dict[str, Any] = {"prune": self.prune, "confirmed": self.yes, "dry_run": self.dry_run}
+        how["dedupe"] = self.dedupe
         return RunSources(paths, self.prefix, self.replaces, metadata=more, **how)
 
     def given_vectors(self) -> "VectorsByKey | None":

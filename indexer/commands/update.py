@@ -13,6 +13,7 @@ from moverank.indexer.commands.text_notes import language_notes
 from moverank.indexer.commands.vector_notes import given_vectors_notes, notes_of_run
 from moverank.indexer.documents import Changes, Document, Metadata, NamedSource, Rejection
 from moverank.indexer.errors import NoCollection, PruneRefused
+from moverank.indexer.indexing.uncompared import check_dedupe
 from moverank.indexer.opening import Opened, open_index
 from moverank.indexer.options import Progress
 from moverank.indexer.reading.finding.origins import Origins
@@ -57,7 +58,13 @@ class RunSources:
     prune: bool = False
     confirmed: bool = False
     dry_run: bool = False
+    dedupe: float | None = None
     metadata: Metadata = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for an unusable `dedupe`, before anything is read or imported."""
+        if self.dedupe is not None:
+            check_dedupe(self.dedupe, dry_run=self.dry_run)
 
     def origins(self, known: Iterable[NamedSource]) -> Origins:
         """Return the origins of the files to read, in a collection with some `known` sources."""
@@ -100,6 +107,7 @@ def update(
         created = _created(path, choices, defaults, trust_pickle, wait, progress)
         callbacks: dict[str, Any] = {"rejected": rejected, "changed": changed, "progress": progress}
         how: dict[str, Any] = {"prune": sources.prune, "confirmed": sources.confirmed, "dry_run": sources.dry_run}
+        how["dedupe"] = sources.dedupe
         with created if existing is None else nullcontext(existing) as collection:
             return _updated(collection, records, vectors, scope=origins.scope, strict=strict, **how, **callbacks)
 

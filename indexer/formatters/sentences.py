@@ -125,6 +125,8 @@ def changes_line(changes: Changes, seconds: float) -> str:
     """Return the changes made by a run, which took `seconds`, in one line."""
     names = ("added", "updated", "removed", "unchanged", "rejected", "kept")
     counts = [f"{count:,} {name}" for name in names if (count := getattr(changes, name))]
+    if changes.duplicates:
+        counts.append(f"{changes.duplicates:,} near-duplicate{'s' * (changes.duplicates > 1)} left out")
     wordless = f"; {changes.wordless:,} without any known word, never ranked by a distance" if changes.wordless else ""
     rate = f", {changes.documents / seconds:,.0f} documents/s" if changes.documents > 1 and seconds > 0.05 else ""
     covered = "" if changes.coverage is None else f"; {percentage(changes.coverage)} of all words have a vector"

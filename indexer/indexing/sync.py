@@ -76,8 +76,8 @@ class Sync:
     `counter` counts words. `salt`, part of every digest, identifies the settings that determine the words of a text.
     `scope`: the sources that it may replace. `rejected` is called with each bad record; a `strict` run stops at the
     first with RecordError, and writes nothing. `changed` is called with the change of a document ("added", "updated",
-    "removed") and its key. `begin` is called at the beginning of the first transaction; `follow` at the end of each, to
-    bring derived data up to date.
+    "removed") and its key, `stored` with the id and the change of one that was written. `begin` is called at the
+    beginning of the first transaction; `follow` at the end of each, to bring derived data up to date.
     """
 
     def __init__(
@@ -90,12 +90,13 @@ class Sync:
         strict: bool = False,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] = lambda _, __: None,
+        stored: Callable[[int, str], None] = lambda _, __: None,
         begin: Callable[[Writer], None] = lambda _: None,
         follow: Callable[[Writer], None] = lambda _: None,
     ) -> None:
         self._begin, self._follow = begin, follow
         self._store, self._counter, self._salt = store, counter, salt
-        self._strict, self._rejected, self._changed = strict, rejected, changed
+        self._strict, self._rejected, self._changed, self._stored = strict, rejected, changed, stored
         self._tally: Counter[str] = Counter()
         self._seen: set[int] = set()
         self._protection = Protection()
@@ -260,6 +261,8 @@ class Sync:
         writer.update_documents(changed)
         ids = [new.known.id if new.known else next(added) for new in fresh]
         self._seen.update(ids)
+        for id_, new in zip(ids, fresh, strict=True):
+            self._stored(id_, "updated" if new.known else "added")
         write_parts(writer, ids, [new.parts for new in fresh], counted, old)
         writer.replace_fields(
             updated, [row for id_, new in zip(ids, fresh, strict=True) for row in _field_rows(id_, new)]

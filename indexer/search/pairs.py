@@ -38,8 +38,8 @@ _SOME = 10  # hits of each document by which the largest total of the nearest pa
 class FoundPairs:
     """Ids of the documents of each pair, `first` (p,) and `second` (p,), and distances (p,), increasing.
 
-    `first` < `second`, except in the pairs of `deduplicated` and `find_pairs_of`. `ids` (n,), increasing, are those of all documents that
-    were compared; `counts` are the cascade's, over the `compared` pairs.
+    `first` < `second`, except in the pairs of `deduplicated` and `find_pairs_of`. `ids` (n,), increasing, are those of
+    all documents that were compared; `counts` are the cascade's, over the `compared` pairs.
     """
 
     ids: NDArray[np.int64]

@@ -247,15 +247,15 @@ class Searcher:
 
     def duplicates_among(
         self, new: NDArray[np.int64], within: float, options: SearchOptions, progress: Progress
-    ) -> list[int]:
-        """Return which of the documents `new`, by their ids, a choice that keeps all other documents would remove.
+    ) -> dict[int, str]:
+        """Return the keys, by id, of those of the documents `new` (m,) to remove if all others are kept.
 
-        It visits `new` documents after all others, in the order of their ids; the distance must be WMD.
+        New documents are visited after the others, in the order of their ids; the distance must be WMD.
         """
         _, query = self._resolved(options)
         found = find_pairs_of(new, self.view, query.ranking, within, progress)
         removals, _ = deduplicated(found, np.lexsort((found.ids, np.isin(found.ids, new))))
-        return removals.first.tolist()
+        return self._reader.keys(removals.first.tolist())
 
     def _found_pairs(
         self, query: Query, within: float, k: int | None, progress: Progress, *, far: bool, resumed: bool

@@ -157,6 +157,7 @@ class Cluster(Face):
         confirmed: bool = False,
         dry_run: bool = False,
         strict: bool = False,
+        dedupe: float | None = None,
         upkeep: bool = True,
         rejected: Callable[[Rejection], None] = lambda _: None,
         changed: Callable[[str, str], None] | None = None,
@@ -164,9 +165,11 @@ class Cluster(Face):
     ) -> Changes:
         """Add or update documents, each in its shard; see `Collection.index` and `Changer.index`.
 
-        Each shard commits on its own: if one fails, the others keep what they have committed.
+        Each shard commits on its own: if one fails, the others keep what they have committed. UsageError for `dedupe`.
         """
         _ = progress  # reading reports its progress itself
+        if dedupe is not None:
+            raise UsageError("shards leave out no near duplicates, which may be in different shards: run dedupe later")
         if vectors is not None:
             records = VectorsByKey.of(vectors).attached(records)
         options: dict[str, Any] = {"prune": prune, "confirmed": confirmed, "dry_run": dry_run}

@@ -54,6 +54,41 @@ def test_the_title_weight_of_a_collection_can_change(call: Call, documents: Path
     assert distance() < before
 
 
+def test_near_duplicates_are_left_out(call: Call, vectors: Path, tmp_path: Path) -> None:
+    file, path = tmp_path / "docs.jsonl", tmp_path / "new"
+    texts = {"a": "dog cat", "b": "cat dog", "c": "wine", "d": "cat dog"}
+    file.write_text("".join(f'{{"id": "{key}", "text": "{text}"}}\n' for key, text in texts.items()))
+    first = call("index", file, "-i", path, "--embedding", vectors, "--dedupe", "0.01", "--json")
+    assert list(first.json) == CHANGES
+    assert (first.code, first.json["added"], first.json["duplicates"]) == (0, 2, 2)
+    again = call("index", file, "-i", path, "--dedupe", "0.01")
+    assert again.out.startswith("2 unchanged, 2 near-duplicates left out (")
+    assert call("info", "-i", path, "--json").json["documents"] == 2
+    thread = '{"id": "%s", "title": "cat", "comments": [{"text": "dog", "rank": 1}]}\n'
+    file.write_text("".join(thread % key for key in "xyz"))
+    threads = call("threads", file, "-i", tmp_path / "forum", "--embedding", vectors, "--dedupe", "0.01", "--json")
+    assert (threads.code, threads.json["added"], threads.json["duplicates"]) == (0, 1, 2)
+    assert call("check", "-i", path).code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-1"], "the largest distance of near duplicates must be"),
+        (["nan"], "the largest distance of near duplicates must be"),
+        (["inf"], "the largest distance of near duplicates must be"),
+        (["0.3", "--dry-run"], "a dry run stores no documents to compare"),
+    ],
+)
+def test_unusable_choices_of_near_duplicates_are_refused(
+    call: Call, documents: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    answer = call("index", documents, "-i", tmp_path / "new", "--dedupe", *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
+    assert not (tmp_path / "new").exists()
+
+
 def test_documents_from_standard_input(call: Call, vectors: Path, tmp_path: Path) -> None:
     options = ("index", "-", "-i", tmp_path / "new", "--embedding", vectors, "--json")
     assert call(*options, stdin=b"cat dog\ntrain bus\n").json["added"] == 2

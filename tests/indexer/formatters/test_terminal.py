@@ -124,6 +124,8 @@ def test_flows_of_no_cost_have_no_bar() -> None:
     [
         (Changes(), 0.01, "no document found (0.01 s; revision 0)"),
         (Changes(added=1, revision=2), 1.0, "1 added (1.00 s; revision 2)"),
+        (Changes(duplicates=1), 0.01, "1 near-duplicate left out (0.01 s; revision 0)"),
+        (Changes(added=2, duplicates=37), 0.01, "2 added, 37 near-duplicates left out (0.01 s; revision 0)"),
         (
             Changes(added=1500, updated=2, removed=3, unchanged=498, wordless=4, rejected=5, revision=6),
             2.0,

@@ -46,6 +46,19 @@ def test_all_pairs_within_a_distance_are_found(seed: int, kind: str, share: floa
     assert found == pytest.approx(expected, abs=1e-7)
 
 
+@settings(max_examples=25)
+@given(st.integers(0, 2**32), st.sampled_from(["normal", "lattice", "zeros"]), st.floats(0, 1), st.integers(0, 24))
+def test_pairs_of_the_first_bags_are_found(seed: int, kind: str, share: float, count: int) -> None:
+    bags, vectors, distances = _input(seed, 24, kind)
+    within = float(np.quantile([*distances.values()], share)) + 1e-7
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_pairs, "_CELLS", 60)
+        found = _found(NearPairs(bags, vectors, count=count), 0, Limit(within))
+    expected = {pair: distance for pair, distance in distances.items() if distance <= within and pair[0] < count}
+    assert found.keys() == expected.keys()
+    assert found == pytest.approx(expected, abs=1e-7)
+
+
 @pytest.mark.parametrize("k", [1, 7, 60, 276, 1000])
 @pytest.mark.parametrize("kind", ["normal", "zeros"])
 def test_the_nearest_pairs_are_found(kind: str, k: int) -> None:

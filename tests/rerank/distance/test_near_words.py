@@ -88,6 +88,33 @@ def test_no_bound_is_above_the_distance(seed: int, count: int, kind: str, weight
         np.testing.assert_array_equal(part[row - first, row + 1 :], lower[row, row + 1 :])
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.sampled_from(VECTORS), st.integers(0, 25), st.booleans())
+def test_words_that_are_sought_have_the_lists_of_all(
+    seed: int, count: int, kind: str, sought: int, all_known: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors, known = make_vectors(rng, 25, 6, kind, 1.0), np.full(25, all_known) | (rng.random(25) < 0.7)
+    vectors[~known] = 0
+    wanted = np.isin(np.arange(25), rng.permutation(25)[:sought])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(near_words, "_NEAR", count)
+        patch.setattr(near_words, "MATRIX_BYTES", 200)
+        near = NearWords.of(vectors, known, 1.5, wanted)
+    cost, listed = _cost(vectors, known, 1.5), np.zeros((25, 25), bool)
+    for word, words in enumerate(_lists(near)):
+        costs = near.costs[near.starts[word] : near.starts[word + 1]]
+        assert np.all(np.diff(costs) >= 0)
+        assert np.all(costs <= cost[word, words] + 1e-12)
+        listed[word, words] = True
+    assert np.array_equal(listed, listed.T)
+    assert np.all(listed | (near.radius[:, None] <= cost + 1e-12))
+    assert np.all(listed.sum(axis=1)[known & wanted] >= min(count + 1, known.sum()))
+    assert np.all(near.radius[known & ~wanted] == 0)
+    if kind == "normal" and all_known and count < 24:
+        assert np.all(near.radius[wanted] > 0)
+
+
 def _side(bag: Bag, other: Bag, near: NearWords, cost: NDArray[np.float64]) -> float:
     """Return the cost of moving each word of `bag` to the nearest near word of `other`, or by its radius."""
     lists, total = _lists(near), 0.0

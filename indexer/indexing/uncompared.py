@@ -1,0 +1,74 @@
+"""The documents that runs with `dedupe` have stored, and not compared yet.
+
+Their ids are stored with them, so that the next such run compares what an interrupted one has left.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moverank.indexer.arguments import finite_number
+from moverank.indexer.documents import Changes
+from moverank.indexer.errors import UsageError
+from moverank.indexer.store import Store, Writer
+
+UNCOMPARED = "uncompared"
+"""Name of the setting that stores the ids of these documents as intervals [first, last]."""
+
+
+def check_dedupe(within: object, *, dry_run: bool) -> float:
+    """Return the largest distance of a document that is left out; UsageError for no number of 0 or more, and dry runs.
+
+    A dry run stores nothing that could be compared.
+    """
+    if dry_run:
+        raise UsageError("a dry run stores no documents to compare, so it cannot go with dedupe: leave one of both out")
+    return finite_number("the largest distance of near duplicates", within)
+
+
+class Uncompared:
+    """The documents of `store` to compare, with the change by which this run stored each.
+
+    `within`: the largest distance of near duplicates.
+    """
+
+    def __init__(self, store: Store, within: float) -> None:
+        self.within = within
+        with store.reading() as reader:
+            intervals = reader.settings().get(UNCOMPARED, [])
+        earlier = chain.from_iterable(range(first, last + 1) for first, last in intervals)
+        self._changes = dict.fromkeys(earlier, "by an earlier run")
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Return the ids (m,), increasing."""
+        return np.sort(np.array([*self._changes], np.int64))
+
+    def callbacks(self, follow: Callable[[Writer], None]) -> dict[str, Callable[..., None]]:
+        """Return callbacks of `Sync` that add the documents of a run, and write the ids after `follow`."""
+
+        def followed(writer: Writer) -> None:
+            follow(writer)
+            self._write(writer)
+
+        return {"stored": self._changes.__setitem__, "follow": followed}
+
+    def _write(self, writer: Writer) -> None:
+        ids = self.ids
+        breaks = [0, *(1 + np.flatnonzero(np.diff(ids) > 1)).tolist(), len(ids)] if len(ids) else []
+        intervals = [[int(ids[first]), int(ids[end - 1])] for first, end in pairwise(breaks)]
+        writer.set_settings({UNCOMPARED: intervals})
+
+    def clear(self, writer: Writer) -> None:
+        """Forget all documents: they are compared."""
+        writer.set_settings({UNCOMPARED: []})
+
+    def without(self, duplicates: Collection[int], changes: Changes) -> Changes:
+        """Return the `changes` of the run once it has removed `duplicates`, which it has then not added or updated."""
+        counts = Counter(self._changes[id_] for id_ in duplicates)
+        added, updated = changes.added - counts["added"], changes.updated - counts["updated"]
+        return replace(changes, added=added, updated=updated, duplicates=len(duplicates))
