@@ -165,16 +165,20 @@ def find_pairs(
 
 def find_pairs_of(
     new: NDArray[np.int64], view: View, ranking: RankingSpec, within: float, progress: Progress
-) -> FoundPairs:
+) -> tuple[FoundPairs, NDArray[np.int64]]:
     """Find the pairs of one of the documents `new` with any other one whose distance is at most `within`.
 
-    `first` are new documents. The rest is as in `find_pairs`; only the words of new documents are compared with all.
+    `first` are new documents; the rest is as in `find_pairs`. A new document whose bag another new one of a smaller id
+    has is in no pair: its distances are the same. The ids of these copies are returned, too.
     """
     ids, bags, vectors = _documents(view, ranking)
-    order = np.argsort(~np.isin(ids, new), kind="stable")
-    count = int(np.isin(ids, new).sum())
-    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, b"", progress, count=count)
-    return replace(found, ids=ids)
+    rows, first_of = np.flatnonzero(np.isin(ids, new)), dict[bytes, int]()
+    for row in rows.tolist():
+        first_of.setdefault(bags[row].words.tobytes() + bags[row].weights.tobytes(), row)
+    once = np.array([*first_of.values()], np.int64)
+    order = np.append(once, np.setdiff1d(np.arange(len(ids)), rows))
+    found = pairs_of_bags(ids[order], bags.take(order), vectors, within, None, None, b"", progress, count=len(once))
+    return replace(found, ids=np.sort(ids[order])), ids[np.setdiff1d(rows, once)]
 
 
 def pairs_by_searches(

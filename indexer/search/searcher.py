@@ -250,12 +250,13 @@ class Searcher:
     ) -> dict[int, str]:
         """Return the keys, by id, of those of the documents `new` (m,) to remove if all others are kept.
 
-        New documents are visited after the others, in the order of their ids; the distance must be WMD.
+        New documents are visited after the others, in the order of their ids; the distance must be WMD. A copy of an
+        earlier new document is removed in any case: what is near that one is near the copy, too.
         """
         _, query = self._resolved(options)
-        found = find_pairs_of(new, self.view, query.ranking, within, progress)
+        found, copies = find_pairs_of(new, self.view, query.ranking, within, progress)
         removals, _ = deduplicated(found, np.lexsort((found.ids, np.isin(found.ids, new))))
-        return self._reader.keys(removals.first.tolist())
+        return self._reader.keys([*removals.first.tolist(), *copies.tolist()])
 
     def _found_pairs(
         self, query: Query, within: float, k: int | None, progress: Progress, *, far: bool, resumed: bool
