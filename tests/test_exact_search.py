@@ -13,8 +13,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Brute force takes longer for longer documents. More than 256 documents make a snapshot and a tail.
-SIZES = {"r8": 400, "bbcsport": 100, "twinfilms": 100}
-STORED, FREE, K = 4, 4, 10
+SIZES = {"r8": 300, "bbcsport": 60, "twinfilms": 60}
+STORED, FREE, K = 3, 3, 10
 
 
 @pytest.fixture(scope="module")

@@ -131,7 +131,7 @@ def test_methods_of_a_collection(stored: Collection, method: str, argument: str,
 
 
 @pytest.mark.parametrize(("method", "argument"), _each(CHANGES))
-@_FEW
+@settings(_FEW, max_examples=20)  # each changes a collection of its own
 @given(value=ODD)
 def test_changes_of_a_collection(factory: CollectionFactory, method: str, argument: str, value: object) -> None:
     with factory.empty() as collection:

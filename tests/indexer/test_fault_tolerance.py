@@ -12,10 +12,10 @@ from tests.benchmarks import mutation_fuzzing
 
 _ROOT = Path(__file__).parents[2]
 _COMMANDS = (
-    "crash_recovery --kills 14 --seed 3",
-    "concurrent_access --seconds 3",
-    "damage --samples 12 --seed 4",
-    "full_disk --limit --step 60000 --work index",
+    f"crash_recovery --kills 7 --seed {sys.version_info.minor}",  # one of each operation, others on another Python
+    "concurrent_access --seconds 2",
+    f"damage --samples 8 --seed {sys.version_info.minor}",
+    "full_disk --limit --step 90000 --work index",
 )
 
 

@@ -94,8 +94,10 @@ def _check_same(changed: Collection, fresh: Collection) -> None:
     assert changed.index(_TEXTS).unchanged == len(_TEXTS)
 
 
-@pytest.mark.parametrize("kind", ["file", "lsi", "auto"])
-@pytest.mark.parametrize("before", ["en", "none", "de, version 1"])
+@pytest.mark.parametrize(
+    ("kind", "before"),
+    [("file", "en"), ("file", "none"), ("file", "de, version 1"), ("lsi", "none"), ("auto", "de, version 1")],
+)
 def test_a_changed_collection_equals_a_new_one(make: Any, vectors: str, kind: str, before: str) -> None:
     embedding = vectors if kind == "file" else kind
     options: dict[str, Any] = {"train_options": ("dim=4",)} if kind == "lsi" else {}

@@ -274,7 +274,7 @@ def test_many_queries_have_the_results_of_each(embedding: Embedding, rank: str) 
 def test_threads_get_the_results_of_one(embedding: Embedding) -> None:
     rng = np.random.default_rng(4)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(30)]
-    queries = [" ".join(rng.choice(WORDS, 4)) for _ in range(80)]
+    queries = [" ".join(rng.choice(WORDS, 4)) for _ in range(20)]
     reranker = Reranker(embedding, rank="wmd+0.5*bm25")
     expected = [_shown(reranker.rank(query, texts, k=3)) for query in queries]
     with ThreadPoolExecutor(8) as pool:

@@ -1,4 +1,4 @@
-"""A query of 38,000 distinct words ends wherever it is stopped, in one of many portions, and is never wrong."""
+"""A query of 18,000 distinct words ends wherever it is stopped, in one of many portions, and is never wrong."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ import pytest
 from moverank import Collection, Document, OutOfTime, Part, Settings
 from tests.rerank.stops import StopAfter
 
-WORDS = 40_000
-QUERY = " ".join(f"w{number}x" for number in range(1000, 39_000))
+WORDS = 20_000
+QUERY = " ".join(f"w{number}x" for number in range(1000, 19_000))
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
-    """A collection of 300 texts over a vocabulary of 40,000 words."""
+    """A collection of 300 texts over a vocabulary of 20,000 words."""
     directory, rng = tmp_path_factory.mktemp("large"), np.random.default_rng(0)
     vectors = rng.standard_normal((WORDS, 8)).astype("<f4")
     with (directory / "vectors.bin").open("wb") as file:

@@ -106,7 +106,7 @@ def other_samples(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rank", ["wmd", "rwmd", "bm25", "wmd:mu=5+0.5*cover+2*bm25+cosine"])
 def test_intervals_contain_the_true_shares(large: Collection, rank: str) -> None:
     covered = total = 0
-    for query in np.random.default_rng(6).choice(WORDS, (20, 4)).tolist():
+    for query in np.random.default_rng(6).choice(WORDS, (12, 4)).tolist():
         text = " ".join(query)
         every = np.array([_value(hit) for hit in large.search(text, k=250, exact=True, rank=rank).hits])
         found = large.search(text, k=15, rank=rank, where={"year": ["1993", "1997"]}, percentile=True)

@@ -57,7 +57,6 @@ BRUTE = _brute_force(COUNTS, COUNTS)
         WMDTransformer(),
         WMDTransformer(n_neighbors=3, mode="connectivity"),
         WMDClassifier(),
-        WMDClassifier(n_neighbors=1),
     ]
 )
 def test_checks_of_scikit_learn(estimator: BaseEstimator, check: Any) -> None:
