@@ -10,7 +10,7 @@ from operator import itemgetter
 from struct import unpack
 from typing import Any, NamedTuple
 
-from moverank.indexer.documents import NamedSource, Origin, counted_texts, text_fault
+from moverank.indexer.documents import Event, NamedSource, Origin, counted_texts, text_fault
 from moverank.indexer.store.rows import DamagedDocument, Rows, Values
 
 REMOVALS_FORGOTTEN = "removals_forgotten"
@@ -111,6 +111,20 @@ class StoredWord(NamedTuple):
     word: str
     frequency: int
     row: int
+
+
+class StoredWatch(NamedTuple):
+    """A watch: its `query` as a record of `export`, its `ranking`, and the conditions of its filter as JSON.
+
+    `revision` is the collection's when the watch was added.
+    """
+
+    name: str
+    query: Any
+    ranking: str
+    within: float
+    conditions: Any
+    revision: int
 
 
 class FieldTest(NamedTuple):
@@ -463,6 +477,31 @@ class Reader:
         """Return (id, number of documents) of every word with a vector, in the order of ids."""
         statement = f"SELECT id, frequency FROM words WHERE words.row != {UNKNOWN} ORDER BY id"
         return [(id_, frequency) for id_, frequency in self.rows.stream(statement)]
+
+    # Watches and their events.
+
+    def watches(self) -> list[StoredWatch]:
+        """Return all watches, by name."""
+        columns = f"name, {self.rows.json('query')}, ranking, within, {self.rows.json('conditions')}, revision"
+        return [
+            StoredWatch(name, json_value(query), ranking, within, json_value(conditions), revision)
+            for name, query, ranking, within, conditions, revision in self.rows.all(
+                f"SELECT {columns} FROM watches ORDER BY name"
+            )
+        ]
+
+    def events(self, after: int, limit: int) -> list[Event]:
+        """Return the first events with a number above `after`, at most `limit`."""
+        statement = (
+            "SELECT number, watch, document, distance, revision FROM events WHERE number > :after "
+            "ORDER BY number LIMIT :limit"
+        )
+        return list(map(Event._make, self.rows.all(statement, after=after, limit=limit)))
+
+    def keys_and_revisions(self, ids: Sequence[int]) -> dict[int, tuple[str, int]]:
+        """Return the key of documents and the revision that changed each last, by id."""
+        rows = self.rows.within("SELECT id, key, revision FROM documents WHERE id IN :values", ids)
+        return {id_: (key, revision) for id_, key, revision in rows}
 
     # Files of a shared database.
 

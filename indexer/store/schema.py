@@ -10,6 +10,7 @@ from sqlalchemy import (
     Boolean,
     Column,
     Connection,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -159,6 +160,33 @@ FILES = Table(
     Column("content", LargeBinary, nullable=False),
 )
 """Files of word vectors in numbered blocks, in a database that machines share; else the directory has the files."""
+
+WATCHES = Table(
+    "watches",
+    METADATA,
+    Column("name", _Text, primary_key=True),
+    Column("query", JSON, nullable=False),
+    Column("ranking", _Text, nullable=False),
+    Column("within", Double, nullable=False),
+    Column("conditions", JSON, nullable=False),
+    Column("revision", Integer, nullable=False),
+)
+"""Watches; for the columns see `reader.StoredWatch`."""
+
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("watch", _Text, nullable=False),
+    Column("document", _Text, nullable=False),
+    Column("distance", Double, nullable=False),
+    Column("revision", Integer, nullable=False),
+    sqlite_autoincrement=True,
+)
+"""Events of watches; for the columns see `documents.Event`. Numbers are never reused, so that readers can continue.
+
+They have no foreign keys: they stay when their watch or document is removed.
+"""
 
 # A B-tree of PostgreSQL holds no value of more than 2,704 bytes, which words and paths may have, and only a B-tree can
 # be UNIQUE. SQLAlchemy's own constraint is not imported: it would load all of that dialect.

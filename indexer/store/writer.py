@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import JSON
 
-from moverank.indexer.documents import NamedSource
+from moverank.indexer.documents import Event, NamedSource
 from moverank.indexer.store.engines import ConnectionRows
-from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader
-from moverank.indexer.store.schema import DOCUMENTS, FILES, METADATA, PARTS, SOURCES
+from moverank.indexer.store.reader import REMOVALS_FORGOTTEN, Reader, StoredWatch
+from moverank.indexer.store.schema import DOCUMENTS, EVENTS, FILES, METADATA, PARTS, SOURCES
 from moverank.rerank.runtime.parallel import batches
 
 _COPIED = 2000  # rows at a time
@@ -141,9 +141,25 @@ class Writer(Reader):
                 for rows in batches(map(tuple, stored), _COPIED):
                     self.rows.insert(table.name, list(columns), rows)
         if self.shared:
-            for table in (SOURCES, DOCUMENTS, PARTS):
-                after = f"(SELECT coalesce(max(id), 0) + 1 FROM {table.name})"
-                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), {after}, false)")
+            for table, column in ((SOURCES, "id"), (DOCUMENTS, "id"), (PARTS, "id"), (EVENTS, "number")):
+                after = f"(SELECT coalesce(max({column}), 0) + 1 FROM {table.name})"
+                self.rows.all(f"SELECT setval(pg_get_serial_sequence('{table.name}', '{column}'), {after}, false)")
+
+    def store_watch(self, watch: StoredWatch) -> None:
+        """Insert a watch, or overwrite the one of the same name."""
+        self.drop_watch(watch.name)
+        row = watch._replace(query=_json(watch.query), conditions=_json(watch.conditions))
+        self.rows.insert("watches", StoredWatch._fields, [tuple(row)])
+
+    def drop_watch(self, name: str) -> bool:
+        """Delete a watch, and return whether there was one; its events stay."""
+        found = self.rows.column("SELECT name FROM watches WHERE name = :name", name=name)
+        self.rows.execute("DELETE FROM watches WHERE name = :name", name=name)
+        return bool(found)
+
+    def add_events(self, events: Sequence[Event]) -> None:
+        """Insert events, which get the next numbers in their order."""
+        self.rows.insert("events", Event._fields[1:], [tuple(event[1:]) for event in events])
 
     def drop_files(self, folder: str | None = None) -> None:
         """Delete the files of a folder; None: all files."""

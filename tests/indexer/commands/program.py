@@ -16,7 +16,7 @@ from moverank import cli
 
 WORDS = "cat dog bird fish train bus car plane apple bread cheese wine red green blue river".split()  # noqa: SIM905 - read as a line
 CHANGES = ["added", "updated", "removed", "unchanged", "wordless", "rejected", "kept", "revision"]
-CHANGES += ["coverage", "trained_seconds"]
+CHANGES += ["coverage", "trained_seconds", "events"]
 GOOD = '{"id": "good", "text": "cat dog"}\n'
 
 
